@@ -1,0 +1,1 @@
+"""Who answers: model specs, clients, prompts, the answer format."""

@@ -1,0 +1,1 @@
+"""Prompts, one file each; `--prompts DIR` replaces any of them."""

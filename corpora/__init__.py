@@ -1,0 +1,1 @@
+"""What is asked and searched: question sets, passages, indexes."""

@@ -1,0 +1,1 @@
+"""Question sets from files of several formats."""

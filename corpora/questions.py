@@ -1,0 +1,76 @@
+"""The question model: a question has branches, a branch has answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from branchwise.corpora.passages import Passage
+
+DEFAULT_BRANCH = "default"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Answer(_Frozen):
+    """One entity of an answer set; `support` holds the ids of passages that state it."""
+
+    text: str
+    aliases: tuple[str, ...] = ()
+    qid: str | None = None
+    support: tuple[str, ...] = ()
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """Every way of writing the entity that counts as it: the text, then its aliases."""
+        return (self.text, *self.aliases)
+
+
+class Branch(_Frozen):
+    """One reading of a question with its own answer set; `default` where there is only one."""
+
+    name: str
+    answers: tuple[Answer, ...]
+    qid: str | None = None
+    citations: tuple[str, ...] = ()
+
+
+class Question(_Frozen):
+    """A question with its gold branches (none when it only comes from `ask`).
+
+    `passages` is a fixed retrieval result where the benchmark has one; `plan` the steps of a
+    synthesised question; `meta` whatever else a data set says about it.
+    """
+
+    id: str
+    question: str
+    ambiguous: bool = False
+    branches: tuple[Branch, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    plan: tuple[Any, ...] = ()
+    meta: Mapping[str, Any] = {}
+
+    @property
+    def support(self) -> frozenset[str]:
+        """Ids of all passages that gold answers are stated in."""
+        return frozenset(id for branch in self.branches for a in branch.answers for id in a.support)
+
+
+@dataclass(frozen=True)
+class QuestionSet:
+    """Questions from one source, in file order, ids unique.
+
+    `task` names the entry in `eval/tasks` that answers and scores them; `source` is what the
+    user wrote (`condambigqa:dev.json`); `digest` is the SHA-256 of the canonical questions.
+    """
+
+    source: str
+    task: str
+    questions: tuple[Question, ...]
+    digest: str
+
+    def __len__(self) -> int:
+        return len(self.questions)

@@ -1,0 +1,28 @@
+"""What a retriever is: queries in, ranked passages out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from branchwise.corpora.passages import Passage
+
+DEFAULT_K = 3
+MAX_K = 50
+
+
+class Hit(NamedTuple):
+    """A retrieved passage and its score (higher is better; the scale is the retriever's own)."""
+
+    passage: Passage
+    score: float
+
+
+class Retriever(Protocol):
+    """Searches one corpus. Thread-safe; a ranking never depends on what it was batched with."""
+
+    name: str
+    identity: Mapping[str, Any]
+    """What results depend on (kind, encoder, corpus digest, ...): enters the system digest."""
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """For each query its best `k` passages, best first, ties broken by passage id."""
+        ...

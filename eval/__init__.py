@@ -1,0 +1,1 @@
+"""What happened and how good it was: runner, run store, alignment, scores."""

@@ -1,0 +1,1 @@
+"""Kinds of question, each with its prompts, parser, metrics and report columns."""

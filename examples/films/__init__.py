@@ -1,0 +1,1 @@
+"""A small real-world corpus and question set about films that share names."""

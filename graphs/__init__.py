@@ -1,0 +1,1 @@
+"""How a question flows: the LangGraph state, nodes and builders."""
