@@ -1,6 +1,6 @@
 """One item of a run as scorers read it: a question, what was predicted, what was seen."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
@@ -18,6 +18,6 @@ class AnsweredItem:
     question: Question
     prediction: Prediction
     epoch: int = 0
-    evidence: Evidence = Evidence()
+    evidence: Evidence = field(default_factory=Evidence)
     how: str = "strict"
     error: str | None = None
