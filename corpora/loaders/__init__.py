@@ -1,1 +1,87 @@
 """Question sets from files of several formats."""
+
+import difflib
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import orjson
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.loaders import condambigqa, native
+from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.questions import Question, QuestionSet
+
+_Loader = Callable[[Path], list[PlacedQuestion]]
+
+_FORMATS: dict[str, tuple[str, _Loader]] = {
+    "condambigqa": ("condambigqa", condambigqa.load),
+}
+
+
+def load_questions(source: str, *, require_gold: bool = True) -> QuestionSet:
+    """Questions of `source`: a native JSONL file, or `condambigqa:PATH`.
+
+    Raises InputError, with file and line, for data that cannot be used: an unknown format, an
+    empty set, duplicate ids, and (unless `require_gold` is False) a question without gold.
+    """
+    task, load, path = _resolve(source)
+    placed = load(path)
+    if not placed:
+        raise InputError("holds no questions", where=str(path), remedy="write one per line")
+    _check_ids(placed)
+    if require_gold:
+        _check_gold(placed)
+    questions = tuple(item.question for item in placed)
+    return QuestionSet(source, task, questions, questions_digest(questions))
+
+
+def questions_digest(questions: Sequence[Question]) -> str:
+    """SHA-256 (hexadecimal) of the questions as JSON lines with sorted keys, in order."""
+    digest = hashlib.sha256()
+    for question in questions:
+        line = orjson.dumps(question.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+        digest.update(line + b"\n")
+    return digest.hexdigest()
+
+
+def _resolve(source: str) -> tuple[str, _Loader, Path]:
+    prefix, colon, rest = source.partition(":")
+    if colon and prefix in _FORMATS:
+        task, load = _FORMATS[prefix]
+        return task, load, Path(rest)
+    # A path may hold a colon itself; what exists as a file is a file.
+    if colon and prefix.isidentifier() and len(prefix) > 1 and not Path(source).exists():
+        known = ", ".join(f"{name}:PATH" for name in _FORMATS)
+        near = difflib.get_close_matches(prefix, _FORMATS, n=1)
+        hint = f"did you mean {near[0]}:{rest}?" if near else f"known are {known}"
+        raise InputError(
+            f"unknown question format {prefix!r}",
+            where=source,
+            remedy=f"{hint} (native JSONL takes no prefix)",
+        )
+    return "branches", native.load, Path(source)
+
+
+def _check_ids(placed: Sequence[PlacedQuestion]) -> None:
+    first: dict[str, str] = {}
+    for item in placed:
+        if (earlier := first.setdefault(item.question.id, item.where)) != item.where:
+            raise InputError(
+                f"question id {item.question.id!r} is taken already by {earlier}",
+                where=item.where,
+                remedy="give each question an id of its own",
+            )
+
+
+def _check_gold(placed: Sequence[PlacedQuestion]) -> None:
+    for item in placed:
+        branches = item.question.branches
+        if not branches or not all(branch.answers for branch in branches):
+            empty = next((branch.name for branch in branches if not branch.answers), None)
+            of = f" in branch {empty!r}" if empty else ""
+            raise InputError(
+                f"question {item.question.id!r} has no gold answers{of}",
+                where=item.where,
+                remedy='add "branches", or "answers": {"default": ["..."]}',
+            )

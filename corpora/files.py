@@ -1,0 +1,138 @@
+"""Reading data files: bounded lines, gzip and zstandard, errors that name file and line."""
+
+import gzip
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+import orjson
+from pydantic import ValidationError
+
+from branchwise.corpora.errors import InputError
+
+MAX_LINE_BYTES = 16 * 2**20
+MAX_JSON_BYTES = 512 * 2**20
+
+
+@contextmanager
+def open_data(path: Path) -> Iterator[IO[bytes]]:
+    """The file's bytes, decompressed where its name ends in .gz or .zst.
+
+    Raises InputError where the file is missing, unreadable or not what its name says.
+    """
+    try:
+        with _stream(path) as stream:
+            yield stream
+    except IsADirectoryError:
+        raise InputError("is a folder", where=str(path), remedy="name a file in it") from None
+    except FileNotFoundError:
+        raise InputError("no such file", where=str(path), remedy="check the path") from None
+    except EOFError:
+        raise InputError("the compressed file ends too early", where=str(path)) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
+
+
+def _stream(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    if path.suffix == ".zst":
+        return _zstandard_stream(path)
+    return path.open("rb")
+
+
+def _zstandard_stream(path: Path) -> IO[bytes]:
+    import io
+
+    import zstandard
+
+    class Reader(io.RawIOBase):
+        """zstandard's reader with its own errors turned into OSError."""
+
+        def __init__(self) -> None:
+            self._file = path.open("rb")
+            self._reader = zstandard.ZstdDecompressor().stream_reader(
+                self._file, read_across_frames=True
+            )
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            try:
+                return self._reader.readinto(buffer)
+            except zstandard.ZstdError as error:
+                raise OSError(f"not zstandard data: {error}") from None
+
+        def close(self) -> None:
+            self._file.close()
+            super().close()
+
+    return io.BufferedReader(Reader(), 2**17)
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Number (from 1) and bytes of each line that is not blank.
+
+    Raises InputError for a line of more than `MAX_LINE_BYTES`.
+    """
+    with open_data(path) as stream:
+        number = 0
+        while line := stream.readline(MAX_LINE_BYTES + 1):
+            number += 1
+            if len(line) > MAX_LINE_BYTES:
+                raise InputError(
+                    f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB",
+                    where=f"{path}:{number}",
+                    remedy="write one JSON object per line",
+                )
+            if not line.isspace():
+                yield number, line
+
+
+def parse_object(line: bytes, where: str) -> dict[str, Any]:
+    """The JSON object on a line. Raises InputError for anything else."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise InputError(
+            f"not valid JSON ({_short(error)})", where=where, remedy="write one object per line"
+        ) from None
+    if not isinstance(value, dict):
+        raise InputError(f"expected a JSON object, found {json_kind(value)}", where=where)
+    return value
+
+
+def read_json_array(path: Path) -> list[Any]:
+    """The entries of a file that is one JSON array. Raises InputError."""
+    with open_data(path) as stream:
+        data = stream.read(MAX_JSON_BYTES + 1)
+    if len(data) > MAX_JSON_BYTES:
+        raise InputError(f"is larger than {MAX_JSON_BYTES // 2**20} MiB", where=str(path))
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"not valid JSON ({error.msg})", where=f"{path}:{error.lineno}") from None
+    if not isinstance(value, list):
+        raise InputError(f"expected a JSON array, found {json_kind(value)}", where=str(path))
+    return value
+
+
+_KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false"}
+
+
+def json_kind(value: object) -> str:
+    """What a JSON value is, in words: "an array"."""
+    return "null" if value is None else _KINDS.get(type(value), "a number")
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first thing a pydantic model objects to, as "branches.0.name: Field required"."""
+    problem: Mapping[str, Any] = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in problem["loc"])
+    return f"{place}: {problem['msg']}" if place else str(problem["msg"])
+
+
+def _short(error: orjson.JSONDecodeError) -> str:
+    return f"{error.msg}, column {error.colno}"

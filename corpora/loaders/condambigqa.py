@@ -1,0 +1,176 @@
+"""CondAmbigQA: conditions with free-text answers, cited from 20 given passages a question.
+
+Format: the published JSON array (github.com/innovation64/CondAmbigQA). A property becomes a
+branch: its condition is the name, its `groundtruth` the only answer (a list is joined), its
+citations the ids (content hashes) of passages.
+
+`Question.passages` keeps all slots in their order, repeats included, because "Fragment k" and
+citations number them; `corpus build` removes the repeats.
+
+Citations are titled "k. Title". The number stands where the k-th passage has that title. Where it
+has another (about 1 in 100), the citation's own text decides: the passage that holds most of its
+words, if that is at least half of them; else the number stands. A citation that points nowhere is
+kept apart in `meta["unresolved_citations"]`.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import first_problem, json_kind, read_json_array
+from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.passages import Passage, make_passage
+from branchwise.corpora.questions import Answer, Branch, Question
+
+_MARKER = r"\[[^\[\]]{0,200}\bfragments?\b[^\[\]]{0,200}\]"
+_MARKER_IN_SENTENCE = re.compile(rf"\s*{_MARKER}(?=\s*[.,;:!?])", re.IGNORECASE)
+_MARKER_ANYWHERE = re.compile(_MARKER, re.IGNORECASE)
+_DOUBLED_STOP = re.compile(r"(?<!\.)\.\s*\.(?!\.)")
+_NUMBERED = re.compile(r"\s*(\d{1,4})\s*\.\s*(.*)", re.DOTALL)
+_WORD = re.compile(r"\w+")
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class _Record(BaseModel):
+    """Fields that are used; the data carries others (`answer`, `reason`, ...) here and there."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Citation(_Record):
+    title: str
+    text: str = ""
+
+
+class _Property(_Record):
+    condition: str
+    groundtruth: str | list[str]
+    citations: list[_Citation] = []
+
+    @property
+    def answer(self) -> str:
+        parts = [self.groundtruth] if isinstance(self.groundtruth, str) else self.groundtruth
+        return " ".join(filter(None, map(without_markers, parts)))
+
+
+class _Context(_Record):
+    title: str
+    text: str
+
+
+class _Entry(_Record):
+    id: str
+    question: str
+    properties: list[Any]
+    ctxs: list[_Context]
+
+
+def load(path: Path) -> list[PlacedQuestion]:
+    """Questions in file order. Raises InputError, with file and entry, for what is not one."""
+    placed = []
+    for number, record in enumerate(read_json_array(path), start=1):
+        where = f"{path}:entry {number}"
+        placed.append(PlacedQuestion(where, _question(record, where)))
+    return placed
+
+
+def without_markers(text: str) -> str:
+    """The text without "[Fragment 3, Fragment 5]" and the like, white space collapsed."""
+    unmarked = _MARKER_ANYWHERE.sub(" ", _MARKER_IN_SENTENCE.sub("", text))
+    if unmarked != text:
+        unmarked = _DOUBLED_STOP.sub(".", unmarked)
+    return " ".join(unmarked.split())
+
+
+def _question(record: Any, where: str) -> Question:
+    if not isinstance(record, dict):
+        raise InputError(f"expected a JSON object, found {json_kind(record)}", where=where)
+    entry = _validated(_Entry, record, where)
+    if not entry.id.strip() or not entry.question.strip():
+        raise InputError("has an empty id or question", where=where, remedy="fill it in")
+    passages = [make_passage(context.title, context.text) for context in entry.ctxs]
+    branches: list[Branch] = []
+    unresolved: list[str] = []
+    for number, raw in enumerate(_flat(entry.properties), start=1):
+        item = _validated(_Property, raw, f"{where}, property {number}")
+        cited = [_resolve(citation, passages) for citation in item.citations]
+        unresolved += [c.title for c, id in zip(item.citations, cited, strict=True) if id is None]
+        citations = tuple(dict.fromkeys(id for id in cited if id is not None))
+        branches.append(_branch(item, citations, f"{where}, property {number}"))
+    return Question(
+        id=entry.id,
+        question=entry.question.strip(),
+        ambiguous=len(branches) > 1,
+        branches=_uniquely_named(branches),
+        passages=tuple(passages),
+        meta={"unresolved_citations": unresolved} if unresolved else {},
+    )
+
+
+def _validated(model: type[_Model], record: Any, where: str) -> _Model:
+    try:
+        return model.model_validate(record)
+    except ValidationError as error:
+        raise InputError(
+            first_problem(error), where=where, remedy="compare with the published file"
+        ) from None
+
+
+def _flat(properties: Sequence[Any]) -> Iterator[Any]:
+    """Properties with nested lists written out (one published property is itself a list)."""
+    for item in properties:
+        if isinstance(item, list):
+            yield from _flat(item)
+        else:
+            yield item
+
+
+def _branch(item: _Property, citations: tuple[str, ...], where: str) -> Branch:
+    name, answer = without_markers(item.condition), item.answer
+    if not name or not answer:
+        missing = "groundtruth" if name else "condition"
+        raise InputError(f"its {missing} is empty", where=where, remedy="fill or remove it")
+    return Branch(name=name, answers=(Answer(text=answer),), citations=citations)
+
+
+def _uniquely_named(branches: Sequence[Branch]) -> tuple[Branch, ...]:
+    """Branches of the same condition told apart by a number: "condition (2)"."""
+    seen: dict[str, int] = {}
+    named = []
+    for branch in branches:
+        count = seen[branch.name] = seen.get(branch.name, 0) + 1
+        name = branch.name if count == 1 else f"{branch.name} ({count})"
+        named.append(branch.model_copy(update={"name": name}))
+    return tuple(named)
+
+
+def _resolve(citation: _Citation, passages: Sequence[Passage]) -> str | None:
+    """The id of the passage that a citation means, None where it points nowhere."""
+    match = _NUMBERED.match(citation.title)
+    number = int(match[1]) - 1 if match else -1
+    title = match[2] if match else citation.title
+    numbered = passages[number] if 0 <= number < len(passages) else None
+    if numbered is not None and _words(numbered.title) == _words(title):
+        return numbered.id
+    return _by_text(citation.text, passages, numbered) or (numbered.id if numbered else None)
+
+
+def _by_text(text: str, passages: Sequence[Passage], numbered: Passage | None) -> str | None:
+    """The passage with at least half of the words of `text`, the most of all; ties: numbered."""
+    words = set(_words(text))
+    if not words or not passages:
+        return None
+
+    def agreement(passage: Passage) -> tuple[int, bool]:
+        return len(words.intersection(_words(passage.text))), passage is numbered
+
+    best = max(passages, key=agreement)
+    return best.id if 2 * agreement(best)[0] >= len(words) else None
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())

@@ -1,0 +1,96 @@
+"""The native question format: JSONL, one question a line, and its shorthand."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import first_problem, json_kind, parse_object, read_lines
+from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.passages import Passage, passage_id
+from branchwise.corpora.questions import Question
+
+
+def load(path: Path) -> list[PlacedQuestion]:
+    """Questions in file order. Raises InputError, with file and line, for what is not one."""
+    return [
+        PlacedQuestion(where := f"{path}:{number}", _question(parse_object(line, where), where))
+        for number, line in read_lines(path)
+    ]
+
+
+def _question(record: dict[str, Any], where: str) -> Question:
+    if "answers" in record:
+        record = _from_shorthand(record, where)
+    record = record | {"passages": _passages_with_ids(record.get("passages", []))}
+    if "ambiguous" not in record and isinstance(record.get("branches"), list):
+        record["ambiguous"] = len(record["branches"]) > 1
+    try:
+        # From JSON arrays to tuples: strict would refuse lists, lax would turn 1 into True.
+        question = Question.model_validate(record)
+    except ValidationError as error:
+        raise InputError(
+            first_problem(error), where=where, remedy="see the question format in the README"
+        ) from None
+    _check(question, where)
+    return question
+
+
+def _from_shorthand(record: dict[str, Any], where: str) -> dict[str, Any]:
+    """`{"answers": {branch: [text, ...]}}` written out as branches."""
+    answers = record["answers"]
+    if "branches" in record:
+        raise InputError('has both "answers" and "branches"', where=where, remedy="keep one")
+    if not isinstance(answers, dict) or not all(isinstance(v, list) for v in answers.values()):
+        raise InputError(
+            f'"answers" must map branch names to lists of texts, found {json_kind(answers)}',
+            where=where,
+            remedy='write "answers": {"default": ["..."]}',
+        )
+    branches = [
+        {"name": name, "answers": [{"text": text} for text in texts]}
+        for name, texts in answers.items()
+    ]
+    return {key: value for key, value in record.items() if key != "answers"} | {
+        "branches": branches
+    }
+
+
+def _passages_with_ids(passages: Any) -> Any:
+    """Passages without an id get their content hash; what is malformed is left to the model."""
+    if not isinstance(passages, list):
+        return passages
+    return [
+        passage | {"id": passage_id(passage["title"], passage["text"])}
+        if isinstance(passage, dict)
+        and "id" not in passage
+        and isinstance(passage.get("title"), str)
+        and isinstance(passage.get("text"), str)
+        else passage
+        for passage in passages
+    ]
+
+
+def _check(question: Question, where: str) -> None:
+    """What the model cannot say. Raises InputError."""
+    if not question.id.strip() or not question.question.strip():
+        raise InputError("has an empty id or question", where=where, remedy="fill it in")
+    names = Counter(branch.name for branch in question.branches)
+    if "" in (name.strip() for name in names):
+        raise InputError("a branch has an empty name", where=where, remedy='use "default"')
+    if repeated := [name for name, count in names.items() if count > 1]:
+        raise InputError(
+            f"branch {repeated[0]!r} appears twice", where=where, remedy="join its answers"
+        )
+    if any(not a.text.strip() for branch in question.branches for a in branch.answers):
+        raise InputError("has an empty gold answer", where=where, remedy="fill or remove it")
+    by_id: dict[str, Passage] = {}
+    for passage in question.passages:
+        if by_id.setdefault(passage.id, passage) != passage:
+            raise InputError(
+                f"two different passages have the id {passage.id!r}",
+                where=where,
+                remedy="leave the ids out to have content hashes",
+            )

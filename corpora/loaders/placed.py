@@ -1,0 +1,12 @@
+"""A question with the place in its file that messages name."""
+
+from typing import NamedTuple
+
+from branchwise.corpora.questions import Question
+
+
+class PlacedQuestion(NamedTuple):
+    """`where` is `file:line`, or `file:entry n` (from 1) in a file that is one JSON array."""
+
+    where: str
+    question: Question
