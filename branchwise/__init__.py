@@ -1,0 +1,52 @@
+"""Branchwise: a harness for search agents on questions with several readings and many answers.
+
+>>> import branchwise
+>>> run = branchwise.run("questions.jsonl", branchwise.System(model="offline", corpus="C"))
+>>> print(branchwise.score(run))
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from branchwise.eval.experiment import Run, Selection, resume, run
+    from branchwise.eval.scores import Scores
+    from branchwise.eval.scoring import score
+    from branchwise.graphs.system import Budget, System
+
+    __version__: str
+
+__all__ = [
+    "Budget",
+    "Run",
+    "Scores",
+    "Selection",
+    "System",
+    "__version__",
+    "resume",
+    "run",
+    "score",
+]
+
+_HOMES = {
+    "Budget": "branchwise.graphs.system",
+    "Run": "branchwise.eval.experiment",
+    "Scores": "branchwise.eval.scores",
+    "Selection": "branchwise.eval.experiment",
+    "System": "branchwise.graphs.system",
+    "resume": "branchwise.eval.experiment",
+    "run": "branchwise.eval.experiment",
+    "score": "branchwise.eval.scoring",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Lazy: `branchwise --help` must not pay for langgraph and openai.
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("branchwise")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'branchwise' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,51 @@
+# On a fresh clone with nothing but Python 3.11+: `make demo` or `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test install lint format bench clean
+
+demo: install
+	@$(BIN)/branchwise demo
+
+test: install
+	@HF_HUB_OFFLINE=1 $(BIN)/pytest -n 2 --dist loadgroup
+
+install: $(INSTALLED)
+
+# optimum-intel asks for a torchvision whose wheels replace the CPU build of torch, and does not
+# need it for text encoders: it is installed without its requirements, which `fast` lists instead.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt torch
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bundled,fast,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
+	@touch $@
+
+lint: install .typing/branchwise
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q tests/test_imports.py
+
+# Type checkers do not follow an editable install's import hook: show them the package as links.
+.typing/branchwise: $(wildcard branchwise/*.py)
+	@mkdir -p $@/examples
+	@for folder in agents corpora eval graphs tools ui; do ln -sfn ../../$$folder $@/$$folder; done
+	@for entry in branchwise/*; do ln -sfn ../../$$entry $@/$$(basename $$entry); done
+	@ln -sfn ../../../examples/films $@/examples/films
+	@touch $@
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: install
+	$(BIN)/python benchmarks/harness.py
+	$(BIN)/python benchmarks/retrieval.py
+
+clean:
+	rm -rf $(VENV) .typing .mypy_cache .ruff_cache .pytest_cache build *.egg-info

@@ -1,0 +1,77 @@
+"""`branchwise ask`: one question, its steps as they happen."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from branchwise.commands.system_options import SystemOptions, with_system_options
+
+if TYPE_CHECKING:
+    from branchwise.graphs.agent import Agent, Outcome
+
+
+@with_system_options
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    system: SystemOptions,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print only the answer, as JSON.")
+    ] = False,
+) -> None:
+    """Ask one question and watch the agent work.
+
+    Example: branchwise ask "Who directed King Kong?" --corpus C
+    """
+    settings = system.to_system()
+    from branchwise.agents.caller import ModelError
+    from branchwise.graphs.agent import Agent
+    from branchwise.ui.console import error_console
+
+    agent = Agent(settings)
+    try:
+        outcome = asyncio.run(_watch(agent, question, quiet=json_output))
+    except ModelError as error:
+        error_console().print(f"branchwise: {error.kind}: {error}", markup=False)
+        sys.exit(1)
+    _show(outcome, as_json=json_output)
+    sys.exit(1 if outcome.how == "failed" else 0)
+
+
+async def _watch(agent: "Agent", question: str, *, quiet: bool) -> "Outcome":
+    from branchwise.agents.journal import MemoryJournal
+    from branchwise.corpora.questions import Question
+    from branchwise.eval.runner import brief_for
+    from branchwise.eval.tasks import get_task
+    from branchwise.ui.console import error_console
+    from branchwise.ui.steps import describe
+
+    screen = error_console()
+
+    class Printing(MemoryJournal):
+        def event(self, kind: str, data: Mapping[str, Any]) -> None:
+            for line in [] if quiet else describe(kind, data):
+                screen.print(line, markup=False, overflow="ellipsis", no_wrap=True)
+
+    asked = Question(id="ask", question=question)
+    brief = brief_for(get_task("branches"), asked, has_tools=bool(agent.tools))
+    try:
+        return await agent.answer(brief, Printing())
+    finally:
+        await agent.aclose()
+
+
+def _show(outcome: "Outcome", *, as_json: bool) -> None:
+    import orjson
+
+    from branchwise.ui.console import console
+
+    prediction = outcome.prediction
+    shown = {"reasoning": prediction.reasoning, "answers": prediction.answers}
+    text = orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
+    if as_json:
+        typer.echo(text)
+    else:
+        console().print(text, markup=False)

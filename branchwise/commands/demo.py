@@ -1,0 +1,112 @@
+"""`branchwise demo`: the main job on the films example, without a key or a network."""
+
+import shutil
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.eval.store import ItemRow, RunReader
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the corpus, the index and the run.")] = Path(
+        "runs/demo"
+    ),
+    questions: Annotated[
+        int | None, typer.Option(help="Answer only this many questions.", min=1)
+    ] = None,
+) -> None:
+    """Answer questions about films that share their names, score them, show one trace.
+
+    The model is `offline`, a reader without a language model: a floor, not a contender.
+
+    Example: branchwise demo --out /tmp/demo
+    """
+    from branchwise.corpora.loaders import load_questions
+    from branchwise.eval import experiment
+    from branchwise.graphs.system import System
+    from branchwise.ui.console import console
+    from branchwise.ui.progress import RunProgress
+
+    screen = console()
+    corpus, source = _prepare(out)
+    system = System(model="offline", corpus=str(corpus), tools=("local_retriever",), k=5)
+    loaded = load_questions(str(source))
+    selection = experiment.Selection(limit=questions)
+    screen.print(f"Answering {len(selection.of(loaded))} questions with the offline reader …")
+    with RunProgress(len(selection.of(loaded))) as progress:
+        made = experiment.run(
+            loaded, system, out=_fresh(out / "run"), selection=selection, observer=progress
+        )
+    from branchwise.commands.run import finish
+
+    finish(made)
+    reader = made.open()
+    _show_trace(reader)
+    reader.close()
+    _show_next(made.path, corpus, source)
+
+
+def _prepare(out: Path) -> tuple[Path, Path]:
+    """The films corpus, built and indexed under `out`, and its questions."""
+    from branchwise.commands.corpus import build, index
+
+    corpus, source = out / "corpus", out / "questions.jsonl"
+    out.mkdir(parents=True, exist_ok=True)
+    with as_file(files("branchwise.examples.films")) as films:
+        shutil.copyfile(films / "questions.jsonl", source)
+        if not (corpus / "corpus.jsonl").exists():
+            build(source=str(films / "corpus.jsonl"), out=corpus)
+    if not (corpus / "index" / "flat" / "manifest.json").exists():
+        index(corpus, kind="flat")
+    return corpus, source
+
+
+def _fresh(path: Path) -> Path:
+    """A run folder that is not there yet."""
+    n = 2
+    candidate = path
+    while candidate.exists():
+        candidate = path.with_name(f"{path.name}-{n}")
+        n += 1
+    return candidate
+
+
+def _show_trace(reader: "RunReader") -> None:
+    """The trace of the first ambiguous question that was answered at least partly right."""
+    from branchwise.ui.console import console
+    from branchwise.ui.steps import describe
+
+    screen = console()
+    row = _telling_item(reader)
+    screen.print("\nOne question, step by step:", style="bold")
+    for event in reader.events(row.item):
+        for line in describe(event.kind, event.data):
+            screen.print(f"  {line}", markup=False, no_wrap=True, overflow="ellipsis")
+    screen.print("  gold:", markup=False)
+    for branch in row.question.branches:
+        names = "; ".join(answer.text for answer in branch.answers)
+        screen.print(f"    {branch.name}: {names}", markup=False)
+
+
+def _telling_item(reader: "RunReader") -> "ItemRow":
+    ended = [row for row in reader.items() if row.outcome]
+    ambiguous = [row for row in ended if row.question.ambiguous]
+    return (ambiguous or ended)[0]
+
+
+def _show_next(run: Path, corpus: Path, source: Path) -> None:
+    from branchwise.ui.console import console
+
+    lines = [
+        "\nNext:",
+        f'  branchwise ask "Who directed King Kong?" --corpus {corpus}',
+        f"  branchwise export {run}",
+        "  with a language model (any OpenAI-compatible server):",
+        f"  branchwise run --questions {source} --corpus {corpus} \\",
+        "    --model openai:NAME@http://localhost:8000/v1 --out runs/mine",
+    ]
+    console().print("\n".join(lines), markup=False)

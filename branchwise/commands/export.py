@@ -1,0 +1,52 @@
+"""`branchwise export`: a run as JSON lines."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
+    out: Annotated[
+        Path | None, typer.Option(help="File to write. Default: standard output.")
+    ] = None,
+    events: Annotated[
+        bool, typer.Option("--events", help="With every step of the traces.")
+    ] = False,
+) -> None:
+    """Write one JSON line an item: question, gold, prediction, evidence, error, usage.
+
+    The lines hold "id" and "answers", so `branchwise score --predictions` reads them back.
+
+    Example: branchwise export runs/first --out items.jsonl
+    """
+    from branchwise.eval.export import export_lines
+    from branchwise.eval.store import open_run
+
+    reader = open_run(path)
+    try:
+        lines = export_lines(reader, with_events=events)
+        if out is None:
+            for line in lines:
+                sys.stdout.buffer.write(line)
+            return
+        _write(out, lines)
+    finally:
+        reader.close()
+
+
+def _write(out: Path, lines: Iterator[bytes]) -> None:
+    from branchwise.corpora.errors import InputError
+
+    draft = out.with_name(out.name + ".new")
+    try:
+        with draft.open("wb") as file:
+            file.writelines(lines)
+        draft.replace(out)
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror})", where=str(out), remedy="choose another --out"
+        ) from error

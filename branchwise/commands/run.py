@@ -1,0 +1,132 @@
+"""`branchwise run` and `branchwise resume`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from branchwise.commands.system_options import SystemOptions, with_system_options
+
+if TYPE_CHECKING:
+    from branchwise.eval.experiment import Run
+
+Concurrency = Annotated[int, typer.Option(help="Questions at a time.", min=1, max=1024)]
+
+
+@with_system_options
+def run(
+    questions: Annotated[
+        str, typer.Option(help="Question set: a native JSONL file, or condambigqa:PATH.")
+    ],
+    system: SystemOptions,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Task, where it is not the question set's own.")
+    ] = None,
+    ids: Annotated[
+        Path | None, typer.Option(help="File with question ids, one a line: run only these.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Run at most this many.", min=1)] = None,
+    epochs: Annotated[int, typer.Option(help="Times each question is answered.", min=1)] = 1,
+    concurrency: Concurrency = 8,
+) -> None:
+    """Answer a question set with a system and score it.
+
+    Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
+    """
+    settings = system.to_system()
+    from branchwise.corpora.loaders import load_questions
+    from branchwise.eval import experiment
+    from branchwise.ui.progress import RunProgress
+
+    loaded = load_questions(questions)
+    selection = experiment.Selection(_read_ids(ids), limit)
+    total = len(selection.of(loaded)) * epochs
+    with RunProgress(total) as progress:
+        made = experiment.run(
+            loaded,
+            settings,
+            out=out,
+            task=task,
+            selection=selection,
+            epochs=epochs,
+            concurrency=concurrency,
+            observer=progress,
+        )
+    finish(made)
+
+
+def resume(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder to continue.")],
+    corpus: Annotated[
+        Path | None, typer.Option(help="Where the run's corpus is now, if it has moved.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
+    ] = False,
+    concurrency: Concurrency = 8,
+) -> None:
+    """Continue a run that was killed or interrupted; nothing recorded is asked for again.
+
+    Example: branchwise resume runs/20260102-150405
+    """
+    from branchwise.eval import experiment
+    from branchwise.eval.store import open_run
+    from branchwise.ui.progress import RunProgress
+
+    reader = open_run(path)
+    counts = reader.progress()
+    reader.close()
+    total = counts["pending"] + (counts["failed"] if retry_failed else 0)
+    with RunProgress(total) as progress:
+        continued = experiment.resume(
+            path,
+            corpus=corpus,
+            concurrency=concurrency,
+            retry_failed=retry_failed,
+            observer=progress,
+        )
+    finish(continued)
+
+
+def finish(made: "Run") -> None:
+    """Say how the run ended: its scores where it is whole, how to go on where it is not."""
+    from branchwise.ui.console import error_console
+
+    if made.state.stopped:
+        error_console().print(
+            f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
+            f"  branchwise resume {made.path}",
+            markup=False,
+        )
+        sys.exit(1)
+    show_scores(made)
+
+
+def show_scores(made: "Run") -> None:
+    """Score the run and print its table."""
+    from branchwise.eval.scoring import score
+    from branchwise.ui.console import console
+    from branchwise.ui.report_table import report_tables
+
+    screen = console()
+    for table in report_tables([(made.path.name, score(made.path))]):
+        screen.print(table)
+    screen.print(f"Run: {made.path}", markup=False)
+
+
+def _read_ids(path: Path | None) -> list[str] | None:
+    if path is None:
+        return None
+    from branchwise.corpora.errors import InputError
+
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"cannot be read ({error})", where=str(path), remedy="name a file of ids, one a line"
+        ) from error
+    return [line.strip() for line in lines if line.strip()]

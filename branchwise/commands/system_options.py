@@ -1,0 +1,140 @@
+"""The options that describe a system, shared by every command that answers questions."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.graphs.system import System
+
+MODEL, TOOLS, DECODING, BUDGET = "Model", "Tools and retrieval", "Decoding", "Budget"
+
+
+def _option(help: str, panel: str, *names: str, **settings: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, **settings)
+
+
+@dataclass(frozen=True)
+class SystemOptions:
+    """One field an option; `to_system` makes the settings object that everything else uses."""
+
+    model: Annotated[
+        str,
+        _option(
+            "offline, openai:NAME, or openai:NAME@http://host:port/v1 (vLLM, Ollama, …).", MODEL
+        ),
+    ] = "offline"
+    prompts: Annotated[
+        Path | None, _option("Folder with prompt files that replace the built-in ones.", MODEL)
+    ] = None
+    corpus: Annotated[
+        Path | None, _option("Corpus folder to search. Without it: answer directly.", TOOLS)
+    ] = None
+    retriever: Annotated[
+        str | None, _option("Index to search with: flat, bm25, hybrid or a name.", TOOLS)
+    ] = None
+    k: Annotated[
+        int | None,
+        _option("Passages a search; without it the model chooses.", TOOLS, min=1, max=50),
+    ] = None
+    tool: Annotated[
+        list[str] | None,
+        _option("Tool by name, repeatable. Default: local_retriever with a corpus.", TOOLS),
+    ] = None
+    temperature: Annotated[float | None, _option("Sampling temperature.", DECODING, min=0)] = None
+    max_tokens: Annotated[int | None, _option("Output tokens a call.", DECODING, min=1)] = None
+    seed: Annotated[int | None, _option("Sampling seed, where the server has one.", DECODING)] = (
+        None
+    )
+    tool_protocol: Annotated[
+        str, _option("native, or text for servers without tool calls.", DECODING)
+    ] = "native"
+    structured: Annotated[
+        str, _option("auto or off: the provider's structured output for answers.", DECODING)
+    ] = "auto"
+    stream: Annotated[bool, _option("Use streamed responses.", DECODING)] = False
+    timeout: Annotated[float, _option("Seconds a request may take.", DECODING, min=0.1)] = 120.0
+    max_turns: Annotated[int, _option("Model turns an item.", BUDGET, min=1, max=1000)] = 12
+    max_calls: Annotated[int, _option("Tool calls an item.", BUDGET, min=0, max=10_000)] = 24
+    max_tokens_total: Annotated[int, _option("Tokens an item.", BUDGET, min=1)] = 400_000
+    max_seconds: Annotated[float, _option("Seconds an item.", BUDGET, min=0.1)] = 600.0
+
+    def to_system(self) -> "System":
+        """The validated settings; raises InputError for a value that does not fit."""
+        from pydantic import ValidationError
+
+        from branchwise.corpora.errors import InputError
+
+        try:
+            return self._system()
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = "--" + str(first["loc"][-1]).replace("_", "-")
+            raise InputError(
+                str(first["msg"]), where=where, remedy="see `branchwise run --help`"
+            ) from None
+
+    def _system(self) -> "System":
+        from branchwise.agents.decoding import Decoding
+        from branchwise.graphs.system import Budget, System
+
+        default_tools = ["local_retriever"] if self.corpus else []
+        return System(
+            model=self.model,
+            tools=tuple(self.tool if self.tool is not None else default_tools),
+            corpus=str(self.corpus) if self.corpus else None,
+            retriever=self.retriever,
+            k=self.k,
+            prompts=str(self.prompts) if self.prompts else None,
+            decoding=Decoding.model_validate(
+                {
+                    "temperature": self.temperature,
+                    "max_tokens": self.max_tokens,
+                    "seed": self.seed,
+                    "tool_protocol": self.tool_protocol,
+                    "structured": self.structured,
+                    "stream": self.stream,
+                    "timeout": self.timeout,
+                }
+            ),
+            budget=Budget(
+                turns=self.max_turns,
+                calls=self.max_calls,
+                tokens=self.max_tokens_total,
+                seconds=self.max_seconds,
+            ),
+        )
+
+
+def with_system_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take `system: SystemOptions` as separate command-line options.
+
+    Typer reads a function's signature; this one shows the fields instead of the object.
+    """
+    hints = get_type_hints(SystemOptions, include_extras=True)
+    options = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(SystemOptions)
+    ]
+    names = {option.name for option in options}
+
+    @wraps(command)
+    def spread(**values: Any) -> None:
+        chosen = {name: values.pop(name) for name in list(values) if name in names}
+        command(system=SystemOptions(**chosen), **values)
+
+    own = [p for p in inspect.signature(command).parameters.values() if p.name != "system"]
+    own = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+    spread.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+    spread.__annotations__ = {p.name: p.annotation for p in [*own, *options]}
+    return spread

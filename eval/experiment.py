@@ -1,0 +1,191 @@
+"""Runs from beginning to end: made or continued, the same path."""
+
+import asyncio
+import warnings
+from collections.abc import Collection, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.questions import QuestionSet
+from branchwise.eval.runner import Observer, RunState, Silent, run_pending
+from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
+from branchwise.eval.tasks import get_task
+from branchwise.graphs.system import System
+
+if TYPE_CHECKING:
+    from branchwise.graphs.agent import Agent
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder and how the pass over it ended."""
+
+    path: Path
+    state: RunState
+
+    def open(self) -> RunReader:
+        """Read the run: items, traces, saved scores."""
+        return open_run(self.path)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which questions of a set to run: those with these ids (all where None), at most `limit`."""
+
+    ids: Collection[str] | None = None
+    limit: int | None = None
+
+    def of(self, questions: QuestionSet) -> QuestionSet:
+        """The chosen questions, in order; InputError for an id that is not there, or for none."""
+        chosen = questions.questions
+        if self.ids is not None:
+            missing = sorted(set(self.ids) - {q.id for q in chosen})
+            if missing:
+                raise InputError(
+                    f"no question has the id {missing[0]!r}",
+                    where=questions.source,
+                    remedy="check the ids that were asked for",
+                )
+            chosen = tuple(q for q in chosen if q.id in set(self.ids))
+        chosen = chosen[: self.limit]
+        if not chosen:
+            raise InputError(
+                "no questions are left to run",
+                where=questions.source,
+                remedy="choose a larger --limit or other --ids",
+            )
+        return QuestionSet(questions.source, questions.task, chosen, questions.digest)
+
+
+def run(
+    questions: str | QuestionSet,
+    system: System,
+    *,
+    out: Path | str | None = None,
+    task: str | None = None,
+    selection: Selection = Selection(),
+    epochs: int = 1,
+    concurrency: int = 8,
+    observer: Observer | None = None,
+) -> Run:
+    """Answer questions with a system into a new run folder (default: `runs/` and the time).
+
+    Blocks until every item has ended or the run was interrupted. Raises InputError before any
+    work where something is missing, StoreError where the folder cannot be written.
+    """
+    loaded = load_questions(questions) if isinstance(questions, str) else questions
+    chosen = selection.of(loaded)
+    path = Path(out) if out else _default_folder()
+    agent = _agent(system, task or chosen.task)
+    spec = RunSpec(
+        task=task or chosen.task,
+        source=chosen.source,
+        questions_digest=chosen.digest,
+        system=_with_absolute_paths(system).model_dump(mode="json"),
+        identity=agent.identity,
+        system_digest=agent.digest,
+        epochs=epochs,
+        version=version("branchwise"),
+    )
+    create_run(path, spec, chosen.questions)
+    return _continue(path, agent, concurrency, observer, retry_failed=False)
+
+
+def resume(
+    path: Path | str,
+    *,
+    corpus: Path | None = None,
+    concurrency: int = 8,
+    retry_failed: bool = False,
+    observer: Observer | None = None,
+) -> Run:
+    """Continue a run that was killed, interrupted or extended by `retry_failed`.
+
+    No item that has ended is run again, no recorded response is asked for again. Raises
+    InputError where the system would not be the one that began the run (`corpus` says where its
+    corpus has moved to).
+    """
+    reader = open_run(Path(path))
+    try:
+        meta = reader.meta
+    finally:
+        reader.close()
+    settings = dict(meta["system"]) | ({"corpus": str(corpus)} if corpus else {})
+    agent = _agent(System.model_validate(settings), meta["task"])
+    _check_same_system(Path(path), meta, agent)
+    return _continue(Path(path), agent, concurrency, observer, retry_failed=retry_failed)
+
+
+def _agent(system: System, task: str) -> "Agent":
+    from branchwise.graphs.agent import Agent
+
+    return Agent(system, get_task(task).format)
+
+
+def _continue(
+    path: Path, agent: "Agent", concurrency: int, observer: Observer | None, *, retry_failed: bool
+) -> Run:
+    with RunStore(path) as store:
+        pending = run_pending(
+            store,
+            agent,
+            get_task(store.reader.task),
+            concurrency=concurrency,
+            observer=observer or Silent(),
+            retry_failed=retry_failed,
+        )
+        return Run(path, _blocking(pending))
+
+
+def _blocking(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end, also where a loop is running already (a notebook): then on a thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
+def _check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> None:
+    if agent.digest != meta["system_digest"]:
+        was, now = meta["identity"], dict(agent.identity)
+        changed = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
+        raise InputError(
+            f"the system is not the one that began this run (changed: {', '.join(changed)})",
+            where=str(path),
+            remedy="restore it, or start a new run with `branchwise run`",
+        )
+    if meta["version"] != (now_version := version("branchwise")):
+        warnings.warn(
+            f"{path}: begun by branchwise {meta['version']}, continued by {now_version}",
+            stacklevel=3,
+        )
+
+
+def _with_absolute_paths(system: System) -> System:
+    """So that the run can be resumed from any folder."""
+    paths = {
+        name: str(Path(value).resolve())
+        for name in ("corpus", "prompts")
+        if (value := getattr(system, name)) is not None
+    }
+    return system.model_copy(update=paths)
+
+
+def _default_folder() -> Path:
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    path = Path("runs") / stamp
+    n = 2
+    while path.exists():
+        path = Path("runs") / f"{stamp}-{n}"
+        n += 1
+    return path

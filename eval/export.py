@@ -1,0 +1,37 @@
+"""A run as JSON lines, for anyone's own analysis."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from branchwise.eval.store import ItemRow, RunReader
+
+
+def export_lines(reader: RunReader, *, with_events: bool = False) -> Iterator[bytes]:
+    """One line an item, ended or not, in order.
+
+    `id` and `answers` are where `branchwise score --predictions` looks for them.
+    """
+    for row in reader.items():
+        record = _record(row)
+        if with_events:
+            record["events"] = [event._asdict() for event in reader.events(row.item)]
+        yield orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _record(row: ItemRow) -> dict[str, Any]:
+    outcome = dict(row.outcome or {})
+    prediction = outcome.pop("prediction", {})
+    gold = row.question.model_dump(mode="json", include={"ambiguous", "branches"})
+    return {
+        "id": row.question.id,
+        "question": row.question.question,
+        "epoch": row.epoch,
+        "status": row.status,
+        "reasoning": prediction.get("reasoning", ""),
+        "answers": prediction.get("answers", {}),
+        "citations": prediction.get("citations", {}),
+        "gold": gold,
+        **outcome,
+    }

@@ -1,0 +1,35 @@
+"""The final record of an item, as the store keeps it."""
+
+from typing import Any
+
+from branchwise.graphs.agent import Outcome
+
+MAX_ERROR_CHARS = 1000
+
+
+def outcome_record(outcome: Outcome) -> dict[str, Any]:
+    """An item that was answered (perhaps with a format error, which `how` = failed says)."""
+    return {
+        "prediction": outcome.prediction.model_dump(mode="json"),
+        "how": outcome.how,
+        "problem": outcome.problem,
+        "evidence": list(outcome.evidence),
+        "turns": outcome.spent.turns,
+        "calls": outcome.spent.calls,
+        "tokens": outcome.spent.tokens,
+        "seconds": round(outcome.seconds, 3),
+        "error": None,
+    }
+
+
+def error_record(error: BaseException) -> dict[str, Any]:
+    """An item that could not be answered: an empty prediction that counts 0, and why."""
+    kind = getattr(error, "kind", type(error).__name__)
+    message = " ".join(str(error).split())[:MAX_ERROR_CHARS]
+    return {
+        "prediction": {},
+        "how": "failed",
+        "problem": None,
+        "evidence": [],
+        "error": f"{kind}: {message}",
+    }

@@ -1,0 +1,93 @@
+"""Passages are stored once: where a record repeats a passage's text, a reference stands.
+
+A tool result of fifteen passages holds each text twice, in what the model reads and in the
+artifact. `fold` takes the texts out, `unfold` puts them back, byte for byte.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from branchwise.corpora.passages import Passage, passage_id
+from branchwise.corpora.questions import Question
+
+
+class StoredPassage(NamedTuple):
+    """A row of the `passages` table."""
+
+    hash: str
+    id: str
+    title: str
+    text: str
+
+
+def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]]:
+    """The record without passage texts, and the passages it refers to.
+
+    Looks at `artifact.passages` (tools/artifacts.py) and at `content`; other keys are kept as
+    they are. `content` becomes a list of text pieces and `{"p": hash}` references.
+    """
+    listed = record.get("artifact", {}).get("passages")
+    if not listed:
+        return dict(record), []
+    passages = [_stored(p) for p in listed]
+    slim = [
+        {"p": s.hash} | {k: v for k, v in p.items() if k not in ("id", "title", "text")}
+        for s, p in zip(passages, listed, strict=True)
+    ]
+    artifact = {**record["artifact"], "passages": slim}
+    return {
+        **record,
+        "content": _fold_text(record["content"], passages),
+        "artifact": artifact,
+    }, passages
+
+
+def fold_question(question: Question) -> tuple[bytes, list[StoredPassage]]:
+    """The question as JSON with references for its passages, and the passages."""
+    body = question.model_dump(mode="json")
+    passages = [_stored(p) for p in body["passages"]]
+    return orjson.dumps({**body, "passages": [p.hash for p in passages]}), passages
+
+
+def unfold_question(body: bytes, lookup: Callable[[str], StoredPassage]) -> Question:
+    """The question as it was."""
+    record = orjson.loads(body)
+    found = [lookup(hash) for hash in record["passages"]]
+    passages = [Passage(id=p.id, title=p.title, text=p.text) for p in found]
+    return Question.model_validate({**record, "passages": passages})
+
+
+def _stored(record: Mapping[str, Any]) -> StoredPassage:
+    id, title, text = record["id"], record["title"], record["text"]
+    # The id is hashed too: a corpus may give two ids to one text.
+    return StoredPassage(passage_id(f"{id}\n{title}", text), id, title, text)
+
+
+def _fold_text(content: str, passages: list[StoredPassage]) -> list[Any]:
+    pieces: list[Any] = []
+    at = 0
+    for passage in passages:
+        # Tools print passages in order, so each is looked for behind the one before it.
+        found = content.find(passage.text, at) if passage.text else -1
+        if found >= 0:
+            pieces += [content[at:found], {"p": passage.hash}]
+            at = found + len(passage.text)
+    return [*pieces, content[at:]]
+
+
+def unfold(record: Mapping[str, Any], lookup: Callable[[str], StoredPassage]) -> dict[str, Any]:
+    """The record as it was; `lookup` returns the stored passage of a hash."""
+    listed = record.get("artifact", {}).get("passages")
+    if not listed:
+        return dict(record)
+    passages = []
+    for slim in listed:
+        stored = lookup(slim["p"])
+        rest = {k: v for k, v in slim.items() if k != "p"}
+        passages.append({"id": stored.id, "title": stored.title, "text": stored.text, **rest})
+    content = "".join(
+        lookup(piece["p"]).text if isinstance(piece, dict) else piece for piece in record["content"]
+    )
+    return {**record, "content": content, "artifact": {**record["artifact"], "passages": passages}}

@@ -1,0 +1,69 @@
+"""The journal of one item: its recorded responses, and its events on the way to the store."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from branchwise.agents.journal import CallKey, Slot
+from branchwise.eval.store.folding import StoredPassage, fold
+from branchwise.eval.store.writer import Statement, Writer
+
+INSERT_PASSAGE = "INSERT OR IGNORE INTO passages VALUES (?, ?, ?, ?)"
+INSERT_RESPONSE = "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?)"
+FINISH_ITEM = "UPDATE items SET status = ?, outcome = ? WHERE item = ?"
+
+Recorded = Mapping[tuple[CallKey, int], Mapping[str, Any]]
+
+
+class ItemJournal:
+    """Implements `agents.journal.Journal` for one item of a run.
+
+    Events wait in memory and travel with the next response that is kept, so tracing costs no
+    commit of its own; the item's last events and its final row are one transaction.
+    """
+
+    def __init__(self, writer: Writer, item: int, recorded: Recorded) -> None:
+        self._writer, self._item, self._recorded = writer, item, recorded
+        self._occurrences: dict[CallKey, int] = {}
+        self._events: list[tuple[int, int, str, float, bytes]] = []
+        self._passages: list[StoredPassage] = []
+        self._seq = 0
+
+    def recall(self, key: CallKey) -> Slot:
+        occurrence = self._occurrences.get(key, 0)
+        self._occurrences[key] = occurrence + 1
+        return Slot(key, occurrence, self._recorded.get((key, occurrence)))
+
+    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
+        body = self._folded(value)
+        key = slot.key
+        row = (self._item, key.kind, key.role, key.digest, slot.occurrence, body)
+        await self._writer.commit([*self._take(), (INSERT_RESPONSE, [row])])
+
+    def event(self, kind: str, data: Mapping[str, Any]) -> None:
+        self._events.append((self._item, self._seq, kind, time.time(), self._folded(data)))
+        self._seq += 1
+
+    async def finish(self, status: str, outcome: Mapping[str, Any]) -> None:
+        """Write the item's remaining events and its final row, all or nothing."""
+        final = (FINISH_ITEM, [(status, orjson.dumps(outcome), self._item)])
+        await self._writer.commit([*self._take(), final])
+
+    def _folded(self, record: Mapping[str, Any]) -> bytes:
+        slim, passages = fold(record)
+        self._passages += passages
+        return orjson.dumps(slim)
+
+    def _take(self) -> list[Statement]:
+        """The waiting passages and events as statements; the journal forgets them."""
+        passages, events = self._passages, self._events
+        self._passages, self._events = [], []
+        statements: list[Statement] = []
+        if passages:
+            statements.append((INSERT_PASSAGE, passages))
+        if events:
+            statements.append((INSERT_EVENT, events))
+        return statements

@@ -1,0 +1,170 @@
+"""A run folder open for reading: works beside a writer, after a kill, and on an ended run."""
+
+import functools
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from branchwise.agents.journal import CallKey
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import Question
+from branchwise.eval.evidence import Evidence
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.store.connection import DATABASE, FORMAT, connect, connect_to_read
+from branchwise.eval.store.folding import StoredPassage, unfold, unfold_question
+
+
+class Event(NamedTuple):
+    """One step of a trace. `at`: seconds since 1970. `data`: as it was given to the journal."""
+
+    seq: int
+    kind: str
+    at: float
+    data: Mapping[str, Any]
+
+
+class ItemRow(NamedTuple):
+    """An item of any status; `outcome` is there once it has ended."""
+
+    item: int
+    question: Question
+    epoch: int
+    status: str
+    outcome: Mapping[str, Any] | None
+
+
+class RunReader:
+    """Read access to one run. Use `open_run`; close it, or let it go."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, meta: Mapping[str, Any]) -> None:
+        self.path, self._connection, self.meta = path, connection, meta
+        self.name = path.resolve().name
+        self.task: str = meta["task"]
+        self.system: Mapping[str, Any] = meta["system"]
+        self._passage = functools.lru_cache(maxsize=4096)(self._read_passage)
+
+    @staticmethod
+    def check(path: Path) -> None:
+        """Raise InputError unless the folder holds a run."""
+        if not (path / DATABASE).is_file():
+            what = "is not a run folder" if path.exists() else "there is no such run"
+            raise InputError(
+                what, where=str(path), remedy="name a folder that `branchwise run --out` made"
+            )
+
+    @classmethod
+    def open(cls, path: Path) -> "RunReader":
+        """Open a run; InputError where the folder holds none, or one of a newer version."""
+        cls.check(path)
+        try:
+            connection = connect_to_read(path / DATABASE)
+            rows = connection.execute("SELECT key, value FROM meta").fetchall()
+            meta = {key: orjson.loads(value) for key, value in rows}
+            written_by = int(meta["format"])
+        except (sqlite3.Error, orjson.JSONDecodeError, KeyError) as error:
+            raise InputError(
+                f"{DATABASE} cannot be read as a run ({error})",
+                where=str(path),
+                remedy="restore the file, or run again into another folder",
+            ) from error
+        if written_by > FORMAT:
+            raise InputError(
+                f"the run was written by a newer version ({meta.get('version')})",
+                where=str(path),
+                remedy="upgrade branchwise to read it",
+            )
+        return cls(path, connection, meta)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def progress(self) -> dict[str, int]:
+        """Number of items: total, done, failed, pending (running ones count as pending)."""
+        counts = dict(
+            self._connection.execute("SELECT status, COUNT(*) FROM items GROUP BY status")
+        )
+        done, failed = counts.get("done", 0), counts.get("failed", 0)
+        total = sum(counts.values())
+        return {"total": total, "done": done, "failed": failed, "pending": total - done - failed}
+
+    def question(self, n: int) -> Question:
+        """The question with number `n` (position in the set)."""
+        sql = "SELECT body FROM questions WHERE n = ?"
+        body = self._connection.execute(sql, (n,)).fetchone()[0]
+        return unfold_question(body, self._passage)
+
+    def questions(self) -> Iterator[Question]:
+        """All questions in order."""
+        bodies = self._connection.execute("SELECT body FROM questions ORDER BY n").fetchall()
+        for (body,) in bodies:
+            yield unfold_question(body, self._passage)
+
+    def items_with_status(self, statuses: Sequence[str]) -> list[tuple[int, int, int, str]]:
+        """(item, question number, epoch, status) of the items in these states, in order."""
+        marks = ", ".join("?" * len(statuses))
+        sql = f"SELECT item, question, epoch, status FROM items WHERE status IN ({marks})"  # noqa: S608 - only question marks are inserted
+        return self._connection.execute(f"{sql} ORDER BY item", statuses).fetchall()
+
+    def items(self) -> Iterator[ItemRow]:
+        """All items in order, ended or not."""
+        questions = dict(enumerate(self.questions()))
+        sql = "SELECT item, question, epoch, status, outcome FROM items ORDER BY item"
+        for item, n, epoch, status, outcome in self._connection.execute(sql):
+            loaded = orjson.loads(outcome) if outcome else None
+            yield ItemRow(item, questions[n], epoch, status, loaded)
+
+    def answered_items(self) -> Iterator[AnsweredItem]:
+        """The items that ended, as scorers read them."""
+        for row in self.items():
+            if row.outcome is not None:
+                yield AnsweredItem(
+                    question=row.question,
+                    prediction=Prediction.model_validate(row.outcome["prediction"]),
+                    epoch=row.epoch,
+                    evidence=Evidence(tuple(row.outcome["evidence"])),
+                    how=row.outcome["how"],
+                    error=row.outcome.get("error"),
+                )
+
+    def events(self, item: int) -> Iterator[Event]:
+        """The trace of an item, in order, passages filled in."""
+        sql = "SELECT seq, kind, at, body FROM events WHERE item = ? ORDER BY seq"
+        for seq, kind, at, body in self._connection.execute(sql, (item,)).fetchall():
+            yield Event(seq, kind, at, unfold(orjson.loads(body), self._passage))
+
+    def responses(self, item: int) -> dict[tuple[CallKey, int], Mapping[str, Any]]:
+        """The recorded responses of an item by key and occurrence."""
+        sql = "SELECT kind, role, digest, occurrence, body FROM responses WHERE item = ?"
+        return {
+            (CallKey(kind, role, digest), occurrence): unfold(orjson.loads(body), self._passage)
+            for kind, role, digest, occurrence, body in self._connection.execute(sql, (item,))
+        }
+
+    def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
+        """Scores that were saved under this scorer's digest."""
+        sql = "SELECT body FROM scores WHERE digest = ?"
+        row = self._connection.execute(sql, (scorer_digest,)).fetchone()
+        return orjson.loads(row[0]) if row else None
+
+    def save_scores(self, scorer_digest: str, scores: Mapping[str, Any]) -> None:
+        """Keep scores beside the run, one row a scorer."""
+        connection = connect(self.path / DATABASE)
+        try:
+            row = (scorer_digest, orjson.dumps(scores))
+            connection.execute("INSERT OR REPLACE INTO scores VALUES (?, ?)", row)
+        finally:
+            connection.close()
+
+    def _read_passage(self, hash: str) -> StoredPassage:
+        sql = "SELECT hash, id, title, text FROM passages WHERE hash = ?"
+        return StoredPassage(*self._connection.execute(sql, (hash,)).fetchone())
+
+
+def open_run(path: Path) -> RunReader:
+    """Open a run folder for reading; raises InputError where it holds no run."""
+    return RunReader.open(path)

@@ -1,0 +1,147 @@
+"""A run folder open for writing: made once, continued any number of times."""
+
+import fcntl
+import importlib.resources
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import orjson
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import Question
+from branchwise.eval.store.connection import DATABASE, FORMAT
+from branchwise.eval.store.folding import fold_question
+from branchwise.eval.store.journal import INSERT_PASSAGE, ItemJournal
+from branchwise.eval.store.reader import RunReader
+from branchwise.eval.store.spec import RunSpec
+from branchwise.eval.store.writer import Writer
+
+LOCK = "lock"
+
+
+class PendingItem(NamedTuple):
+    """An item that has not ended. `resumed`: an earlier process began it."""
+
+    item: int
+    question: Question
+    epoch: int
+    resumed: bool
+
+
+class RunStore:
+    """The writing side of a run folder; one process at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = _lock(path)
+        self.reader = RunReader.open(path)
+        self.writer = Writer(path / DATABASE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what is queued, then let other processes in."""
+        self.writer.close()
+        self.reader.close()
+        os.close(self._lock)
+
+    def pending(self, *, retry_failed: bool = False) -> Iterator[PendingItem]:
+        """Items to run, in question order; `retry_failed` takes in those that ended in an error."""
+        wanted = ("pending", "running", "failed") if retry_failed else ("pending", "running")
+        for item, n, epoch, status in self.reader.items_with_status(wanted):
+            yield PendingItem(item, self.reader.question(n), epoch, status != "pending")
+
+    async def begin(self, pending: PendingItem) -> ItemJournal:
+        """Mark the item as running and return its journal.
+
+        The events of an earlier, unfinished attempt are discarded; its responses are replayed.
+        """
+        recorded = self.reader.responses(pending.item) if pending.resumed else {}
+        key = [(pending.item,)]
+        await self.writer.commit(
+            [
+                ("DELETE FROM events WHERE item = ?", key),
+                ("UPDATE items SET status = 'running', outcome = NULL WHERE item = ?", key),
+            ]
+        )
+        return ItemJournal(self.writer, pending.item, recorded)
+
+
+def create_run(path: Path, spec: RunSpec, questions: Sequence[Question]) -> None:
+    """Make a run folder with all its items pending.
+
+    The file appears under its name only when it is complete. Raises InputError where something
+    is there already, or where the folder cannot be written.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        draft = path / f"{DATABASE}.new"
+        # A draft is what a process that was killed right here has left.
+        draft.unlink(missing_ok=True)
+        if any(path.iterdir()):
+            raise InputError(
+                "the folder is not empty", where=str(path), remedy=_remedy_for_occupied(path)
+            )
+        _fill(draft, spec, questions)
+        draft.rename(path / DATABASE)
+    except (OSError, sqlite3.Error) as error:
+        raise InputError(
+            f"cannot make a run here ({error})",
+            where=str(path),
+            remedy="choose another folder with --out",
+        ) from error
+
+
+def _fill(draft: Path, spec: RunSpec, questions: Sequence[Question]) -> None:
+    schema = importlib.resources.files("branchwise.eval.store").joinpath("schema.sql").read_text()
+    connection = sqlite3.connect(draft, isolation_level=None)
+    try:
+        connection.executescript(f"BEGIN; {schema}")
+        meta = {"format": FORMAT, **asdict(spec)}
+        rows = [(key, orjson.dumps(value).decode()) for key, value in meta.items()]
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+        for n, question in enumerate(questions):
+            body, passages = fold_question(question)
+            connection.execute("INSERT INTO questions VALUES (?, ?, ?)", (n, question.id, body))
+            connection.executemany(INSERT_PASSAGE, passages)
+        items = [(n, epoch) for epoch in range(spec.epochs) for n in range(len(questions))]
+        connection.executemany("INSERT INTO items (question, epoch) VALUES (?, ?)", items)
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def _remedy_for_occupied(path: Path) -> str:
+    if (path / DATABASE).exists():
+        return f"continue it with `branchwise resume {path}` or choose another --out"
+    return "choose another --out"
+
+
+def _lock(path: Path) -> int:
+    """Hold the run folder for this process; the system lets go of it however the process ends."""
+    RunReader.check(path)
+    handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise InputError(
+            "another process is writing this run",
+            where=str(path),
+            remedy="wait for it or stop it; then resume",
+        ) from None
+    return handle

@@ -1,0 +1,99 @@
+"""One model turn: ask the model with its tools, or tell it that the budget is spent."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+
+from branchwise.agents.caller import ModelCaller, ModelError, Reply
+from branchwise.agents.prompt_files import Prompts
+from branchwise.graphs.context_window import oldest_to_omit, with_omissions
+from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
+from branchwise.graphs.system import Budget
+from branchwise.graphs.trace_records import reply_record
+
+# A last answer is asked for even when the seconds are spent; this bounds how long it may take.
+GRACE_SECONDS = 30.0
+
+
+def spent_reason(budget: Budget, spent: Spent, seconds: float) -> str | None:
+    """Which part of the budget is spent, in words; None while there is some of each left.
+
+    The last model turn is kept for the answer, so `turns` is spent one turn early.
+    """
+    if spent.turns >= budget.turns - 1:
+        return f"{budget.turns} model turns"
+    if spent.calls >= budget.calls:
+        return f"{budget.calls} tool calls"
+    if spent.tokens >= budget.tokens:
+        return f"{budget.tokens} tokens"
+    if seconds >= budget.seconds:
+        return f"{budget.seconds:g} seconds"
+    return None
+
+
+def make_agent_node(
+    caller: ModelCaller,
+    tools: Sequence[BaseTool],
+    prompts: Prompts,
+    budget: Budget,
+    schema: Mapping[str, Any],
+) -> Node:
+    """The node `agent`. `schema` shapes the answer where the model is called without tools."""
+
+    async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
+        context, spent = runtime.context, state["spent"]
+        added: list[BaseMessage] = []
+        reason = spent_reason(budget, spent, context.elapsed) if tools else None
+        if reason:
+            note = prompts.render("budget_spent", reason=reason)
+            context.event("budget", reason=reason, text=note)
+            added.append(HumanMessage(note))
+        asked = () if reason else tools
+        messages = [*state["messages"], *added]
+        omitted = state.get("omitted", 0)
+        try:
+            reply = await _ask(caller, messages, omitted, asked, schema, context)
+        except ModelError as error:
+            omitted = _more_omitted(error, messages, omitted, context)
+            reply = await _ask(caller, messages, omitted, asked, schema, context)
+        context.event("model", turn=spent.turns + 1, **reply_record(reply))
+        return {
+            "messages": [*added, reply.message],
+            "spent": spent.plus(turns=1, usage=reply.usage),
+            "omitted": omitted,
+            "told": reason is not None,
+            "finish": reply.finish,
+        }
+
+    return agent
+
+
+async def _ask(
+    caller: ModelCaller,
+    messages: Sequence[BaseMessage],
+    omitted: int,
+    tools: Sequence[BaseTool],
+    schema: Mapping[str, Any],
+    context: ItemContext,
+) -> Reply:
+    return await caller.ask(
+        with_omissions(messages, omitted),
+        tools=tools,
+        schema=None if tools else schema,
+        journal=context.journal,
+        time_left=max(context.time_left, GRACE_SECONDS),
+    )
+
+
+def _more_omitted(
+    error: ModelError, messages: Sequence[BaseMessage], omitted: int, context: ItemContext
+) -> int:
+    """How many tool results to leave out after a context-length refusal; re-raises the rest."""
+    more = oldest_to_omit(messages, omitted) if error.kind == "context_length" else omitted
+    if more == omitted:
+        raise error
+    context.event("context_trimmed", omitted=more, newly=more - omitted)
+    return more

@@ -1,0 +1,98 @@
+"""From the agent's last words to a prediction: parse, at most one repair call, then an error."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.runtime import Runtime
+
+from branchwise.agents.answer import ParsedAnswer, parse_answer
+from branchwise.agents.caller import ModelCaller, ModelError, Reply
+from branchwise.agents.formats import AnswerFormat
+from branchwise.agents.prediction import Prediction
+from branchwise.agents.prompt_files import Prompts
+from branchwise.graphs.agent_node import GRACE_SECONDS
+from branchwise.graphs.context_window import with_omissions
+from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
+from branchwise.graphs.trace_records import reply_record
+
+# Not an answer in the wrong shape but none at all: a repair call would ask for a change of mind.
+DECLINED = {"refusal": "the model refused to answer", "content_filter": "the answer was filtered"}
+
+
+def make_answer_node(caller: ModelCaller, prompts: Prompts, answer_format: AnswerFormat) -> Node:
+    """The node `answer`; `how` is strict, tolerant, repaired or failed."""
+
+    async def answer(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
+        context, last = runtime.context, state["messages"][-1]
+        assert isinstance(last, AIMessage)
+        if declined := DECLINED.get(state["finish"]):
+            parsed = ParsedAnswer(None, "failed", declined)
+            return _finished(context, parsed, parsed.how, last.text, state["spent"])
+        read: Callable[[str], ParsedAnswer] = lambda text: parse_answer(  # noqa: E731
+            text, answer_format, context.fragments
+        )
+        parsed = read(last.text)
+        if parsed.prediction is not None:
+            return _finished(context, parsed, parsed.how, last.text, state["spent"])
+        reply = await _repair(caller, prompts, answer_format, state, parsed, context)
+        if reply is None:
+            return _finished(context, parsed, "failed", last.text, state["spent"])
+        parsed = read(reply.message.text)
+        how = "repaired" if parsed.prediction is not None else "failed"
+        spent = state["spent"].plus(usage=reply.usage)
+        return _finished(context, parsed, how, reply.message.text, spent)
+
+    return answer
+
+
+async def _repair(
+    caller: ModelCaller,
+    prompts: Prompts,
+    answer_format: AnswerFormat,
+    state: AgentState,
+    parsed: ParsedAnswer,
+    context: ItemContext,
+) -> Reply | None:
+    """Ask once for the same answer in the right shape; None where even that call fails."""
+    schema = orjson.dumps(answer_format.schema).decode()
+    note = prompts.render("repair", problem=parsed.problem or "no JSON object", schema=schema)
+    context.event("repair", problem=parsed.problem, text=note)
+    messages: Sequence[BaseMessage] = [*_closed(state["messages"]), HumanMessage(note)]
+    try:
+        reply = await caller.ask(
+            with_omissions(messages, state.get("omitted", 0)),
+            schema=answer_format.schema,
+            role="repair",
+            journal=context.journal,
+            time_left=max(context.time_left, GRACE_SECONDS),
+        )
+    except ModelError as error:
+        context.event("repair_failed", error=error.kind, message=str(error))
+        return None
+    context.event("model", role="repair", **reply_record(reply))
+    return reply
+
+
+def _closed(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Without open tool calls in the last message: servers refuse a call that has no result."""
+    last = messages[-1]
+    if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls):
+        last = AIMessage(last.text or "(no answer)")
+    return [*messages[:-1], last]
+
+
+def _finished(
+    context: ItemContext, parsed: ParsedAnswer, how: str, text: str, spent: Spent
+) -> dict[str, Any]:
+    prediction = parsed.prediction or Prediction()
+    raw = text if how == "failed" else None
+    context.event(
+        "answer",
+        how=how,
+        problem=parsed.problem,
+        raw=raw,
+        prediction=prediction.model_dump(mode="json"),
+    )
+    return {"prediction": prediction, "how": how, "problem": parsed.problem, "spent": spent}

@@ -1,0 +1,83 @@
+"""What flows through a graph, and what surrounds it."""
+
+import operator
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol, TypedDict
+
+from langchain_core.messages import BaseMessage
+from langgraph.runtime import Runtime
+
+from branchwise.agents.caller import Usage
+from branchwise.agents.journal import Journal
+from branchwise.agents.prediction import Prediction
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What an item has used of its budget. Seconds are the context's, not the state's."""
+
+    turns: int = 0
+    calls: int = 0
+    tokens: int = 0
+
+    def plus(self, *, turns: int = 0, calls: int = 0, usage: Usage | None = None) -> "Spent":
+        """The sum; the state itself never changes in place."""
+        tokens = usage.total if usage else 0
+        return Spent(self.turns + turns, self.calls + calls, self.tokens + tokens)
+
+
+class AgentState(TypedDict, total=False):
+    """The state of the base graph. `messages` and `evidence` grow, the rest is replaced.
+
+    `omitted`: how many of the oldest tool results are left out of requests (context length).
+    `told`: the agent has been told that its budget is spent. `finish`: how its last turn ended.
+    `evidence`: ids of the passages that tools returned, in the order shown.
+    """
+
+    messages: Annotated[list[BaseMessage], operator.add]
+    evidence: Annotated[list[str], operator.add]
+    spent: Spent
+    omitted: int
+    told: bool
+    finish: str
+    prediction: Prediction
+    how: str
+    problem: str | None
+
+
+@dataclass
+class ItemContext:
+    """What the nodes of one item need beside the state (LangGraph's run-time context)."""
+
+    journal: Journal
+    seconds: float
+    fragments: tuple[str, ...] = ()
+    clock: Callable[[], float] = time.monotonic
+    started: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the item began in this process."""
+        return self.clock() - self.started
+
+    @property
+    def time_left(self) -> float:
+        """Seconds of the budget that are left; negative once it is overdrawn."""
+        return self.seconds - self.elapsed
+
+    def event(self, kind: str, **data: Any) -> None:
+        """Append to the item's trace."""
+        self.journal.event(kind, data)
+
+
+class Node(Protocol):
+    """A step of the graph: state in, the changed part of the state out."""
+
+    def __call__(
+        self, state: AgentState, *, runtime: Runtime[ItemContext]
+    ) -> Awaitable[dict[str, Any]]: ...

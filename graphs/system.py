@@ -1,0 +1,40 @@
+"""A system: everything that can be varied about how questions are answered."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from branchwise.agents.decoding import Decoding
+
+
+class Budget(BaseModel):
+    """What one item may spend. When any part is spent the agent is told to answer.
+
+    `turns`: model turns, the answering one included. `calls`: tool calls. `tokens`: input and
+    output of all model calls. `seconds`: time spent asking; replayed calls take none.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    turns: int = Field(default=12, ge=1, le=1000)
+    calls: int = Field(default=24, ge=0, le=10_000)
+    tokens: int = Field(default=400_000, ge=1)
+    seconds: float = Field(default=600.0, gt=0)
+
+
+class System(BaseModel):
+    """Model, tools, retriever settings, decoding, budget and prompts.
+
+    `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only
+    one there is, else `flat`); `k` fixes the number of passages a search returns and takes it out
+    of the tool's schema. Without tools the model answers directly.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = "offline"
+    tools: tuple[str, ...] = ()
+    corpus: str | None = None
+    retriever: str | None = None
+    k: int | None = Field(default=None, ge=1, le=50)
+    decoding: Decoding = Decoding()
+    budget: Budget = Budget()
+    prompts: str | None = None

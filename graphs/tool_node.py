@@ -1,0 +1,145 @@
+"""The tool calls of one turn, run concurrently; every call gets a result message."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.tools import BaseTool
+from langgraph.runtime import Runtime
+from pydantic import ValidationError
+
+from branchwise.agents.journal import CallKey, Slot
+from branchwise.graphs.state import AgentState, ItemContext, Node
+from branchwise.graphs.system import Budget
+
+# A tool's text enters every later request of the item; past this it is cut and says so.
+MAX_RESULT_CHARS = 200_000
+MAX_ERROR_CHARS = 500
+# A call made just before the item's seconds run out still gets this long.
+MIN_TOOL_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a call came to: text for the model, artifact for the trace, error where it failed."""
+
+    content: str
+    artifact: Mapping[str, Any]
+    error: str | None = None
+
+    def record(self) -> dict[str, Any]:
+        """As it is kept: JSON-serialisable."""
+        return {"content": self.content, "artifact": dict(self.artifact), "error": self.error}
+
+
+def make_tool_node(tools: Sequence[BaseTool], budget: Budget) -> Node:
+    """The node `tools`: answers every tool call of the last message."""
+    by_name = {tool.name: tool for tool in tools}
+
+    async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
+        last, context, spent = state["messages"][-1], runtime.context, state["spent"]
+        assert isinstance(last, AIMessage)
+        calls: list[Mapping[str, Any]] = [*last.tool_calls, *last.invalid_tool_calls]
+        allowed = max(0, budget.calls - spent.calls)
+        pending = [
+            _answer_call(call, by_name, context, within_budget=n < allowed)
+            for n, call in enumerate(calls)
+        ]
+        results = await asyncio.gather(*pending)
+        messages = [
+            ToolMessage(result.content, tool_call_id=call["id"] or "", name=call["name"] or "")
+            for call, result in zip(calls, results, strict=True)
+        ]
+        shown = [p["id"] for result in results for p in result.artifact.get("passages", ())]
+        made = min(len(calls), allowed)
+        return {"messages": messages, "evidence": shown, "spent": spent.plus(calls=made)}
+
+    return run_tools
+
+
+def _answer_call(
+    call: Mapping[str, Any],
+    tools: Mapping[str, BaseTool],
+    context: ItemContext,
+    *,
+    within_budget: bool,
+) -> "asyncio.Task[ToolResult]":
+    """Start one call. Slots are taken here, in the model's order, so that a replay matches."""
+    problem = _refusal(call, tools) if within_budget else "not run: the tool-call budget is spent"
+    slot = None if problem else context.journal.recall(_key(call))
+    return asyncio.ensure_future(_finish_call(call, tools, context, slot, problem))
+
+
+async def _finish_call(
+    call: Mapping[str, Any],
+    tools: Mapping[str, BaseTool],
+    context: ItemContext,
+    slot: Slot | None,
+    problem: str | None,
+) -> ToolResult:
+    began = time.perf_counter()
+    replayed = slot is not None and slot.value is not None
+    if slot is None:
+        result = ToolResult(f"Error: {problem}", {}, problem)
+    elif slot.value is not None:
+        result = ToolResult(**slot.value)
+    else:
+        result = await _invoke(tools[call["name"]], call, context.time_left)
+        await context.journal.keep(slot, result.record())
+    context.event(
+        "tool",
+        call={"id": call["id"], "name": call["name"], "args": call["args"]},
+        seconds=round(time.perf_counter() - began, 4),
+        replayed=replayed,
+        **result.record(),
+    )
+    return result
+
+
+def _refusal(call: Mapping[str, Any], tools: Mapping[str, BaseTool]) -> str | None:
+    """Why a call cannot be made at all: arguments that are no JSON object, an unknown tool."""
+    if call.get("type") == "invalid_tool_call" or not isinstance(call["args"], dict):
+        return "the arguments are not a JSON object; send the call again with valid JSON"
+    if call["name"] not in tools:
+        return f"there is no tool {str(call['name'])[:80]!r}; the tools are: {', '.join(tools)}"
+    return None
+
+
+def _key(call: Mapping[str, Any]) -> CallKey:
+    body = orjson.dumps([call["name"], call["args"]], option=orjson.OPT_SORT_KEYS)
+    return CallKey("tool", str(call["name"]), hashlib.sha256(body).hexdigest())
+
+
+async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> ToolResult:
+    """Run the tool; whatever it raises becomes a result that the model can act on."""
+    request = {"type": "tool_call", "id": call["id"], "name": call["name"], "args": call["args"]}
+    limit = max(time_left, MIN_TOOL_SECONDS)
+    try:
+        async with asyncio.timeout(limit):
+            message = await tool.ainvoke(request)
+    except TimeoutError:
+        return _failure(f"no result within {limit:.0f} seconds")
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return _failure(f"bad arguments: {where}: {first['msg']}")
+    except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
+        return _failure(f"{type(error).__name__}: {error}")
+    artifact = message.artifact if isinstance(message.artifact, Mapping) else {}
+    return ToolResult(_bounded(message.text), artifact)
+
+
+def _failure(problem: str) -> ToolResult:
+    line = " ".join(problem.split())[:MAX_ERROR_CHARS]
+    return ToolResult(f"Error: {line}", {}, line)
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= MAX_RESULT_CHARS:
+        return text
+    return f"{text[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"

@@ -1,0 +1,197 @@
+"""The run store: what is committed is there, whole, whatever happens to the process."""
+
+import sqlite3
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.agents.journal import CallKey
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.passages import make_passage
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.store import RunSpec, RunStore, StoreError, create_run, open_run
+from branchwise.eval.store.connection import DATABASE, FORMAT
+from branchwise.eval.store.folding import fold, unfold
+
+KEY = CallKey("model", "agent", "d1")
+
+
+def make_spec(epochs=1):
+    return RunSpec(
+        task="branches",
+        source="q.jsonl",
+        questions_digest="q",
+        system={"model": "offline"},
+        identity={"model": "offline"},
+        system_digest="s",
+        epochs=epochs,
+        version="0.1.0",
+    )
+
+
+def make_question(n=1, passages=()):
+    gold = Branch(name="default", answers=(Answer(text="Mann"),))
+    return Question(id=f"q{n}", question="Who?", branches=(gold,), passages=passages)
+
+
+@pytest.fixture
+def run_folder(tmp_path):
+    path = tmp_path / "run"
+    create_run(path, make_spec(), [make_question(1), make_question(2)])
+    return path
+
+
+def outcome(**changes):
+    record = {"prediction": {"answers": {"default": ["Mann"]}}, "evidence": ["p1"], "how": "strict"}
+    return record | {"error": None} | changes
+
+
+async def test_what_an_item_recorded_comes_back(run_folder):
+    with RunStore(run_folder) as store:
+        first, second = store.pending()
+        journal = await store.begin(first)
+        await journal.keep(journal.recall(KEY), {"text": "hello"})
+        journal.event("model", {"turn": 1})
+        await journal.finish("done", outcome())
+        assert [p.question.id for p in store.pending()] == ["q2"]
+    reader = open_run(run_folder)
+    assert reader.progress() == {"total": 2, "done": 1, "failed": 0, "pending": 1}
+    assert [(e.kind, e.data) for e in reader.events(first.item)] == [("model", {"turn": 1})]
+    (item,) = reader.answered_items()
+    assert item.prediction.answers == {"default": ("Mann",)}
+    assert item.evidence.passages == ("p1",)
+    assert second.question == make_question(2)
+
+
+async def test_an_unfinished_item_is_replayed_and_its_events_are_discarded(run_folder):
+    with RunStore(run_folder) as store:
+        pending = next(store.pending())
+        journal = await store.begin(pending)
+        journal.event("start", {})
+        await journal.keep(journal.recall(KEY), {"n": 0})
+        await journal.keep(journal.recall(KEY), {"n": 1})
+    with RunStore(run_folder) as store:
+        again = next(store.pending())
+        assert again.item == pending.item
+        assert again.resumed
+        journal = await store.begin(again)
+        assert list(store.reader.events(again.item)) == []
+        assert [journal.recall(KEY).value for _ in range(3)] == [{"n": 0}, {"n": 1}, None]
+
+
+async def test_failed_items_run_again_only_when_asked(run_folder):
+    with RunStore(run_folder) as store:
+        pending = next(store.pending())
+        journal = await store.begin(pending)
+        await journal.finish("failed", outcome(error="server: 500"))
+        assert [p.question.id for p in store.pending()] == ["q2"]
+        assert [p.question.id for p in store.pending(retry_failed=True)] == ["q1", "q2"]
+
+
+def passage_record(passage, score):
+    return {"id": passage.id, "title": passage.title, "text": passage.text, "score": score}
+
+
+async def test_a_passage_text_is_stored_once(run_folder):
+    passage = make_passage("King Kong", "A very large ape climbs a very tall building.")
+    result = {
+        "content": f"[{passage.id}] King Kong\n{passage.text}\n\nthat was all",
+        "artifact": {"passages": [passage_record(passage, 0.5)]},
+    }
+    with RunStore(run_folder) as store:
+        for pending in list(store.pending()):
+            journal = await store.begin(pending)
+            await journal.keep(journal.recall(KEY), result)
+            journal.event("tool", result)
+            await journal.finish("done", outcome())
+            assert next(store.reader.events(pending.item)).data == result
+    everything = b"".join(p.read_bytes() for p in run_folder.iterdir())
+    assert everything.count(passage.text.encode()) == 1
+
+
+def test_the_passages_of_a_question_come_back_in_order(tmp_path):
+    given_passages = tuple(make_passage(f"t{n}", "text " * n) for n in (3, 1, 2, 1))
+    question = make_question(passages=given_passages)
+    create_run(tmp_path / "run", make_spec(), [question])
+    assert list(open_run(tmp_path / "run").questions()) == [question]
+
+
+texts = st.text(alphabet="ab \n[]", max_size=8)
+records = st.lists(st.tuples(texts, texts, texts), max_size=4)
+
+
+@given(records, st.lists(st.one_of(texts, st.integers(0, 3)), max_size=8))
+def test_unfolding_restores_any_record(passages, pieces):
+    listed = [{"id": i, "title": t, "text": x, "score": 1.0} for i, t, x in passages]
+    content = "".join(
+        piece if isinstance(piece, str) else (listed[piece]["text"] if piece < len(listed) else "")
+        for piece in pieces
+    )
+    record = {"content": content, "artifact": {"passages": listed}, "error": None}
+    slim, stored = fold(record)
+    assert unfold(slim, {p.hash: p for p in stored}.__getitem__) == record
+
+
+def test_epochs_are_separate_items(tmp_path):
+    create_run(tmp_path / "run", make_spec(epochs=3), [make_question()])
+    with RunStore(tmp_path / "run") as store:
+        assert [p.epoch for p in store.pending()] == [0, 1, 2]
+
+
+async def test_a_write_that_fails_reaches_every_waiter(run_folder):
+    with RunStore(run_folder) as store:
+        pending = next(store.pending())
+        journal = await store.begin(pending)
+        with sqlite3.connect(run_folder / DATABASE) as other:
+            other.execute("DROP TABLE responses")
+        with pytest.raises(StoreError, match="cannot write"):
+            await journal.keep(journal.recall(KEY), {})
+        with pytest.raises(StoreError, match="cannot write"):
+            await journal.finish("done", outcome())
+
+
+def test_a_run_is_written_by_one_process_at_a_time(run_folder):
+    with RunStore(run_folder), pytest.raises(InputError, match="another process is writing"):
+        RunStore(run_folder)
+    RunStore(run_folder).close()
+
+
+def test_an_occupied_folder_is_refused_and_says_how_to_go_on(run_folder, tmp_path):
+    with pytest.raises(InputError, match="branchwise resume"):
+        create_run(run_folder, make_spec(), [make_question()])
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(InputError, match="choose another --out"):
+        create_run(tmp_path / "other", make_spec(), [make_question()])
+
+
+def test_a_killed_draft_does_not_occupy_the_folder(tmp_path):
+    (tmp_path / f"{DATABASE}.new").write_bytes(b"half")
+    create_run(tmp_path, make_spec(), [make_question()])
+    assert open_run(tmp_path).progress()["total"] == 1
+
+
+def test_folders_that_hold_no_run_are_refused(tmp_path):
+    with pytest.raises(InputError, match="there is no such run"):
+        open_run(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="is not a run folder"):
+        open_run(tmp_path)
+    (tmp_path / DATABASE).write_text("not a database at all, but long enough to be looked at")
+    with pytest.raises(InputError, match="cannot be read as a run"):
+        open_run(tmp_path)
+
+
+def test_a_run_of_a_newer_version_is_refused(run_folder):
+    with sqlite3.connect(run_folder / DATABASE) as connection:
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT + 1),))
+    with pytest.raises(InputError, match="newer version"):
+        open_run(run_folder)
+
+
+def test_scores_are_kept_by_scorer(run_folder):
+    reader = open_run(run_folder)
+    assert reader.saved_scores("lexical-1") is None
+    reader.save_scores("lexical-1", {"em": 0.5})
+    reader.save_scores("lexical-1", {"em": 0.6})
+    assert reader.saved_scores("lexical-1") == {"em": 0.6}

@@ -1,0 +1,52 @@
+"""Imports go one way: ui -> eval -> graphs -> agents, tools -> corpora. The front door is free."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MAY_IMPORT = {
+    "corpora": {"corpora"},
+    "tools": {"tools", "corpora"},
+    "agents": {"agents", "corpora"},
+    "graphs": {"graphs", "agents", "tools", "corpora"},
+    "eval": {"eval", "graphs", "agents", "tools", "corpora"},
+    "ui": {"ui", "eval", "graphs", "agents", "tools", "corpora"},
+}
+HEAVY = {
+    "bm25s", "faiss", "langchain_core", "langchain_openai", "langgraph", "numpy", "openai",
+    "pydantic", "scipy", "sentence_transformers", "torch", "transformers",
+}  # fmt: skip
+
+
+def imported_modules(file: Path) -> set[str]:
+    """Every module that a file imports anywhere, type-checking imports included."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("folder", sorted(MAY_IMPORT))
+def test_folder_imports_only_what_is_below_it(folder):
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert files
+    for file in files:
+        own = [m.split(".") for m in imported_modules(file) if m.startswith("branchwise.")]
+        reached = {parts[1] for parts in own}
+        assert reached <= MAY_IMPORT[folder], f"{file} imports {reached - MAY_IMPORT[folder]}"
+
+
+def test_command_line_starts_without_heavy_libraries():
+    code = "import sys, branchwise.cli; print(*{m.split('.')[0] for m in sys.modules})"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert not HEAVY & set(loaded.stdout.split())
