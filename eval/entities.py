@@ -1,0 +1,150 @@
+"""Which predicted texts stand for which gold entities.
+
+Two texts are one entity where their keys agree (`normalise`), or where the predicted one agrees
+with an alias. A trailing disambiguator, "(1976 film)", is ignored only when one side lacks it and
+the bare name belongs to one entity of the whole question; two different ones never match, not
+even through an alias that lacks it.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from branchwise.corpora.questions import Answer
+from branchwise.eval.normalise import MAX_CHARACTERS, normalise
+
+_DISAMBIGUATOR = re.compile(r"(.*\S)\s*[((][^()()]*[))]\s*", re.DOTALL)
+
+
+class Form(NamedTuple):
+    """A text as it is compared: its key, and its key without a trailing disambiguator."""
+
+    key: str
+    bare: str
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Gold answers that are one entity: all their forms, and the Wikidata ids they carry."""
+
+    forms: frozenset[Form]
+    qids: frozenset[str]
+
+
+@dataclass(frozen=True)
+class BareNames:
+    """Bare names in a question: those of one entity only, and those seen with a disambiguator."""
+
+    unique: frozenset[str]
+    disambiguated: frozenset[str]
+
+
+class AnswerSet:
+    """Gold entities to be found, looked up by predicted text in constant time."""
+
+    def __init__(self, entities: Sequence[Entity], names: BareNames) -> None:
+        self._size = len(entities)
+        self._names = names
+        self._by_key: dict[str, set[int]] = defaultdict(set)
+        self._by_bare: dict[str, set[int]] = defaultdict(set)
+        for index, entity in enumerate(entities):
+            for key, bare in entity.forms:
+                self._by_key[key].add(index)
+                self._by_bare[bare].add(index)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def matches(self, predicted: Form) -> set[int]:
+        """Indices of the entities that a predicted text may stand for."""
+        key, bare = predicted
+        found = set(self._by_key.get(key, ()))
+        names = self._names
+        if bare in names.unique and (key == bare or bare not in names.disambiguated):
+            found |= self._by_bare.get(bare, set())
+        return found
+
+    def matches_any(self, predicted: Iterable[Form]) -> set[int]:
+        """Indices of the entities that any of these forms may stand for."""
+        return {index for form in predicted for index in self.matches(form)}
+
+
+@lru_cache(maxsize=16_384)
+def form(text: str) -> Form:
+    """The compared form of a text; `bare` equals `key` where there is no disambiguator."""
+    text = text[:MAX_CHARACTERS]
+    key = normalise(text)
+    without = _DISAMBIGUATOR.fullmatch(text)
+    return Form(key, normalise(without[1]) if without else key)
+
+
+def distinct_forms(texts: Iterable[str]) -> list[list[Form]]:
+    """Predicted texts by key: those that agree after normalisation are one prediction.
+
+    Empty texts are none.
+    """
+    by_key: dict[str, set[Form]] = defaultdict(set)
+    for text in texts:
+        if text.strip():
+            by_key[form(text).key].add(form(text))
+    return [sorted(forms) for _, forms in sorted(by_key.items())]
+
+
+def gold_sets(branches: Sequence[Sequence[Answer]]) -> tuple[AnswerSet, tuple[AnswerSet, ...]]:
+    """The entities of a question, of all branches together and of each apart.
+
+    An entity keeps in one branch the aliases that its Wikidata id has in another.
+    """
+    answers = [answer for branch in branches for answer in branch if answer.text.strip()]
+    by_qid: dict[str, set[Form]] = defaultdict(set)
+    for answer in answers:
+        if answer.qid:
+            by_qid[answer.qid].update(_forms(answer))
+    pooled = _merge(answers, by_qid)
+    names = _bare_names(pooled)
+    return AnswerSet(pooled, names), tuple(
+        AnswerSet(_merge(branch, by_qid), names) for branch in branches
+    )
+
+
+def _forms(answer: Answer) -> frozenset[Form]:
+    return frozenset(form(text) for text in answer.forms if text.strip())
+
+
+def _merge(answers: Iterable[Answer], by_qid: dict[str, set[Form]]) -> list[Entity]:
+    """Distinct entities: answers of one text are one (no prediction could tell them apart), and
+    answers of one Wikidata id are.
+    """
+    merged: list[tuple[set[str], Entity]] = []
+    for answer in answers:
+        if not answer.text.strip():
+            continue
+        marks = {f"text {form(answer.text).key}"}
+        new = Entity(_forms(answer), frozenset())
+        if answer.qid:
+            marks.add(f"qid {answer.qid}")
+            new = Entity(frozenset(by_qid[answer.qid]), frozenset({answer.qid}))
+        apart = []
+        for known, entity in merged:
+            if known.isdisjoint(marks):
+                apart.append((known, entity))
+            else:
+                marks |= known
+                new = Entity(entity.forms | new.forms, entity.qids | new.qids)
+        merged = [*apart, (marks, new)]
+    return [entity for _, entity in merged]
+
+
+def _bare_names(entities: Sequence[Entity]) -> BareNames:
+    """Who owns which bare name; entities of one text but several Wikidata ids are several."""
+    owners: dict[str, int] = defaultdict(int)
+    disambiguated: set[str] = set()
+    for entity in entities:
+        for bare in {bare for _, bare in entity.forms}:
+            owners[bare] += max(1, len(entity.qids))
+        disambiguated.update(bare for key, bare in entity.forms if key != bare)
+    unique = frozenset(bare for bare, count in owners.items() if count == 1)
+    return BareNames(unique, frozenset(disambiguated))

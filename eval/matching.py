@@ -1,0 +1,53 @@
+"""Maximum bipartite matching: the most pairs, whatever the order of what is paired."""
+
+from collections.abc import Collection, Sequence
+
+
+def matching_size(edges: Sequence[Collection[int]]) -> int:
+    """Most pairs (i, j) with j in edges[i] such that no i and no j is used twice.
+
+    Augmenting paths (Kuhn 1955), O(len(edges) x pairs); without recursion, so that a long
+    prediction cannot exhaust the stack.
+    """
+    holder: dict[int, int] = {}
+    held: dict[int, int] = {}
+    return sum(_augment(start, edges, holder, held) for start in range(len(edges)))
+
+
+def _augment(
+    start: int, edges: Sequence[Collection[int]], holder: dict[int, int], held: dict[int, int]
+) -> bool:
+    """Find a partner for `start`, moving others over where needed; False where there is none.
+
+    `holder` maps a right node to its left one, `held` a left node to its right one.
+    """
+    reached_from: dict[int, int] = {}
+    waiting = [start]
+    while waiting:
+        left = waiting.pop()
+        for right in edges[left]:
+            if right in reached_from:
+                continue
+            reached_from[right] = left
+            if right not in holder:
+                _exchange(right, start, reached_from, holder, held)
+                return True
+            waiting.append(holder[right])
+    return False
+
+
+def _exchange(
+    right: int,
+    start: int,
+    reached_from: dict[int, int],
+    holder: dict[int, int],
+    held: dict[int, int],
+) -> None:
+    """Swap matched and unmatched pairs on the path from `start` to the free `right`."""
+    while True:
+        left = reached_from[right]
+        freed = held.get(left)
+        holder[right], held[left] = left, right
+        if left == start or freed is None:
+            return
+        right = freed
