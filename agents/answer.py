@@ -1,0 +1,122 @@
+"""From a model's text to a prediction: strict first, then tolerant, always within bounds."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from branchwise.agents.formats import AnswerFormat, FormatError
+from branchwise.agents.prediction import Prediction
+
+MAX_STRICT = 1_000_000
+"""Characters that are tried as one JSON document."""
+MAX_TOLERANT = 200_000
+"""Characters, from the end, that are searched for an object."""
+MAX_REPAIRED = 20_000
+"""Characters of a broken object that json-repair is given: its time grows faster than they do."""
+MAX_DEPTH = 64
+MAX_CANDIDATES = 16
+_FENCE = re.compile(r"```[a-zA-Z0-9_-]*[ \t]*\n?")
+_STRUCTURE = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class ParsedAnswer:
+    """`prediction` is None, and `problem` one line about why, exactly where `how` is `failed`."""
+
+    prediction: Prediction | None
+    how: Literal["strict", "tolerant", "failed"]
+    problem: str | None = None
+
+
+def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ()) -> ParsedAnswer:
+    """Read `text` as an answer of `format`. Never raises, whatever the text.
+
+    Strict: the whole text is JSON of exactly the format's shape. Tolerant: the last JSON object
+    in the text that can be read as an answer (models put drafts first), then the same with
+    json-repair. `fragments` are the ids of numbered passages (`AnswerFormat.read`).
+    """
+    problem = "the reply is empty" if not text.strip() else "there is no JSON object in the reply"
+    for data, strict in _documents(text):
+        try:
+            prediction = format.read(data, fragments)
+        except FormatError as error:
+            problem = str(error)
+            continue
+        exact = strict and format.fits(data)
+        return ParsedAnswer(prediction, "strict" if exact else "tolerant")
+    return ParsedAnswer(None, "failed", problem)
+
+
+def _documents(text: str) -> Iterator[tuple[Any, bool]]:
+    """What may be the answer, best guess first; True beside the whole text."""
+    if len(text) <= MAX_STRICT:
+        whole = _load(text)
+        if whole is not None:
+            yield whole, True
+            return
+    tail = text[-MAX_TOLERANT:]
+    candidates = list(_objects(_FENCE.sub("\n", tail)))[-MAX_CANDIDATES:]
+    for candidate in reversed(candidates):
+        data = _load(candidate)
+        if data is not None:
+            yield data, False
+    start = tail.find("{")
+    broken = [*candidates, tail[start:]] if start != -1 else candidates
+    for candidate in reversed(broken):
+        data = _repair(candidate)
+        if data is not None:
+            yield data, False
+
+
+def _load(text: str) -> dict[str, Any] | list[Any] | None:
+    if _depth(text) > MAX_DEPTH:
+        return None
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict | list) else None
+
+
+def _repair(text: str) -> dict[str, Any] | list[Any] | None:
+    if len(text) > MAX_REPAIRED or _depth(text) > MAX_DEPTH:
+        return None
+    from json_repair import repair_json
+
+    try:
+        data = repair_json(text, return_objects=True)
+    except (ValueError, RecursionError, IndexError, TypeError, AttributeError, KeyError):
+        return None
+    if isinstance(data, list):
+        # Prose in brackets comes out as a list of texts: no answer was meant.
+        data = next((part for part in reversed(data) if isinstance(part, dict)), None)
+    return data if isinstance(data, dict) else None
+
+
+def _objects(text: str) -> Iterator[str]:
+    """Outermost {...} spans, in order; quotes count inside of braces only. Linear."""
+    depth, start, in_string = 0, 0, False
+    for mark in _STRUCTURE.finditer(text):
+        sign = mark[0]
+        if depth and sign == '"':
+            in_string = not in_string
+        elif in_string or sign in '[]"' or sign[0] == "\\":
+            continue
+        elif sign == "{":
+            start = start if depth else mark.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield text[start : mark.end()]
+
+
+def _depth(text: str) -> int:
+    """How deep brackets nest in `text`, those inside of strings included (an upper bound)."""
+    depth = deepest = 0
+    for sign in re.findall(r"[{}\[\]]", text):
+        depth += 1 if sign in "{[" else -1
+        deepest = max(deepest, depth)
+    return deepest

@@ -1,0 +1,184 @@
+"""Response bodies of the chat-completions protocol, read without trust.
+
+https://platform.openai.com/docs/api-reference/chat: the body, its stream of chunks, `usage`.
+`reasoning_content` (vLLM, DeepSeek) and `reasoning` (OpenRouter, newer vLLM) carry the thinking.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from branchwise.agents.reply import Completion, Finish, ModelError, Usage
+from branchwise.agents.think import split_thinking
+
+MAX_TEXT = 1_000_000
+"""Characters of a reply that are kept; a longer one is cut and counts as `length`."""
+MAX_CALLS = 64
+"""Tool calls of one reply that are kept."""
+_FINISHES: Mapping[str, Finish] = {
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "refusal": "refusal",
+}
+
+
+def read_body(body: Any) -> Completion:
+    """The completion in a whole body, or in what `StreamFold` made of a stream.
+
+    Raises:
+        ModelError: (`invalid_response`) no choice with a message in it.
+    """
+    choices = body.get("choices") if isinstance(body, Mapping) else None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+        raise ModelError("invalid_response", "the response has no message in it", retryable=True)
+    said, thought = split_thinking(_text(message.get("content")))
+    reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+    refusal = _text(message.get("refusal"))
+    valid, invalid = _read_calls(message.get("tool_calls"))
+    finish = _FINISHES.get(str(choice.get("finish_reason")), "stop")
+    if finish == "stop" and (valid or invalid):
+        finish = "tool_calls"
+    if refusal:
+        finish = "refusal"
+    text = said or refusal
+    return Completion(
+        text=text[:MAX_TEXT],
+        finish="length" if len(text) > MAX_TEXT else finish,
+        reasoning="\n".join(part for part in (reasoning, thought) if part)[:MAX_TEXT],
+        tool_calls=tuple(valid),
+        invalid_tool_calls=tuple(invalid),
+        usage=read_usage(body.get("usage")),
+    )
+
+
+def read_usage(usage: Any) -> Usage:
+    """Token counts of `usage`, 0 for what is missing or no whole number."""
+    return Usage(
+        input=_count(usage, "prompt_tokens"),
+        output=_count(usage, "completion_tokens"),
+        cached=_count(_part(usage, "prompt_tokens_details"), "cached_tokens"),
+        reasoning=_count(_part(usage, "completion_tokens_details"), "reasoning_tokens"),
+    )
+
+
+class StreamFold:
+    """Folds the chunks of a stream into the body that the server would have sent at once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, list[str]] = {}
+        self._calls: dict[int, dict[str, str]] = {}
+        self._finish: str | None = None
+        self._usage: Any = None
+
+    def add(self, chunk: Any) -> None:
+        """Take one chunk; what is not understood is passed over."""
+        if not isinstance(chunk, Mapping):
+            return
+        self._usage = chunk.get("usage") or self._usage
+        choices = chunk.get("choices")
+        if not (isinstance(choices, list) and choices and isinstance(choices[0], Mapping)):
+            return
+        self._finish = choices[0].get("finish_reason") or self._finish
+        delta = _part(choices[0], "delta")
+        for name in ("content", "reasoning_content", "reasoning", "refusal"):
+            if isinstance(delta.get(name), str):
+                self._texts.setdefault(name, []).append(delta[name])
+        calls = delta.get("tool_calls")
+        for call in calls if isinstance(calls, list) else []:
+            self._add_call(call)
+
+    def _add_call(self, part: Any) -> None:
+        if not isinstance(part, Mapping):
+            return
+        index = part.get("index")
+        call = self._calls.setdefault(
+            index if isinstance(index, int) else len(self._calls),
+            {"id": "", "name": "", "arguments": ""},
+        )
+        function = _part(part, "function")
+        call["id"] = call["id"] or _text(part.get("id"))
+        call["name"] += _text(function.get("name"))
+        call["arguments"] += _text(function.get("arguments"))
+
+    def body(self) -> dict[str, Any]:
+        """The folded body.
+
+        Raises:
+            ModelError: (`cut`) the stream ended before the server said why it stopped.
+        """
+        if self._finish is None:
+            raise ModelError("cut", "the stream ended before its end", retryable=True)
+        message: dict[str, Any] = {name: "".join(parts) for name, parts in self._texts.items()}
+        message["tool_calls"] = [
+            {"id": c["id"], "function": c} for _, c in sorted(self._calls.items())
+        ]
+        return {
+            "choices": [{"message": message, "finish_reason": self._finish}],
+            "usage": self._usage,
+        }
+
+
+def _read_calls(calls: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    valid: list[dict[str, Any]] = []
+    invalid: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for number, call in enumerate(calls[:MAX_CALLS] if isinstance(calls, list) else []):
+        function = _part(call, "function")
+        id = _text(call.get("id") if isinstance(call, Mapping) else "") or f"call_{number}"
+        id = f"{id}_{number}" if id in seen else id
+        seen.add(id)
+        read = make_call(_text(function.get("name")), function.get("arguments"), id)
+        (invalid if "error" in read else valid).append(read)
+    return valid, invalid
+
+
+def make_call(name: str, arguments: Any, id: str) -> dict[str, Any]:
+    """A tool call in LangChain's shape; with an `error` in it where it is no proper call.
+
+    `arguments`: a JSON object, or the text of one (nothing at all counts as no arguments).
+    """
+    error = None if name else "the call names no tool"
+    args = arguments
+    if isinstance(arguments, str) or arguments is None:
+        try:
+            args = orjson.loads(arguments) if arguments and arguments.strip() else {}
+        except ValueError as reason:
+            error = error or f"the arguments are no valid JSON: {reason}"
+    if error is None and not isinstance(args, dict):
+        error = "the arguments are no JSON object"
+    if error is None:
+        return {"name": name, "args": args, "id": id, "type": "tool_call"}
+    raw = arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode()
+    return {
+        "name": name,
+        "args": raw[:MAX_TEXT],
+        "id": id,
+        "error": error,
+        "type": "invalid_tool_call",
+    }
+
+
+def _part(mapping: Any, name: str) -> Mapping[str, Any]:
+    """The mapping under `name`, an empty one where there is none."""
+    part = mapping.get(name) if isinstance(mapping, Mapping) else None
+    return part if isinstance(part, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    """A string, or the texts of a list of content parts; anything else is empty."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(_text(p.get("text")) for p in value if isinstance(p, Mapping))
+    return ""
+
+
+def _count(mapping: Any, name: str) -> int:
+    value = mapping.get(name) if isinstance(mapping, Mapping) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

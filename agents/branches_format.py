@@ -1,0 +1,129 @@
+"""`{"reasoning": str, "answers": {branch: [entity, ...]}}`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from branchwise.agents.format_error import (
+    MAX_BRANCHES,
+    MAX_ENTITIES,
+    MAX_ENTITY,
+    MAX_NAME,
+    MAX_REASONING,
+    FormatError,
+    distinct,
+    first_text,
+    text_of,
+)
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import DEFAULT_BRANCH
+
+_ENTITIES = ("answers", "answer", "entities", "values")
+_ENTITY = ("answer", "entity", "text", "name", "value")
+_BRANCH = ("branch", "reading", "interpretation", "condition", "key")
+
+
+class _Exact(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    reasoning: str = ""
+    answers: dict[str, list[str]]
+
+
+class BranchesFormat:
+    """Entities under the names of readings: what the task `branches` asks for."""
+
+    name: str = "branches"
+    schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "reasoning": {"type": "string"},
+            "answers": {
+                "type": "object",
+                "additionalProperties": {"type": "array", "items": {"type": "string"}},
+            },
+        },
+        "required": ["reasoning", "answers"],
+        "additionalProperties": False,
+    }
+
+    def fits(self, data: object) -> bool:
+        try:
+            _Exact.model_validate(data)
+        except ValidationError:
+            return False
+        return True
+
+    def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
+        """Also: a bare list or text (`default`), one text for a list, `answer` for `answers`,
+        numbers, `{branch: {"answers": [...]}}`, a list of `{"branch", "answers"}`.
+        """
+        if isinstance(data, list):
+            data = {"answers": data}
+        if not isinstance(data, Mapping):
+            raise FormatError("the answer is no JSON object")
+        answers = _answers_in(data)
+        branches: dict[str, list[str]] = {}
+        for name, entities in _branches(answers):
+            branches.setdefault(name, []).extend(entities)
+        return Prediction(
+            reasoning=text_of(data.get("reasoning"), MAX_REASONING) or "",
+            answers={
+                name: distinct(entities, MAX_ENTITIES)
+                for name, entities in list(branches.items())[:MAX_BRANCHES]
+            },
+        )
+
+
+def _answers_in(data: Mapping[str, Any]) -> Any:
+    for name in _ENTITIES:
+        if name in data:
+            return data[name]
+    # The map of branches itself. Lists only: a tool call, too, is an object of texts.
+    if data and all(isinstance(value, list) for value in data.values()):
+        return data
+    raise FormatError('the answer has no key "answers"')
+
+
+def _branches(answers: Any) -> list[tuple[str, list[str]]]:
+    if answers is None:
+        return []
+    if isinstance(answers, Mapping):
+        named = [(str(key).strip()[:MAX_NAME], value) for key, value in answers.items()]
+        return [(name or DEFAULT_BRANCH, _entities(value)) for name, value in named]
+    if isinstance(answers, list):
+        return [_listed(entry) for entry in answers]
+    if text_of(answers, MAX_ENTITY) is not None:
+        return [(DEFAULT_BRANCH, _entities(answers))]
+    raise FormatError('"answers" is neither an object nor a list')
+
+
+def _listed(entry: Any) -> tuple[str, list[str]]:
+    """One entry of a list of answers: an entity, or a branch with its entities."""
+    if isinstance(entry, Mapping):
+        name = first_text(entry, _BRANCH, MAX_NAME)
+        return name or DEFAULT_BRANCH, _entities(entry)
+    return DEFAULT_BRANCH, _entities(entry)
+
+
+def _entities(value: Any) -> list[str]:
+    """Entities of one branch; what is neither text nor holds one is left out."""
+    if isinstance(value, Mapping):
+        inner = next((value[name] for name in _ENTITIES if name in value), None)
+        if isinstance(inner, list):
+            return _entities(inner)
+        entity = first_text(value, _ENTITY, MAX_ENTITY)
+        return [entity] if entity else []
+    if isinstance(value, list):
+        return [entity for part in value[:MAX_ENTITIES] for entity in _entity(part)]
+    return _entity(value)
+
+
+def _entity(value: Any) -> list[str]:
+    text = (
+        first_text(value, _ENTITY, MAX_ENTITY)
+        if isinstance(value, Mapping)
+        else text_of(value, MAX_ENTITY)
+    )
+    return [text] if text else []

@@ -1,0 +1,193 @@
+"""Asking a model: recall, send, retry, record."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.endpoints import Endpoint, InProcess, OpenAIServer
+from branchwise.agents.journal import CallKey, Journal
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.reply import Completion, FailureKind, Finish, ModelError, Reply, Usage
+from branchwise.agents.request_digest import ToolSet, canonical, fingerprint
+from branchwise.agents.retries import Sleep, with_retries
+from branchwise.agents.spec import ModelSpec
+from branchwise.agents.text_protocol import describe_tools, read_calls, render_messages
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import BaseMessage
+    from langchain_core.tools import BaseTool
+
+__all__ = ["FailureKind", "Finish", "ModelCaller", "ModelError", "Reply", "Usage"]
+
+
+class ModelCaller:
+    """Asks one model, for all items of a run at once. Holds one client; cheap to call.
+
+    `model` puts an in-process chat model in the place of the spec's (for embedding and
+    benchmarks); `sleep` is how retries wait, in seconds.
+    """
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        decoding: Decoding,
+        prompts: Prompts,
+        *,
+        model: BaseChatModel | None = None,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.spec, self.decoding, self.prompts = spec, decoding, prompts
+        self._sleep = sleep
+        self._endpoint = _endpoint(spec, decoding, model)
+        # In-process models take calls as they are: there is no server that could lack them.
+        self._text = decoding.tool_protocol == "text" and isinstance(self._endpoint, OpenAIServer)
+        self._prefix = canonical([*self.identity.items(), self._text_prompt()])
+        self._tool_sets: dict[tuple[int, ...], ToolSet] = {}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """Model and decoding, as they enter the system digest. Holds no key."""
+        return {"model": str(self.spec), **self.decoding.identity}
+
+    async def ask(
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        tools: Sequence[BaseTool] = (),
+        schema: Mapping[str, Any] | None = None,
+        role: str = "agent",
+        journal: Journal,
+        time_left: float | None = None,
+    ) -> Reply:
+        """The model's next message: the recorded one where the journal has it.
+
+        `schema` (JSON schema of the answer) goes only with calls without tools. `time_left`, in
+        seconds, bounds every request and every wait. A fresh reply is recorded before it returns.
+
+        Raises:
+            ModelError: no reply after all attempts, or none that trying again could bring.
+        """
+        tool_set = self._tool_set(tools)
+        slot = journal.recall(CallKey("model", role, self._digest(messages, tool_set, schema)))
+        if slot.value is not None:
+            recorded = Completion.from_payload(slot.value)
+            return Reply.of(recorded, slot.value["seconds"], replayed=True)
+        call = _Call(self, list(messages), tool_set, schema, role, journal, time_left)
+        completion, seconds = await call.answer()
+        await journal.keep(slot, completion.payload(seconds))
+        return Reply.of(completion, seconds, replayed=False)
+
+    async def aclose(self) -> None:
+        """Close the connections; the next `ask` opens new ones."""
+        await self._endpoint.aclose()
+
+    def _digest(
+        self,
+        messages: Sequence[BaseMessage],
+        tools: ToolSet,
+        schema: Mapping[str, Any] | None,
+    ) -> str:
+        digest = hashlib.sha256(self._prefix)
+        digest.update(tools.canonical)
+        digest.update(canonical([schema, [fingerprint(message) for message in messages]]))
+        return digest.hexdigest()
+
+    def _tool_set(self, tools: Sequence[BaseTool]) -> ToolSet:
+        key = tuple(map(id, tools))
+        known = self._tool_sets.get(key)
+        if known is None:
+            # The set holds its tools, so that their ids stay theirs.
+            known = self._tool_sets[key] = ToolSet.of(tools)
+        return known
+
+    def _text_prompt(self) -> str:
+        return self.prompts.render("text_protocol", tools="") if self._text else ""
+
+    def _instructions(self, tools: ToolSet) -> str:
+        if not tools.schemas:
+            return ""
+        return self.prompts.render("text_protocol", tools=describe_tools(tools.schemas))
+
+    async def _send(
+        self, messages: list[BaseMessage], tools: ToolSet, schema: Any, seconds: float
+    ) -> Completion:
+        """One request, in the tool protocol that the decoding names."""
+        if not self._text:
+            return await self._endpoint.complete(messages, tools.schemas, schema, seconds)
+        turn = sum(message.type == "ai" for message in messages)
+        rendered = render_messages(messages, self._instructions(tools))
+        completion = await self._endpoint.complete(rendered, (), schema, seconds)
+        return read_calls(completion, turn) if tools.schemas else completion
+
+
+class _Call:
+    """One call of `ask` on its way: its attempts and what is left of its time."""
+
+    def __init__(
+        self,
+        caller: ModelCaller,
+        messages: list[BaseMessage],
+        tools: ToolSet,
+        schema: Mapping[str, Any] | None,
+        role: str,
+        journal: Journal,
+        time_left: float | None,
+    ) -> None:
+        self._caller, self._messages, self._tools, self._schema = caller, messages, tools, schema
+        self._role, self._journal = role, journal
+        self._deadline = None if time_left is None else time.monotonic() + time_left
+
+    async def answer(self) -> tuple[Completion, float]:
+        """The completion and the seconds that its own request took."""
+        return await with_retries(
+            self._attempt,
+            attempts=self._caller.decoding.attempts,
+            deadline=self._deadline,
+            sleep=self._caller._sleep,
+            on_retry=self._on_retry,
+        )
+
+    async def _attempt(self) -> tuple[Completion, float]:
+        started = time.perf_counter()
+        completion = await self._request(self._caller._endpoint.takes_schema)
+        return completion, time.perf_counter() - started
+
+    async def _request(self, with_schema: bool) -> Completion:
+        schema = self._schema if with_schema else None
+        seconds = self._timeout()
+        try:
+            return await self._caller._send(self._messages, self._tools, schema, seconds)
+        except ModelError as error:
+            if schema is None or not self._caller._endpoint.refuses_schema(error):
+                raise
+            self._journal.event("structured_off", {"role": self._role, "message": str(error)})
+        return await self._request(with_schema=False)
+
+    def _timeout(self) -> float:
+        timeout = self._caller.decoding.timeout
+        if self._deadline is None:
+            return timeout
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise ModelError("timeout", f"{self._caller.spec}: no time is left for the request")
+        return min(timeout, left)
+
+    def _on_retry(self, attempt: int, error: ModelError, wait: float) -> None:
+        data = {"role": self._role, "attempt": attempt, "kind": error.kind}
+        self._journal.event("retry", {**data, "message": str(error), "wait": round(wait, 3)})
+
+
+def _endpoint(spec: ModelSpec, decoding: Decoding, model: BaseChatModel | None) -> Endpoint:
+    if model is None and spec.provider == "openai":
+        return OpenAIServer(spec, decoding)
+    if model is None:
+        from branchwise.agents.offline import OfflineChatModel
+
+        model = OfflineChatModel()
+    return InProcess(model)

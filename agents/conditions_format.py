@@ -1,0 +1,175 @@
+"""`{"conditions": [{"condition", "answer", "citations"}]}`: CondAmbigQA's main protocol."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from branchwise.agents.format_error import (
+    MAX_BRANCHES,
+    MAX_ENTITIES,
+    MAX_NAME,
+    MAX_REASONING,
+    MAX_SENTENCES,
+    FormatError,
+    distinct,
+    first_text,
+    text_of,
+)
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import DEFAULT_BRANCH
+
+_LISTS = ("conditions", "answers", "properties", "results")
+_CONDITION = ("condition", "reading", "branch", "interpretation")
+_ANSWER = ("answer", "answers", "groundtruth", "text")
+_FRAGMENT = re.compile(
+    r"\s*(?:\[\s*)?(?:(?:fragment|passage|source)\s*)?#?(\d{1,6})\b", re.IGNORECASE
+)
+_SEVERAL = re.compile(
+    r"(?:\[?\s*(?:fragment\s*)?\d{1,6}\s*\]?\s*(?:[,;]|and)?\s*){2,}", re.IGNORECASE
+)
+
+
+class _Condition(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    condition: str
+    answer: str
+    citations: list[str] = []
+
+
+class _Exact(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    conditions: list[_Condition]
+
+
+class ConditionsFormat:
+    """Answers in sentences under conditions, with citations where passages were seen."""
+
+    name: str = "conditions"
+    schema: ClassVar[dict[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "conditions": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "condition": {"type": "string"},
+                        "answer": {"type": "string"},
+                        "citations": {"type": "array", "items": {"type": "string"}},
+                    },
+                    "required": ["condition", "answer"],
+                    "additionalProperties": False,
+                },
+            }
+        },
+        "required": ["conditions"],
+        "additionalProperties": False,
+    }
+
+    def fits(self, data: object) -> bool:
+        try:
+            _Exact.model_validate(data)
+        except ValidationError:
+            return False
+        return True
+
+    def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
+        """A condition becomes a branch, its answer the branch's entity, a citation the id of a
+        passage: "Fragment k", "k" and "[k]" count `fragments` from 1. A citation that names no
+        passage stays as it is written, so that it counts as a wrong one. A condition that comes
+        twice is one branch where the answer is the same, and gets a number where it is not.
+        """
+        answers: dict[str, tuple[str, ...]] = {}
+        citations: dict[str, tuple[str, ...]] = {}
+        for condition, found, cited in _entries(data, fragments):
+            name = _free_name(condition, found, answers)
+            answers[name] = found
+            citations[name] = distinct([*citations.get(name, ()), *cited], MAX_ENTITIES)
+        reasoning = data.get("reasoning") if isinstance(data, Mapping) else None
+        return Prediction(
+            reasoning=text_of(reasoning, MAX_REASONING) or "",
+            answers=answers,
+            citations={name: ids for name, ids in citations.items() if ids},
+        )
+
+
+Entry = tuple[str, tuple[str, ...], list[str]]
+
+
+def _entries(data: object, fragments: Sequence[str]) -> Iterator[Entry]:
+    for entry in _list_in(data)[:MAX_BRANCHES]:
+        if not isinstance(entry, Mapping):
+            answer = text_of(entry, MAX_SENTENCES)
+            if answer:
+                yield DEFAULT_BRANCH, (answer,), []
+            continue
+        found = _answers(entry)
+        condition = first_text(entry, _CONDITION, MAX_NAME) or DEFAULT_BRANCH
+        if found:
+            yield condition, found, resolve_citations(entry.get("citations"), fragments)
+
+
+def _list_in(data: object) -> list[Any]:
+    if isinstance(data, list):
+        return data
+    if not isinstance(data, Mapping):
+        raise FormatError("the answer is no JSON object")
+    for name in _LISTS:
+        value = data.get(name)
+        if isinstance(value, list):
+            return value
+        if isinstance(value, Mapping):
+            # {condition: answer}, or one condition that is not in a list
+            if "answer" in value:
+                return [value]
+            return [
+                {**v, "condition": k} if isinstance(v, Mapping) else {"condition": k, "answer": v}
+                for k, v in value.items()
+            ]
+    if "condition" in data or "answer" in data:
+        return [data]
+    raise FormatError('the answer has no list "conditions"')
+
+
+def _answers(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    value = next((entry[name] for name in _ANSWER if entry.get(name)), None)
+    parts = value if isinstance(value, list) else [value]
+    return distinct((text_of(part, MAX_SENTENCES) or "" for part in parts), MAX_ENTITIES)
+
+
+def _free_name(condition: str, found: tuple[str, ...], taken: Mapping[str, tuple[str, ...]]) -> str:
+    name, number = condition, 1
+    while name in taken and taken[name] != found:
+        number += 1
+        name = f"{condition} ({number})"
+    return name
+
+
+def resolve_citations(value: Any, fragments: Sequence[str]) -> list[str]:
+    """Passage ids of a citation list, of one citation, or of several in one text."""
+    parts = value if isinstance(value, list) else [value]
+    resolved: list[str] = []
+    for part in parts[:MAX_ENTITIES]:
+        if isinstance(part, Mapping):
+            part = first_text(part, ("id", "title", "fragment", "citation"), MAX_NAME)
+        text = text_of(part, MAX_NAME)
+        if not text:
+            continue
+        several = fragments and text not in fragments and _SEVERAL.fullmatch(text)
+        cited = re.findall(r"\d+", text) if several else [text]
+        resolved.extend(_passage(one, fragments) for one in cited)
+    return resolved
+
+
+def _passage(text: str, fragments: Sequence[str]) -> str:
+    bare = text.strip("[]() ")
+    if bare in fragments:
+        return bare
+    number = _FRAGMENT.match(text)
+    if fragments and number and 1 <= int(number[1]) <= len(fragments):
+        return fragments[int(number[1]) - 1]
+    return bare

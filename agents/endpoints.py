@@ -1,0 +1,151 @@
+"""Where a request goes: over HTTP to a server, or straight into a model of this process."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from branchwise.agents.bodies import make_call, read_usage
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.failures import classify
+from branchwise.agents.reply import Completion, ModelError
+from branchwise.agents.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage, BaseMessage
+
+    from branchwise.agents.chat_completions import ChatCompletions
+
+_SCHEMA_REFUSED = re.compile(
+    r"response_format|json_schema|structured output|guided|grammar|unsupported|not supported",
+    re.IGNORECASE,
+)
+
+
+class Endpoint(Protocol):
+    """Takes one request and answers it or raises ModelError."""
+
+    takes_schema: bool
+
+    async def complete(
+        self,
+        messages: list[BaseMessage],
+        tools: Sequence[Mapping[str, Any]],
+        schema: Mapping[str, Any] | None,
+        seconds: float,
+    ) -> Completion:
+        """The completion, within `seconds`; `tools` are OpenAI tool schemas."""
+        ...
+
+    def refuses_schema(self, error: ModelError) -> bool:
+        """Whether `error` says that the server takes no schema; then none is sent again."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        ...
+
+
+class OpenAIServer:
+    """An OpenAI-compatible server. The client is built at the first request."""
+
+    def __init__(self, spec: ModelSpec, decoding: Decoding) -> None:
+        self._spec, self._decoding = spec, decoding
+        self.takes_schema = decoding.structured == "auto"
+        self._client: ChatCompletions | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def complete(
+        self,
+        messages: list[BaseMessage],
+        tools: Sequence[Mapping[str, Any]],
+        schema: Mapping[str, Any] | None,
+        seconds: float,
+    ) -> Completion:
+        extra: dict[str, Any] = {}
+        if tools:
+            extra["tools"] = tools
+        if schema is not None:
+            named = {"name": "answer", "schema": schema, "strict": False}
+            extra["response_format"] = {"type": "json_schema", "json_schema": named}
+        try:
+            # The client's own limit is for each read: a server that drips would never meet it.
+            async with asyncio.timeout(seconds):
+                return await self._connected().complete(messages, extra, seconds)
+        except Exception as error:  # noqa: BLE001 -- whatever it is, the item must end recorded
+            failure = classify(error, str(self._spec))
+        # Outside the handler: the cause's request headers hold the key.
+        raise failure
+
+    def refuses_schema(self, error: ModelError) -> bool:
+        refused = error.status in (400, 422) and bool(_SCHEMA_REFUSED.search(str(error)))
+        self.takes_schema = self.takes_schema and not refused
+        return refused
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.root_async_client.close()
+
+    def _connected(self) -> ChatCompletions:
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            from branchwise.agents.chat_completions import make_client
+
+            self._client, self._loop = make_client(self._spec, self._decoding), loop
+        return self._client
+
+
+class InProcess:
+    """A chat model of this process, called without callbacks, tracing or threads."""
+
+    takes_schema = False
+
+    def __init__(self, model: BaseChatModel) -> None:
+        from langchain_core.language_models import BaseChatModel
+
+        self._model = model
+        self._is_async = type(model)._agenerate is not BaseChatModel._agenerate
+
+    async def complete(
+        self,
+        messages: list[BaseMessage],
+        tools: Sequence[Mapping[str, Any]],
+        schema: Mapping[str, Any] | None,
+        seconds: float,
+    ) -> Completion:
+        bound: dict[str, Any] = {"tools": tools} if tools else {}
+        if self._is_async:
+            result = await self._model._agenerate(messages, **bound)
+        else:
+            result = self._model._generate(messages, **bound)
+        message: Any = result.generations[0].message
+        return _completion(message)
+
+    def refuses_schema(self, error: ModelError) -> bool:
+        return False
+
+    async def aclose(self) -> None:
+        return None
+
+
+def _completion(message: AIMessage) -> Completion:
+    usage: Mapping[str, Any] = message.usage_metadata or {}
+    return Completion(
+        text=message.text,
+        finish="tool_calls" if message.tool_calls or message.invalid_tool_calls else "stop",
+        tool_calls=tuple(
+            make_call(c["name"], c["args"], c["id"] or f"call_{n}")
+            for n, c in enumerate(message.tool_calls)
+        ),
+        invalid_tool_calls=tuple(dict(call) for call in message.invalid_tool_calls),
+        usage=read_usage(
+            {
+                "prompt_tokens": usage.get("input_tokens", 0),
+                "completion_tokens": usage.get("output_tokens", 0),
+            }
+        ),
+    )

@@ -1,0 +1,133 @@
+"""From an exception of the client to a `ModelError`: what failed, and whether to try again."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from branchwise.agents.reply import FailureKind, ModelError
+from branchwise.agents.spec import api_key
+
+if TYPE_CHECKING:
+    import openai
+
+_MAX_MESSAGE = 300
+_RETRIED = frozenset({408, 409, 425, 429})
+_CONTEXT = re.compile(
+    r"context[_ ](length|window|size)|maximum context|max_model_len|prompt is too long"
+    r"|too many (input )?tokens|reduce the length",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(r"\b(?:sk|pk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)
+
+
+def one_line(text: str) -> str:
+    """`text` as one printable line of at most 300 characters, keys struck out."""
+    key = api_key()
+    if key and len(key) > 3:
+        text = text.replace(key, "***")
+    text = "".join(c if c.isprintable() else " " for c in _SECRET.sub("***", text[:5000]))
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_MESSAGE else line[: _MAX_MESSAGE - 1] + "…"
+
+
+def classify(error: Exception, where: str) -> ModelError:
+    """The `ModelError` of what the openai client raised; `where` names model and server.
+
+    Retried: 408, 409, 425, 429, every 5xx, time-outs, connections that fail or end early, and
+    bodies that are not what the protocol promises. Not retried: other refusals, among them an
+    exhausted quota, which comes as 429.
+    """
+    import openai
+
+    if isinstance(error, ModelError):
+        return error
+    if isinstance(error, openai.APITimeoutError | TimeoutError):
+        return ModelError("timeout", one_line(f"{where}: no answer in time"), retryable=True)
+    if isinstance(error, openai.APIConnectionError):
+        return _connection_error(error, where)
+    if isinstance(error, openai.APIStatusError):
+        return _status_error(error, where)
+    if isinstance(error, openai.APIError):
+        return ModelError("server", one_line(f"{where}: {error.message}"), retryable=True)
+    if isinstance(error, ValueError):
+        what = f"{where}: the response is no valid JSON ({error})"
+        return ModelError("invalid_response", one_line(what), retryable=True)
+    return ModelError("connection", one_line(f"{where}: {type(error).__name__}: {error}"))
+
+
+def _connection_error(error: openai.APIConnectionError, where: str) -> ModelError:
+    cause = error.__cause__
+    detail = f"{type(cause).__name__}: {cause}" if cause else str(error)
+    cut = "complete message body" in detail
+    kind: FailureKind = "cut" if cut else "connection"
+    what = "the response broke off" if cut else "no connection"
+    return ModelError(kind, one_line(f"{where}: {what} ({detail})"), retryable=True)
+
+
+def _status_error(error: openai.APIStatusError, where: str) -> ModelError:
+    status, said = error.status_code, _said(error)
+    message = one_line(f"{where}: {status} {said}")
+    if error.code == "context_length_exceeded" or (
+        status in (400, 413, 422) and _CONTEXT.search(said)
+    ):
+        return ModelError("context_length", message, status=status)
+    if status in (401, 403):
+        return ModelError("auth", message, status=status)
+    if status == 429:
+        return ModelError(
+            "rate_limit",
+            message,
+            retryable=error.code != "insufficient_quota",
+            retry_after=retry_after(error.response.headers),
+            status=status,
+        )
+    if status in _RETRIED or status >= 500:
+        wait = retry_after(error.response.headers)
+        return ModelError("server", message, retryable=True, retry_after=wait, status=status)
+    return ModelError("bad_request", message, status=status)
+
+
+def _said(error: openai.APIStatusError) -> str:
+    """The server's own words: OpenAI's `error.message`, FastAPI's `detail`, or the body."""
+    body = error.body
+    if isinstance(body, Mapping):
+        for name in ("message", "detail", "error"):
+            if isinstance(body.get(name), str):
+                return str(body[name])
+    return str(body or error.message)[:2000]
+
+
+def retry_after(
+    headers: Mapping[str, str], now: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> float | None:
+    """Seconds that the server asked to wait, or None: `Retry-After` as seconds or as HTTP date.
+
+    Never negative (RFC 9110, section 10.2.3); OpenAI's `retry-after-ms` goes first.
+    """
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return max(0.0, milliseconds / 1000)
+    text = headers.get("retry-after")
+    seconds = _number(text)
+    if seconds is not None:
+        return max(0.0, seconds)
+    try:
+        date = parsedate_to_datetime(text or "")
+    except ValueError:
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max(0.0, (date - now()).total_seconds())
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,5 @@
+"""The offline reader: a floor that needs no key and no network. Imported only where it is used."""
+
+from branchwise.agents.offline.model import OfflineChatModel
+
+__all__ = ["OfflineChatModel"]

@@ -1,0 +1,140 @@
+"""A chat model that needs neither key nor network: a floor, not a language model.
+
+It sees what any model sees, the messages and the tools' schemas, and calls the same tools. Names
+in titles, word overlap and the form of the question word are all that it goes by; see the other
+files here. Importing this imports LangChain.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from branchwise.agents.offline.conditions import read_conditions
+from branchwise.agents.offline.reading import read_answers
+from branchwise.agents.offline.readings import readings
+from branchwise.agents.offline.searches import next_queries
+from branchwise.agents.offline.view import Seen, View
+from branchwise.agents.offline.words import names
+
+PASSAGES_A_CALL = 8
+_DEFAULT = "default"
+
+
+class OfflineChatModel(BaseChatModel):
+    """Searches a few times, then reads answers out of what came back. Deterministic."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "branchwise-offline"
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The model with `tools`; `tool_choice="none"` makes it answer at once."""
+        schemas = [convert_to_openai_tool(tool) for tool in tools]
+        return self.bind(tools=schemas, tool_choice=tool_choice, **kwargs)
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        view = View.of(messages)
+        search = None if kwargs.get("tool_choice") == "none" else _search_tool(kwargs.get("tools"))
+        queries = next_queries(view) if search else []
+        message = _calls(search, queries, view.turns) if search and queries else _answer(view)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return self._generate(messages, stop, None, **kwargs)
+
+
+def _search_tool(schemas: Sequence[Mapping[str, Any]] | None) -> Mapping[str, Any] | None:
+    """The function schema of a tool that takes one text; the one that says "passage" if several."""
+    functions = [schema["function"] for schema in schemas or () if "function" in schema]
+    takers = [function for function in functions if len(_text_arguments(function)) == 1]
+    passages = [f for f in takers if "passage" in f.get("description", "").lower()]
+    return next(iter(passages or takers), None)
+
+
+def _text_arguments(function: Mapping[str, Any]) -> list[str]:
+    properties = function.get("parameters", {}).get("properties", {})
+    return [name for name, schema in properties.items() if schema.get("type") == "string"]
+
+
+def _calls(function: Mapping[str, Any], queries: Sequence[str], turn: int) -> AIMessage:
+    query_name = _text_arguments(function)[0]
+    takes_k = "k" in function["parameters"]["properties"]
+    more = {"k": PASSAGES_A_CALL} if takes_k else {}
+    calls = [
+        {
+            "name": function["name"],
+            "args": {query_name: query, **more},
+            "id": f"call_{turn}_{n}",
+            "type": "tool_call",
+        }
+        for n, query in enumerate(queries)
+    ]
+    return AIMessage(content="", tool_calls=calls)
+
+
+def _answer(view: View) -> AIMessage:
+    if view.wants_conditions:
+        answer: dict[str, Any] = {"conditions": read_conditions(view.question, view.passages)}
+    else:
+        answer = {"reasoning": _reasoning(view), "answers": _branches(view)}
+    return AIMessage(content=orjson.dumps(answer).decode())
+
+
+def _reasoning(view: View) -> str:
+    found = readings(view.question, view.passages)
+    read = f"Read {len(view.passages)} passages without a language model"
+    return f"{read}; readings: {', '.join(found)}." if len(found) > 1 else f"{read}."
+
+
+def _branches(view: View) -> dict[str, list[str]]:
+    found = readings(view.question, view.passages)
+    if len(found) < 2:
+        name = next(iter(found.values()))[0].base if found else _asked_name(view.question)
+        read = read_answers(view.question, name, view.passages)
+        return {_DEFAULT: read} if read else {}
+    answers = {
+        title: read_answers(view.question, own[0].base, [*own, *_further(view, own)])
+        for title, own in found.items()
+    }
+    return {title: read for title, read in answers.items() if read}
+
+
+def _further(view: View, own: Sequence[Seen]) -> list[Seen]:
+    """Passages about names that a reading's own passages bring up: the second hop."""
+    name = own[0].base.lower()
+    brought = {found[0].rstrip(".").lower() for p in own for found in names(p.text)}
+    return [
+        passage
+        for passage in view.passages
+        if passage.base.lower() in brought and passage.base.lower() != name
+    ]
+
+
+def _asked_name(question: str) -> str:
+    return max((found[0] for found in names(question)), key=len, default="")

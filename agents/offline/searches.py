@@ -1,0 +1,78 @@
+"""What to search for next."""
+
+from collections.abc import Iterator
+
+from branchwise.agents.offline.readings import readings
+from branchwise.agents.offline.view import Seen, View
+from branchwise.agents.offline.words import (
+    STOP_WORDS,
+    contains_name,
+    names,
+    sentences,
+    stem,
+    stems,
+    unique,
+    words,
+)
+
+MAX_CALLS = 10
+MAX_TURNS = 3
+_HOPS = 3
+
+
+def next_queries(view: View) -> list[str]:
+    """Queries for the next turn, none when it is time to answer.
+
+    First the question as it stands; then each reading of the asked name with what is asked about
+    it, or the bare name where only one was found; then names that the best sentences bring up.
+    """
+    if view.must_answer or view.turns >= MAX_TURNS or len(view.queries) >= MAX_CALLS:
+        return []
+    if not view.queries:
+        return [view.question] if view.question else []
+    asked = {query.lower() for query in view.queries}
+    wanted = _about_readings(view) if view.turns == 1 else _about_names(view)
+    fresh = [query for query in unique(wanted) if query.lower() not in asked]
+    return fresh[: MAX_CALLS - len(view.queries)]
+
+
+def _about_readings(view: View) -> Iterator[str]:
+    found = readings(view.question, view.passages)
+    for title, own in found.items():
+        yield f"{title} {_rest(view.question, own[0].base)}".strip()
+    if found:
+        yield next(iter(found.values()))[0].base
+    else:
+        yield from _about_names(view)
+
+
+def _about_names(view: View) -> Iterator[str]:
+    """Second hops: names out of the sentences that say most of what the question says."""
+    found = readings(view.question, view.passages)
+    sources = [p for own in found.values() for p in own] or list(view.passages[:3])
+    known = {passage.title.lower() for passage in view.passages}
+    brought = [name for passage in sources for name in _brought_up(view.question, passage)]
+    for name in unique(brought)[:_HOPS]:
+        if name.lower() not in known:
+            yield name
+
+
+def _brought_up(question: str, passage: Seen) -> list[str]:
+    asked = stems(question)
+    ranked = sorted(sentences(passage.text), key=lambda s: -len(stems(s) & asked))
+    return [
+        found[0].rstrip(".")
+        for sentence in ranked[:1]
+        for found in names(sentence)
+        if " " in found[0] and not contains_name(question, found[0])
+    ]
+
+
+def _rest(question: str, base: str) -> str:
+    """The question's content words beside the asked name."""
+    named = {stem(word) for word in words(base)}
+    return " ".join(
+        word
+        for word in words(question)
+        if word.lower() not in STOP_WORDS and stem(word) not in named
+    )

@@ -1,0 +1,104 @@
+"""What the offline reader can see: the messages and nothing else."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from branchwise.agents.offline.words import base_name
+
+_FRAGMENT = re.compile(r"^\s*\[?(Fragment\s+\d+)\]?\s*[:.)-]?\s*(.*)$", re.IGNORECASE)
+_HEADER = re.compile(r"^\[([^\[\]\s]{1,200})\]\s+(\S.*)$")
+_QUESTION = re.compile(r"^\s*\**question\**\s*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+
+
+class Seen(NamedTuple):
+    """A passage as it was shown; `id` is what a citation of it must say."""
+
+    id: str
+    title: str
+    text: str
+
+    @property
+    def base(self) -> str:
+        """The title without its disambiguator."""
+        return base_name(self.title)
+
+
+@dataclass(frozen=True)
+class View:
+    """The conversation as the reader understands it."""
+
+    question: str
+    passages: tuple[Seen, ...]
+    queries: tuple[str, ...]
+    """Queries asked so far."""
+    turns: int
+    """Assistant messages so far."""
+    wants_conditions: bool
+    must_answer: bool
+    """A later user message (budget spent, repair) asks for the answer."""
+
+    @classmethod
+    def of(cls, messages: Sequence[BaseMessage]) -> "View":
+        """Read a conversation; passages come in the order in which they were first shown."""
+        system = " ".join(m.text for m in messages if isinstance(m, SystemMessage))
+        users = [m.text for m in messages if isinstance(m, HumanMessage)]
+        spoken = [m for m in messages if isinstance(m, AIMessage)]
+        given = list(_fragments(users[0])) if users else []
+        shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(m.text)]
+        return cls(
+            question=_question(users[0]) if users else "",
+            passages=tuple({p.id: p for p in reversed([*given, *shown])}.values())[::-1],
+            queries=tuple(_queries(spoken)),
+            turns=len(spoken),
+            wants_conditions='"conditions"' in system,
+            must_answer=len(users) > 1,
+        )
+
+
+def _queries(messages: Sequence[AIMessage]) -> Iterator[str]:
+    for message in messages:
+        for call in message.tool_calls:
+            args: Mapping[str, Any] = call["args"]
+            yield from (value for value in args.values() if isinstance(value, str))
+
+
+def _fragments(text: str) -> Iterator[Seen]:
+    """Numbered passages of a user message: `Fragment k` heads each, its title beside it."""
+    head: tuple[str, str] | None = None
+    lines: list[str] = []
+    for line in [*text.splitlines(), "Fragment 0"]:
+        found = _FRAGMENT.match(line)
+        if not found:
+            lines.append(line)
+            continue
+        if head is not None:
+            yield Seen(head[0], head[1] or head[0], "\n".join(lines).strip())
+        number = re.sub(r"\D", "", found[1])
+        head, lines = (f"Fragment {number}", found[2].strip().strip("()\"'")), []
+
+
+def _results(text: str) -> Iterator[Seen]:
+    """Blocks `[id] Title`, newline, text, with empty lines between them."""
+    for block in re.split(r"\n\s*\n", text):
+        first, _, rest = block.strip().partition("\n")
+        found = _HEADER.match(first)
+        if found and rest.strip():
+            yield Seen(found[1], found[2].strip().strip("\"'"), rest.strip())
+
+
+def _question(text: str) -> str:
+    marked = _QUESTION.search(text)
+    if marked:
+        return marked[1].strip()
+    before = []
+    for line in text.splitlines():
+        if _FRAGMENT.match(line):
+            break
+        before.append(line)
+    asked = "\n".join(before).strip() or text.strip()
+    ends = [line for line in asked.splitlines() if line.rstrip().endswith("?")]
+    return (ends[0] if ends else asked).strip()[:2000]

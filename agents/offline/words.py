@@ -1,0 +1,80 @@
+"""English text in pieces: words, sentences, capitalised names."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+_LISTED = """a about after all also am an and any are as at be because been before being between
+    both but by can could did do does doing during each every few for from further had has have having
+    he her hers him his how i if in into is it its itself just list many me more most much my name
+    no nor not of off on once only or other our out over own same she should so some such than
+    that the their them then there these they this those through to too under until up very was
+    we were what when where which while who whom whose why will with would you your"""
+STOP_WORDS = frozenset(_LISTED.split())
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]*\s+(?=[\"“‘(]?[A-Z0-9])")
+_INITIAL = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|Jr|Sr|St|Prof|vs|No|Inc|Ltd|Co))\.$")
+_NAME = re.compile(
+    r"\b[^\W\d_a-zß-ÿ][\w'’-]*\.?"
+    r"(?:[ ](?:(?:of|the|de|du|la|le|van|von|der|den|di|da|del|al|bin|for)[ ]){0,2}"
+    r"(?:[^\W\d_a-zß-ÿ][\w'’-]*\.?|\d+(?=[ )]|$)))*"
+)
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """A crude stem that brings "directed", "director" and "directs" together."""
+    word = word.lower().removesuffix("'s").removesuffix("’s")
+    if len(word) > 5:
+        return word[:5]
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def words(text: str) -> list[str]:
+    """The words of `text` as written."""
+    return _WORD.findall(text)
+
+
+def stems(text: str) -> frozenset[str]:
+    """Stems of the words of `text`, stop words left out."""
+    return frozenset(stem(word) for word in words(text) if word.lower() not in STOP_WORDS)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of `text`; a full stop after an initial or a title ends none."""
+    found: list[str] = []
+    joined = ""
+    for part in _SENTENCE_END.split(text):
+        joined = f"{joined} {part}".strip()
+        if not _INITIAL.search(joined):
+            found.append(joined)
+            joined = ""
+    return [*found, joined] if joined else found
+
+
+def names(text: str) -> list[re.Match[str]]:
+    """Capitalised names in `text`, in order; a first word that is a stop word is no name."""
+    return [
+        found for found in _NAME.finditer(text) if not is_common(found[0]) and len(found[0]) > 1
+    ]
+
+
+def is_common(text: str) -> bool:
+    """Whether only stop words make up `text`."""
+    return all(word.lower() in STOP_WORDS for word in words(text))
+
+
+def base_name(title: str) -> str:
+    """The title without a disambiguator in brackets at its end."""
+    return re.sub(r"\s*\([^()]*\)\s*$", "", title).strip()
+
+
+def contains_name(text: str, name: str) -> bool:
+    """Whether the words of `name` stand in `text` one after the other, whatever their case."""
+    looked_for = " ".join(words(name)).lower()
+    return bool(looked_for) and f" {looked_for} " in f" {' '.join(words(text)).lower()} "
+
+
+def unique(texts: Iterable[str]) -> list[str]:
+    """The texts in order, each once, whatever its case."""
+    return list({text.lower(): text for text in reversed(list(texts))}.values())[::-1]

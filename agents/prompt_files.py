@@ -1,0 +1,99 @@
+"""The prompts: files that can be read, compared and replaced (`--prompts DIR`)."""
+
+import difflib
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from types import MappingProxyType
+
+from branchwise.corpora.errors import InputError
+
+VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "answer_with_tools": frozenset(),
+        "answer_directly": frozenset(),
+        "conditions_with_tools": frozenset(),
+        "conditions_given": frozenset(),
+        "conditions_directly": frozenset(),
+        "repair": frozenset({"problem", "schema"}),
+        "budget_spent": frozenset({"reason"}),
+        "text_protocol": frozenset({"tools"}),
+    }
+)
+"""Every prompt and what may stand in it as `$name` (a dollar sign itself is written `$$`)."""
+MAX_BYTES = 200_000
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The prompts of a run by name, white space at both ends removed."""
+
+    texts: Mapping[str, str]
+
+    @classmethod
+    def load(cls, directory: Path | None = None) -> "Prompts":
+        """The built-in prompts, those that `directory` holds as NAME.md replaced by it.
+
+        Raises:
+            InputError: no such directory, a file that is no prompt of ours, or a prompt with a
+                variable that its place does not give.
+        """
+        texts = {name: _built_in(name) for name in VARIABLES}
+        if directory is not None:
+            texts |= _replacements(directory)
+        return cls(MappingProxyType(texts))
+
+    def render(self, name: str, **values: str) -> str:
+        """The prompt `name` with its variables filled in, once: values are not read again.
+
+        Raises:
+            KeyError: there is no such prompt, or one of its variables has no value.
+        """
+        return Template(self.texts[name]).substitute(values)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all names and texts."""
+        digest = hashlib.sha256()
+        for name, text in sorted(self.texts.items()):
+            digest.update(f"{name}\0{text}\0".encode())
+        return digest.hexdigest()
+
+
+def _built_in(name: str) -> str:
+    return (files("branchwise.agents") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+
+
+def _replacements(directory: Path) -> dict[str, str]:
+    if not directory.is_dir():
+        raise InputError("no such directory", where=str(directory), remedy="correct --prompts")
+    return {path.stem: _read(path) for path in sorted(directory.glob("*.md"))}
+
+
+def _read(path: Path) -> str:
+    if path.stem not in VARIABLES:
+        near = difflib.get_close_matches(path.stem, VARIABLES, n=2, cutoff=0.3) or sorted(VARIABLES)
+        names = " or ".join(f"{name}.md" for name in near)
+        raise InputError("no prompt has this name", where=str(path), remedy=f"rename it to {names}")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise InputError(f"longer than {MAX_BYTES} bytes", where=str(path), remedy="shorten it")
+        text = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read ({error})", where=str(path)) from None
+    _check_variables(path, text)
+    return text
+
+
+def _check_variables(path: Path, text: str) -> None:
+    template, allowed = Template(text), VARIABLES[path.stem]
+    given = ", ".join(f"${name}" for name in sorted(allowed)) or "none"
+    remedy = f"this prompt's variables: {given}; write $$ for a dollar sign"
+    if not template.is_valid():
+        raise InputError("a $ that starts no variable", where=str(path), remedy=remedy)
+    for name in template.get_identifiers():
+        if name not in allowed:
+            raise InputError(f"unknown variable ${name}", where=str(path), remedy=remedy)

@@ -1,0 +1,143 @@
+"""What comes back from a model: a reply, its cost, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage
+
+Finish = Literal["stop", "length", "tool_calls", "refusal", "content_filter"]
+FailureKind = Literal[
+    "context_length",
+    "auth",
+    "rate_limit",
+    "server",
+    "timeout",
+    "connection",
+    "bad_request",
+    "cut",
+    "invalid_response",
+]
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of one call as the server counts them (0 where it does not say).
+
+    `cached` is part of `input`, `reasoning` part of `output`.
+    """
+
+    input: int
+    output: int
+    cached: int = 0
+    reasoning: int = 0
+
+    @property
+    def total(self) -> int:
+        """Input and output tokens together: what a token budget counts."""
+        return self.input + self.output
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A model's answer in plain data: what the journal records and what a reply is made from.
+
+    `tool_calls` hold `{name, args, id, type}`, `invalid_tool_calls` `{name, args, id, error,
+    type}` with the arguments as the model wrote them (LangChain's two shapes).
+    """
+
+    text: str
+    finish: Finish
+    reasoning: str = ""
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    invalid_tool_calls: tuple[Mapping[str, Any], ...] = ()
+    usage: Usage = field(default_factory=lambda: Usage(0, 0))
+
+    def payload(self, seconds: float) -> dict[str, Any]:
+        """The JSON-serialisable record of a call that took `seconds`."""
+        return {
+            "content": self.text,
+            "tool_calls": list(self.tool_calls),
+            "invalid_tool_calls": list(self.invalid_tool_calls),
+            "reasoning": self.reasoning,
+            "finish": self.finish,
+            "usage": asdict(self.usage),
+            "seconds": seconds,
+        }
+
+    @classmethod
+    def from_payload(cls, payload: Mapping[str, Any]) -> Completion:
+        """The completion that `payload` recorded."""
+        return cls(
+            text=payload["content"],
+            finish=payload["finish"],
+            reasoning=payload["reasoning"],
+            tool_calls=tuple(payload["tool_calls"]),
+            invalid_tool_calls=tuple(payload["invalid_tool_calls"]),
+            usage=Usage(**payload["usage"]),
+        )
+
+    def with_calls(self, text: str, valid: list[Any], invalid: list[Any]) -> Completion:
+        """A copy whose tool calls were read out of its text."""
+        return replace(
+            self,
+            text=text,
+            tool_calls=tuple(valid),
+            invalid_tool_calls=tuple(invalid),
+            finish="tool_calls" if self.finish == "stop" else self.finish,
+        )
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A model's turn as the graph sees it.
+
+    `seconds` is the time of the request that was answered, without earlier attempts and waits;
+    of a replayed call, the time that it took when it was made.
+    """
+
+    message: AIMessage
+    usage: Usage
+    seconds: float
+    replayed: bool
+    reasoning: str
+    finish: Finish
+
+    @classmethod
+    def of(cls, completion: Completion, seconds: float, *, replayed: bool) -> Reply:
+        """The reply of a completion, fresh or recorded."""
+        from langchain_core.messages import AIMessage
+
+        message = AIMessage(
+            content=completion.text,
+            tool_calls=list(completion.tool_calls),
+            invalid_tool_calls=list(completion.invalid_tool_calls),
+        )
+        return cls(
+            message, completion.usage, seconds, replayed, completion.reasoning, completion.finish
+        )
+
+
+class ModelError(Exception):
+    """A call that brought no reply. The message is one bounded line without secrets.
+
+    `retryable` and `retry_after` (seconds that the server asked to wait) steer the retries.
+    """
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind: FailureKind = kind
+        self.retryable = retryable
+        self.retry_after = retry_after
+        self.status = status

@@ -1,0 +1,106 @@
+"""Which model answers: what the user writes after `--model`."""
+
+import os
+import re
+import socket
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from branchwise.corpora.errors import InputError
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+EXAMPLES = (
+    "write openai:gpt-5-mini, openai:Qwen/Qwen3-8B@http://localhost:8000/v1 "
+    "(any OpenAI-compatible server), or offline"
+)
+_CONNECT_SECONDS = 2.0
+_OPENAI = re.compile(
+    r"openai:(?P<name>[^\s@]+(?:@(?!https?://)[^\s@]+)*)(?:@(?P<url>https?://\S+))?"
+)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A provider, a model's name there and, for a server of one's own, its base URL.
+
+    `str(spec)` is what `parse` reads. Keys are no part of it: see `api_key`.
+    """
+
+    provider: Literal["openai", "offline"]
+    name: str
+    base_url: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "ModelSpec":
+        """Read `openai:NAME`, `openai:NAME@BASE_URL` or `offline`.
+
+        Raises:
+            InputError: for anything else, and for a base URL that carries credentials.
+        """
+        text = text.strip()
+        if text == "offline":
+            return cls("offline", "offline")
+        found = _OPENAI.fullmatch(text)
+        if found is None:
+            raise InputError(f"unknown model {_shown(text)!r}", remedy=EXAMPLES)
+        url = found["url"]
+        return cls("openai", found["name"], None if url is None else _checked_url(url))
+
+    def __str__(self) -> str:
+        if self.provider == "offline":
+            return "offline"
+        return f"openai:{self.name}" + (f"@{self.base_url}" if self.base_url else "")
+
+
+def api_key() -> str | None:
+    """The key from the environment, or None. Nothing else in the package reads it."""
+    return os.environ.get(KEY_VARIABLE, "").strip() or None
+
+
+def check_ready(spec: ModelSpec) -> None:
+    """Say before any work what would make every call fail. Sends no request.
+
+    Raises:
+        InputError: no key for OpenAI's own service, or nobody listens at the base URL.
+    """
+    if spec.provider == "offline":
+        return
+    if spec.base_url is None:
+        if api_key() is None:
+            remedy = (
+                f"set {KEY_VARIABLE}, name a server with openai:{spec.name}@URL, or use offline"
+            )
+            raise InputError(f"no key for {spec}: {KEY_VARIABLE} is not set", remedy=remedy)
+        return
+    address = urlsplit(spec.base_url)
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        socket.create_connection((address.hostname or "", port), _CONNECT_SECONDS).close()
+    except OSError as error:
+        raise InputError(
+            f"nothing answers at {spec.base_url} ({error.strerror or type(error).__name__})",
+            remedy="start the model server or correct the URL in --model",
+        ) from None
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host:
+        raise InputError("the model's base URL has no valid host and port", remedy=EXAMPLES)
+    if parts.username or parts.password or "@" in parts.netloc or parts.query or parts.fragment:
+        raise InputError(
+            "the model's base URL carries credentials or parameters",
+            remedy=f"remove them and put the key into {KEY_VARIABLE}",
+        )
+    return url.rstrip("/")
+
+
+def _shown(text: str) -> str:
+    """The user's text for a message, short and without what may be a secret in it."""
+    text = re.sub(r"//[^/\s]*@", "//***@", text)
+    return re.sub(r"\bsk-\S+", "***", text)[:80]

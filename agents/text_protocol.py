@@ -1,0 +1,105 @@
+"""Tool calls for servers that have none: written and read as fenced JSON in the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from branchwise.agents.bodies import MAX_CALLS, make_call
+from branchwise.agents.reply import Completion
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage, BaseMessage
+
+_BLOCK = re.compile(r"```tool(?:_call)?[ \t]*\n(.*?)(?:\n?```|\Z)", re.DOTALL)
+
+
+def describe_tools(schemas: Sequence[Mapping[str, Any]]) -> str:
+    """The tools for the system message: name, description and JSON schema of the arguments."""
+    return "\n\n".join(
+        f"### {function['name']}\n{function.get('description', '')}\n"
+        f"Arguments (JSON schema): {orjson.dumps(function.get('parameters', {})).decode()}"
+        for function in (schema["function"] for schema in schemas)
+    )
+
+
+def render_messages(messages: Sequence[BaseMessage], instructions: str) -> list[BaseMessage]:
+    """The conversation in system, user and assistant messages only.
+
+    `instructions` (empty without tools) ends the system message; earlier calls become the fenced
+    blocks that the model wrote, and the results of one turn one user message.
+    """
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+    rendered: list[BaseMessage] = []
+    results: list[str] = []
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            results.append(f"Result of {message.name or message.tool_call_id}:\n{message.text}")
+            continue
+        if results:
+            rendered.append(HumanMessage("\n\n".join(results)))
+            results = []
+        rendered.append(AIMessage(_written(message)) if isinstance(message, AIMessage) else message)
+    if results:
+        rendered.append(HumanMessage("\n\n".join(results)))
+    if not instructions:
+        return rendered
+    if rendered and isinstance(rendered[0], SystemMessage):
+        return [SystemMessage(f"{rendered[0].text}\n\n{instructions}"), *rendered[1:]]
+    return [SystemMessage(instructions), *rendered]
+
+
+def _written(message: AIMessage) -> str:
+    calls: list[Any] = [*message.tool_calls, *message.invalid_tool_calls]
+    blocks = [_block(call["name"], call["args"]) for call in calls]
+    return "\n\n".join(part for part in (message.text, *blocks) if part)
+
+
+def _block(name: str | None, arguments: Any) -> str:
+    if isinstance(arguments, str):
+        return f"```tool\n{arguments}\n```"
+    call = orjson.dumps({"name": name, "arguments": arguments}).decode()
+    return f"```tool\n{call}\n```"
+
+
+def read_calls(completion: Completion, turn: int) -> Completion:
+    """`completion` with the calls that are written in its text.
+
+    `turn` (assistant messages so far) makes the calls' ids unique in the conversation. What
+    follows the last block is dropped: models like to imagine the result there.
+    """
+    blocks = list(_BLOCK.finditer(completion.text))
+    if not blocks:
+        return completion
+    kept, at = [], 0
+    for block in blocks:
+        kept.append(completion.text[at : block.start()])
+        at = block.end()
+    read = [make for block in blocks[:MAX_CALLS] for make in _calls_of(block[1].strip())][
+        :MAX_CALLS
+    ]
+    numbered = [{**call, "id": f"call_{turn}_{n}"} for n, call in enumerate(read)]
+    return completion.with_calls(
+        "".join(kept).strip(),
+        [call for call in numbered if "error" not in call],
+        [call for call in numbered if "error" in call],
+    )
+
+
+def _calls_of(text: str) -> list[dict[str, Any]]:
+    try:
+        data = orjson.loads(text)
+    except ValueError as reason:
+        return [_invalid(text, f"the call is no valid JSON: {reason}")]
+    calls = data if isinstance(data, list) else [data]
+    if not all(isinstance(call, dict) and isinstance(call.get("name"), str) for call in calls):
+        return [_invalid(text, 'a call must be an object with "name" and "arguments"')]
+    return [make_call(call["name"], call.get("arguments"), "") for call in calls]
+
+
+def _invalid(text: str, error: str) -> dict[str, Any]:
+    return {"name": None, "args": text, "id": "", "error": error, "type": "invalid_tool_call"}

@@ -1,0 +1,32 @@
+"""Thinking aloud: `<think>…</think>` is trace, not answer."""
+
+_OPEN, _CLOSE = "<think>", "</think>"
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """`text` as (what was said, what was thought), both stripped where anything was thought.
+
+    A block that never closes is thought to its end. A `</think>` without an opening (templates
+    that put the opening tag into the prompt) makes thought of all that stands before it. Linear
+    in the length of `text`.
+    """
+    if _CLOSE not in text and _OPEN not in text:
+        return text, ""
+    said: list[str] = []
+    thought: list[str] = []
+    first_open, first_close = text.find(_OPEN), text.find(_CLOSE)
+    at = 0
+    if first_close != -1 and (first_open == -1 or first_close < first_open):
+        thought.append(text[:first_close])
+        at = first_close + len(_CLOSE)
+    while (start := text.find(_OPEN, at)) != -1:
+        said.append(text[at:start])
+        end = text.find(_CLOSE, start)
+        if end == -1:
+            thought.append(text[start + len(_OPEN) :])
+            at = len(text)
+            break
+        thought.append(text[start + len(_OPEN) : end])
+        at = end + len(_CLOSE)
+    said.append(text[at:])
+    return "".join(said).strip(), "\n".join(t.strip() for t in thought if t.strip())
