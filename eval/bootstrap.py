@@ -1,0 +1,87 @@
+"""Means with bootstrap intervals, the question being the unit that is drawn."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+RESAMPLES = 2_000
+_LOW, _HIGH = 2.5, 97.5
+# Draws are made in blocks so that memory does not grow with resamples x questions.
+_BLOCK_DRAWS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """A mean over n questions and its 95% interval, `low` to `high`.
+
+    Without any scored question `mean` is None; with fewer than two so is the interval, since one
+    question says nothing about the spread.
+    """
+
+    mean: float | None
+    n: int
+    low: float | None
+    high: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"mean": self.mean, "n": self.n, "low": self.low, "high": self.high}
+
+
+def aggregate(
+    values: Mapping[str, Sequence[float | None]], *, seed: int = 0, resamples: int = RESAMPLES
+) -> dict[str, Aggregate]:
+    """Mean and percentile bootstrap interval of every metric over the same questions.
+
+    `values` maps a metric to one value a question, all in the same order; None is unscored and
+    stays out. Questions are drawn with replacement, `resamples` times; a question's epochs must
+    already be averaged, which makes it a cluster (Efron and Tibshirani 1993, chapter 13). All
+    metrics share the draws, so that what is added to a table changes no other number in it.
+    """
+    import numpy as np
+
+    if not values:
+        return {}
+    table = np.array([[np.nan if v is None else v for v in column] for column in values.values()])
+    scored = ~np.isnan(table)
+    counts = scored.sum(axis=1)
+    sums = np.where(scored, table, 0.0).sum(axis=1)
+    means = _resampled_means(table, scored, seed, resamples) if table.shape[1] > 1 else None
+    found: dict[str, Aggregate] = {}
+    for row, metric in enumerate(values):
+        n = int(counts[row])
+        mean = float(sums[row] / n) if n else None
+        low = high = None
+        if means is not None and n > 1:
+            low, high = (float(x) for x in np.nanpercentile(means[:, row], [_LOW, _HIGH]))
+        found[metric] = Aggregate(mean, n, low, high)
+    return found
+
+
+def _resampled_means(
+    table: "NDArray[np.float64]", scored: "NDArray[np.bool_]", seed: int, resamples: int
+) -> "NDArray[np.float64]":
+    """Means of each resample: float64 [resamples, metrics], NaN where it drew nothing scored.
+
+    `table` and `scored`: [metrics, questions]. A resample is a vector of how often each question
+    was drawn, so that all means are one matrix product.
+    """
+    import numpy as np
+
+    questions = table.shape[1]
+    generator = np.random.default_rng(seed)
+    filled, weights = np.where(scored, table, 0.0).T, scored.astype(np.float64).T
+    block = max(1, _BLOCK_DRAWS // questions)
+    means = []
+    for start in range(0, resamples, block):
+        rows = min(block, resamples - start)
+        draws = generator.integers(questions, size=(rows, questions))
+        draws += np.arange(rows)[:, None] * questions
+        times = np.bincount(draws.ravel(), minlength=rows * questions).reshape(rows, questions)
+        drawn = times.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            means.append((drawn @ filled) / (drawn @ weights))
+    return np.concatenate(means)
