@@ -58,8 +58,9 @@ class Outcome:
 class Agent:
     """A system ready to answer: its client, tools and compiled graph are made once.
 
-    `model` puts a chat model of this process in the place of the spec's. Raises InputError before
-    any work: an unknown model spec, prompt or tool, a missing key, endpoint, corpus or index.
+    `model` and `retriever` put objects of this process in the place of the spec's model and the
+    corpus. Raises InputError before any work: an unknown model spec, prompt or tool, a missing
+    key, endpoint, corpus or index.
     """
 
     def __init__(
@@ -68,13 +69,14 @@ class Agent:
         answer_format: str = "branches",
         *,
         model: BaseChatModel | None = None,
+        retriever: Retriever | None = None,
     ) -> None:
         spec = ModelSpec.parse(system.model)
         if model is None:
             check_ready(spec)
         self.system = system
         self.prompts = Prompts.load(Path(system.prompts) if system.prompts else None)
-        self._retriever = _retriever(system)
+        self._retriever = retriever or _retriever(system)
         self.tools = make_tools(system.tools, ToolContext(self._retriever, system.k))
         self._caller = ModelCaller(spec, system.decoding, self.prompts, model=model)
         self._format = FORMATS[answer_format]

@@ -1,0 +1,197 @@
+"""What the harness costs beside a bare loop that makes the same calls.
+
+An in-process model without latency makes five retrieval calls of fifteen passages and then
+answers: 6 model turns and 5 tool calls an item. Measured whole: graph, run store on disk, scoring.
+The bare loop calls the same model and the same retrieval tool and keeps nothing.
+
+    python benchmarks/harness.py [--items 256] [--repeats 5]
+"""
+
+import argparse
+import asyncio
+import gc
+import statistics
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from machine import describe_machine
+
+from branchwise.corpora.passages import make_passage
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.corpora.retrieval import Hit
+from branchwise.eval.runner import Silent, run_pending
+from branchwise.eval.scores import score_items
+from branchwise.eval.store import RunSpec, RunStore, create_run
+from branchwise.eval.tasks import get_task
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.system import System
+
+CALLS, PASSAGES, WORDS = 5, 15, 100
+TURNS = CALLS + 1
+ANSWER = orjson.dumps({"reasoning": "r", "answers": {"default": ["Ann Bell"]}}).decode()
+
+
+class ScriptedModel(BaseChatModel):
+    """Calls the retriever five times, then answers. Takes no time of its own."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        turn = sum(isinstance(message, ToolMessage) for message in messages)
+        call = {"name": "local_retriever", "args": {"query": f"query {turn}"}, "id": f"c{turn}"}
+        usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
+        message = (
+            AIMessage("", tool_calls=[call], usage_metadata=usage)
+            if turn < CALLS
+            else AIMessage(ANSWER, usage_metadata=usage)
+        )
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _agenerate(
+        self, messages: list[BaseMessage], *args: Any, **kwargs: Any
+    ) -> ChatResult:
+        return self._generate(messages)
+
+
+class FixedRetriever:
+    """Returns fifteen passages out of a thousand at once: retrieval is measured elsewhere."""
+
+    name = "fixed"
+
+    def __init__(self) -> None:
+        self.identity: Mapping[str, Any] = {"kind": "fixed"}
+        text = " ".join(f"word{n % 37}" for n in range(WORDS))
+        self._passages = [make_passage(f"Title {n}", f"{n} {text}") for n in range(1000)]
+        self._calls = 0
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        self._calls += 1
+        start = self._calls * 7 % 900
+        return [
+            [Hit(p, 1.0 - n / 100) for n, p in enumerate(self._passages[start : start + k])]
+            for _ in queries
+        ]
+
+
+class Cost(NamedTuple):
+    """Of one pass: wall and processor seconds."""
+
+    wall: float
+    cpu: float
+
+
+def make_questions(count: int) -> list[Question]:
+    """`count` ambiguous questions with two branches."""
+    gold = (
+        Branch(name="Heat (1986 film)", answers=(Answer(text="Ann Bell"),)),
+        Branch(name="Heat (1995 film)", answers=(Answer(text="Bob Cole"), Answer(text="Cy Dane"))),
+    )
+    return [
+        Question(id=f"q{n}", question=f"Who is in Heat {n}?", ambiguous=True, branches=gold)
+        for n in range(count)
+    ]
+
+
+def measure(work: Callable[[], Awaitable[None]]) -> Cost:
+    """Run once on a fresh event loop."""
+    gc.collect()
+    wall, cpu = time.perf_counter(), time.process_time()
+    asyncio.run(work())  # type: ignore[arg-type]
+    return Cost(time.perf_counter() - wall, time.process_time() - cpu)
+
+
+def harness(agent: Agent, questions: list[Question], concurrency: int) -> Cost:
+    """Create the run, answer, score: what `branchwise run` does behind its command line."""
+    task = get_task("branches")
+    spec = RunSpec("branches", "bench", "d", {}, agent.identity, agent.digest, 1, "0")
+
+    async def work() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "run"
+            create_run(path, spec, questions)
+            with RunStore(path) as store:
+                state = await run_pending(
+                    store, agent, task, concurrency=concurrency, observer=Silent()
+                )
+                assert state.done == len(questions), state
+                scores = score_items(task, store.reader.answered_items())
+                store.reader.save_scores(scores.digest, scores.to_json())
+
+    return measure(work)
+
+
+def bare_loop(agent: Agent, questions: list[Question], concurrency: int) -> Cost:
+    """The same model and tool calls in a plain loop that records nothing."""
+    model, tool = ScriptedModel(), agent.tools[0]
+
+    async def answer(question: Question) -> None:
+        messages: list[BaseMessage] = [SystemMessage("s"), HumanMessage(question.question)]
+        while True:
+            message = (await model._agenerate(messages)).generations[0].message
+            assert isinstance(message, AIMessage)
+            messages.append(message)
+            if not message.tool_calls:
+                orjson.loads(message.text)
+                return
+            messages += [await tool.ainvoke(call) for call in message.tool_calls]
+
+    async def work() -> None:
+        waiting = iter(questions)
+
+        async def worker() -> None:
+            for question in waiting:
+                await answer(question)
+
+        await asyncio.gather(*(worker() for _ in range(concurrency)))
+
+    return measure(work)
+
+
+def report(concurrency: int, items: int, pairs: Sequence[tuple[Cost, Cost]]) -> None:
+    """Print the medians of the pairs (harness, bare loop)."""
+    columns = {"harness": [h for h, _ in pairs], "bare loop": [b for _, b in pairs]}
+    bare = statistics.median(cost.cpu for cost in columns["bare loop"])
+    for name, costs in columns.items():
+        wall = statistics.median(cost.wall for cost in costs)
+        cpu = statistics.median(cost.cpu for cost in costs)
+        print(
+            f"{name + f', {concurrency} at once':24}{items / wall:9.0f}"
+            f"{1000 * cpu / (items * TURNS):13.2f}{cpu / bare:15.1f}"
+        )
+
+
+def main() -> None:
+    """Print items per second and CPU per model turn, harness beside bare loop."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--items", type=int, default=256)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    system = System(tools=("local_retriever",), k=PASSAGES)
+    agent = Agent(system, model=ScriptedModel(), retriever=FixedRetriever())
+    questions = make_questions(options.items)
+    print(describe_machine())
+    print(
+        f"{options.items} items of {TURNS} model turns and {CALLS} retrievals of {PASSAGES} "
+        f"passages of {WORDS} words; median of {options.repeats}"
+    )
+    print(f"{'':24}{'items/s':>9}{'CPU ms/turn':>13}{'ratio to bare':>15}")
+    for concurrency in (1, 64):
+        harness(agent, questions[:64], concurrency)
+        pairs = [
+            (harness(agent, questions, concurrency), bare_loop(agent, questions, concurrency))
+            for _ in range(options.repeats)
+        ]
+        report(concurrency, options.items, pairs)
+
+
+if __name__ == "__main__":
+    main()
