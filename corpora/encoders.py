@@ -1,0 +1,210 @@
+"""Turning texts into unit vectors, the same way for passages and queries.
+
+A query's vector must not depend on what it is encoded with. Measured: on openvino, texts of
+exactly the same number of tokens encoded together are bit-identical to each alone, while padding
+changes results by up to 6e-4; on torch even same-length batches differ. So on openvino texts are
+grouped by token count, and on torch queries go one at a time.
+"""
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from branchwise.corpora.encoder_models import EncoderModel, find_model
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.manifest import Backend, EncoderIdentity
+from branchwise.corpora.openvino_export import exported, has_openvino
+from branchwise.corpora.progress import Progress, silent
+from branchwise.corpora.quiet import quiet
+
+if TYPE_CHECKING:
+    import numpy as np
+    from sentence_transformers import SentenceTransformer
+
+LARGEST_GROUP = 64
+_TORCH_BATCH = 32
+
+
+class Encoder:
+    """A sentence-transformers model on one backend. Thread-safe: one call at a time."""
+
+    def __init__(self, model: "SentenceTransformer", identity: EncoderIdentity) -> None:
+        self.identity, self._model = identity, model
+        # Fast tokenizers keep padding settings as state, so they cannot be shared by threads.
+        self._lock = threading.Lock()
+
+    def encode_queries(self, queries: Sequence[str]) -> "np.ndarray":
+        """float32 [n, dimension], unit length; each row bit-identical to encoding it alone."""
+        texts = [self.identity.query_prefix + query for query in queries]
+        with self._lock:
+            if self.identity.backend == "openvino":
+                return self._encode_grouped(texts, silent)
+            return self._encode_groups(texts, ([i] for i in range(len(texts))), silent)
+
+    def encode_passages(self, texts: Sequence[str], progress: Progress = silent) -> "np.ndarray":
+        """float32 [n, dimension], unit length. `progress` is told of each batch."""
+        texts = [self.identity.passage_prefix + text for text in texts]
+        with self._lock:
+            if self.identity.backend == "openvino":
+                return self._encode_grouped(texts, progress)
+            vectors: np.ndarray = self._model.encode(
+                texts,
+                batch_size=_TORCH_BATCH,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        progress(len(texts), len(texts))
+        return vectors
+
+    def _encode_grouped(self, texts: Sequence[str], progress: Progress) -> "np.ndarray":
+        return self._encode_groups(texts, self._same_length(texts), progress)
+
+    def _same_length(self, texts: Sequence[str]) -> list[list[int]]:
+        """Positions of texts of equal token count, at most `LARGEST_GROUP` together."""
+        if len(texts) < 2:
+            return [[i] for i in range(len(texts))]
+        tokens = self._model.tokenizer(
+            list(texts),
+            truncation=True,
+            max_length=self._model.max_seq_length,
+            padding=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+        )["input_ids"]
+        by_length: dict[int, list[int]] = {}
+        for position, ids in enumerate(tokens):
+            by_length.setdefault(len(ids), []).append(position)
+        return [
+            group[start : start + LARGEST_GROUP]
+            for _, group in sorted(by_length.items())
+            for start in range(0, len(group), LARGEST_GROUP)
+        ]
+
+    def _encode_groups(
+        self, texts: Sequence[str], groups: Iterable[Sequence[int]], progress: Progress
+    ) -> "np.ndarray":
+        import numpy as np
+        import torch
+
+        vectors = np.empty((len(texts), self.identity.dimension), dtype=np.float32)
+        done = 0
+        with torch.inference_mode():
+            for group in groups:
+                features = self._model.preprocess([texts[i] for i in group])
+                features = {
+                    name: value.to(self._model.device) if isinstance(value, torch.Tensor) else value
+                    for name, value in features.items()
+                }
+                pooled = self._model(features)["sentence_embedding"].float().cpu()
+                vectors[list(group)] = torch.nn.functional.normalize(pooled, dim=-1).numpy()
+                done += len(group)
+                progress(done, len(texts))
+        return vectors
+
+
+def load_encoder(name: str, backend: Literal["auto", "torch", "openvino"] = "auto") -> Encoder:
+    """The encoder called `name`; `auto` takes openvino where it is installed and there is no GPU.
+
+    Raises InputError where the model or the backend cannot be had.
+    """
+    model = find_model(name)
+    chosen: Backend = _automatic() if backend == "auto" else backend
+    return _load(model, chosen, None)
+
+
+def reopen_encoder(identity: EncoderIdentity) -> Encoder:
+    """The encoder that an index was built with, in the same number format.
+
+    Raises InputError where it is not here, or not the same. Another backend does not stand in:
+    its vectors differ.
+    """
+    model = find_model(identity.name)
+    if model.digest != identity.digest:
+        raise InputError(
+            f"the encoder {identity.name} is not the one that the index was built with "
+            f"(SHA-256 {model.digest[:12]}, the index has {identity.digest[:12]})"
+        )
+    encoder = _load(model, identity.backend, identity.precision)
+    if encoder.identity != identity:
+        found = encoder.identity.model_dump()
+        differing = [k for k, value in identity.model_dump().items() if found[k] != value]
+        raise InputError(
+            f"the encoder {identity.name} now differs from the index in {', '.join(differing)}"
+        )
+    return encoder
+
+
+def _automatic() -> Backend:
+    import torch
+
+    return "openvino" if has_openvino() and not torch.cuda.is_available() else "torch"
+
+
+def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encoder:
+    if backend == "openvino":
+        encoder, precision = _load_openvino(model, precision)
+    else:
+        encoder, precision = _load_torch(model), "float32"
+    prompts = encoder.prompts or {}
+    identity = EncoderIdentity(
+        name=model.name,
+        digest=model.digest,
+        backend=backend,
+        precision=precision,
+        query_prefix=_first(model.query_prefix, prompts.get("query")),
+        passage_prefix=_first(
+            model.passage_prefix, prompts.get("passage"), prompts.get("document")
+        ),
+        pooling=_pooling(encoder),
+        dimension=int(encoder.get_embedding_dimension() or 0),
+        max_tokens=int(encoder.max_seq_length or 0),
+    )
+    return Encoder(encoder, identity)
+
+
+def _load_torch(model: EncoderModel) -> "SentenceTransformer":
+    import torch  # noqa: F401  (before numba: see openvino_export)
+    from sentence_transformers import SentenceTransformer
+
+    with quiet():
+        return SentenceTransformer(str(model.folder), local_files_only=True)
+
+
+def _load_openvino(model: EncoderModel, precision: str | None) -> tuple["SentenceTransformer", str]:
+    """The model and the number format that it computes in: bfloat16 where the processor has it."""
+    if not has_openvino():
+        raise InputError(
+            "the openvino backend is not installed",
+            remedy="pip install 'branchwise[fast]' and optimum-intel, or index with "
+            "`--backend torch`",
+        )
+    import torch  # noqa: F401  (before numba: see openvino_export)
+    from sentence_transformers import SentenceTransformer
+
+    folder = exported(model)
+    settings = {"INFERENCE_PRECISION_HINT": _HINTS[precision]} if precision else {}
+    with quiet():
+        encoder = SentenceTransformer(
+            str(folder),
+            backend="openvino",
+            device="cpu",
+            local_files_only=True,
+            model_kwargs={"ov_config": settings},
+        )
+        openvino_model: Any = encoder[0].model  # optimum-intel's, made by the backend
+        openvino_model.compile()
+    hint = openvino_model.request.get_property("INFERENCE_PRECISION_HINT").to_string()
+    return encoder, {short: long for long, short in _HINTS.items()}[hint]
+
+
+_HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+
+
+def _pooling(encoder: "SentenceTransformer") -> str:
+    modes = [str(m.pooling_mode) for m in encoder if hasattr(m, "pooling_mode")]
+    return modes[0] if modes else "none"
+
+
+def _first(*candidates: str | None) -> str:
+    return next((text for text in candidates if text is not None), "")

@@ -1,0 +1,127 @@
+"""A corpus folder: `corpus.jsonl`, and beside it what one pass over it found.
+
+`corpus.json` holds the digest and count, `offsets.npy` where each passage stands. Both are made
+again where they are missing or the file's size or time of change is another, so a folder with
+nothing but a `corpus.jsonl` is a corpus too.
+"""
+
+import mmap
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from branchwise.corpora.atomic import write_bytes
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.passages import Passage
+from branchwise.corpora.records import to_passage
+from branchwise.corpora.scan import Scan, scan_corpus
+
+if TYPE_CHECKING:
+    import numpy as np
+
+CORPUS_FILE, FACTS_FILE, OFFSETS_FILE = "corpus.jsonl", "corpus.json", "offsets.npy"
+
+
+class _Facts(BaseModel):
+    """What is known of a corpus file, and of which file (bytes, time of change)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sha256: str
+    passages: int
+    bytes: int
+    mtime_ns: int
+
+
+class Corpus:
+    """Passages by row, read from disk one at a time. Thread-safe.
+
+    Memory: 16 bytes a passage for the offsets (mapped, not loaded); the text stays on disk.
+    """
+
+    def __init__(self, path: Path, sha256: str, offsets: "np.ndarray") -> None:
+        self.path, self.sha256, self._offsets = path, sha256, offsets
+        with (path / CORPUS_FILE).open("rb") as stream:
+            self._lines = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+    @classmethod
+    def open(cls, path: Path) -> "Corpus":
+        """The corpus in folder `path`. Raises InputError where there is none or it is damaged."""
+        path = Path(path)
+        file = path / CORPUS_FILE
+        if not file.is_file():
+            raise InputError(
+                f"no corpus here (there is no {CORPUS_FILE})",
+                where=str(path),
+                remedy=f"build one with `branchwise corpus build --from SRC --out {path}`",
+            )
+        known = _recall(path)
+        if known is None:
+            before = file.stat()
+            known = scan_corpus(file)
+            _remember(path, known, before)
+        return cls(path, known.sha256, known.offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    @property
+    def bytes(self) -> int:
+        """Size of the corpus file."""
+        return len(self._lines)
+
+    def passage(self, row: int) -> Passage:
+        """The passage in `row`, its title without surrounding quotes."""
+        return to_passage(*self._record(row))
+
+    def id(self, row: int) -> str:
+        """The id of the passage in `row`."""
+        return self._record(row)[0]
+
+    def contents(self, start: int = 0, stop: int | None = None) -> Iterator[str]:
+        """`contents` of the rows as they are in the file: what is encoded."""
+        for row in range(start, len(self) if stop is None else stop):
+            yield self._record(row)[1]
+
+    def _record(self, row: int) -> tuple[str, str]:
+        start, length = self._offsets[row].tolist()
+        fields = orjson.loads(self._lines[start : start + length])
+        return str(fields["id"]), fields["contents"]
+
+
+def _recall(path: Path) -> Scan | None:
+    """What an earlier pass found, None where it does not fit the file as it is now."""
+    import numpy as np
+
+    try:
+        facts = _Facts.model_validate_json((path / FACTS_FILE).read_bytes())
+        offsets = np.load(path / OFFSETS_FILE, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValidationError, ValueError, EOFError):
+        return None
+    now = (path / CORPUS_FILE).stat()
+    fits = (facts.bytes, facts.mtime_ns) == (now.st_size, now.st_mtime_ns)
+    whole = offsets.dtype == np.int64 and offsets.shape == (facts.passages, 2)
+    return Scan(facts.sha256, offsets) if fits and whole else None
+
+
+def _remember(path: Path, scan: Scan, file: os.stat_result) -> None:
+    """Keep what a pass over `file` found; a folder that cannot be written to is scanned anew."""
+    import io
+
+    import numpy as np
+
+    facts = _Facts(
+        sha256=scan.sha256, passages=len(scan), bytes=file.st_size, mtime_ns=file.st_mtime_ns
+    )
+    offsets = io.BytesIO()
+    np.save(offsets, scan.offsets, allow_pickle=False)
+    try:
+        (path / FACTS_FILE).unlink(missing_ok=True)
+        write_bytes(path / OFFSETS_FILE, offsets.getvalue())
+        write_bytes(path / FACTS_FILE, facts.model_dump_json().encode())
+    except OSError:
+        return

@@ -1,0 +1,119 @@
+"""BM25: lexical retrieval with bm25s (Lucene's variant, k1 = 1.5, b = 0.75).
+
+Documents and queries go through one and the same analysis: lower case, words of two and more
+characters, bm25s's English stop words, the Snowball English stemmer. A passage that shares no
+term with the query is no result.
+"""
+
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.progress import Progress
+from branchwise.corpora.ranking import Scored, ranked
+
+if TYPE_CHECKING:
+    import numpy as np
+
+ANALYZER = "lower-words2-stop_en-snowball_english"
+TERMS_FOLDER = "bm25s"
+_WORD = re.compile(r"\w\w+")
+_REPORT_EVERY = 5000
+
+
+class Analyzer:
+    """Text to stemmed terms. Thread-safe."""
+
+    def __init__(self) -> None:
+        import Stemmer
+        from bm25s.stopwords import STOPWORDS_EN
+
+        self._stem, self._lock = Stemmer.Stemmer("english").stemWords, threading.Lock()
+        self._stop = frozenset(STOPWORDS_EN)
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of a text, in order, repeats included."""
+        words = [word for word in _WORD.findall(text.lower()) if word not in self._stop]
+        with self._lock:  # PyStemmer's stemmers may not be used by two threads at once
+            return list(self._stem(words))
+
+
+class LexicalIndex:
+    """Ranks rows by BM25. Thread-safe."""
+
+    def __init__(self, bm25: Any, analyzer: Analyzer, corpus: Corpus) -> None:
+        self._bm25, self._analyzer, self._corpus = bm25, analyzer, corpus
+
+    def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
+        """For each query the best `k` rows with a term of it, and their BM25 scores."""
+        return [self._best(query, k) for query in queries]
+
+    def _best(self, query: str, k: int) -> list[Scored]:
+        import numpy as np
+
+        ids = self._bm25.get_tokens_ids(self._analyzer.terms(query))
+        if not ids:
+            return []
+        scores: np.ndarray = self._bm25.get_scores_from_ids(ids)
+        rows = _candidates(scores, k)
+        found = [Scored(r, s) for r, s in zip(rows.tolist(), scores[rows].tolist(), strict=True)]
+        return ranked(found, k, self._corpus.id)
+
+
+def _candidates(scores: "np.ndarray", k: int) -> "np.ndarray":
+    """Rows above zero that reach the k-th best score, all that tie with it included."""
+    import numpy as np
+
+    if k >= len(scores):
+        return np.flatnonzero(scores > 0)
+    border = np.partition(scores, len(scores) - k)[len(scores) - k]
+    return np.flatnonzero((scores >= border) & (scores > 0))
+
+
+def build_lexical(corpus: Corpus, folder: Path, progress: Progress) -> None:
+    """Analyse and count every passage into `folder`."""
+    # torch before bm25s: numba, where installed, makes torch slow when it comes first.
+    import torch  # noqa: F401, I001
+    import bm25s
+
+    analyzer = Analyzer()
+    vocabulary: dict[str, int] = {}
+    documents: list[list[int]] = []
+    for row, contents in enumerate(corpus.contents()):
+        terms = analyzer.terms(contents)
+        documents.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
+        if row % _REPORT_EVERY == 0:
+            progress(row, len(corpus))
+    if not vocabulary:
+        raise InputError(
+            "no passage holds a word to index",
+            where=str(corpus.path),
+            remedy="use `--kind flat` for it",
+        )
+    bm25 = bm25s.BM25()
+    bm25.index((documents, vocabulary), show_progress=False)
+    bm25.save(folder / TERMS_FOLDER)
+    progress(len(corpus), len(corpus))
+
+
+def open_lexical(corpus: Corpus, folder: Path) -> LexicalIndex:
+    """The index in `folder`. Raises InputError where its files are damaged."""
+    import torch  # noqa: F401, I001
+    import bm25s
+
+    try:
+        bm25 = bm25s.BM25.load(folder / TERMS_FOLDER, mmap=True)
+        fits = bm25.scores["num_docs"] == len(corpus)
+    except (OSError, ValueError, KeyError, EOFError):
+        fits = False
+    if not fits:
+        raise InputError(
+            "the term statistics are missing or damaged",
+            where=str(folder),
+            remedy=f"rebuild it: branchwise corpus index {corpus.path} --kind bm25",
+        )
+    return LexicalIndex(bm25, Analyzer(), corpus)

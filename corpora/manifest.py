@@ -1,0 +1,105 @@
+"""What an index says about itself: enough to refuse it where it does not belong."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from branchwise.corpora.atomic import write_bytes
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import first_problem
+from branchwise.corpora.folder import Corpus
+
+MANIFEST_FILE, INDEX_FOLDER = "manifest.json", "index"
+
+Kind = Literal["flat", "bm25"]
+Backend = Literal["torch", "openvino"]
+
+
+class EncoderIdentity(BaseModel):
+    """Everything that a vector depends on beside the text.
+
+    `digest` is the SHA-256 over the model folder's weights, tokenizer and settings; `precision`
+    the number format that the backend computes in; `pooling` as sentence-transformers names it.
+    Vectors have unit length.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    digest: str
+    backend: Backend
+    precision: str
+    query_prefix: str
+    passage_prefix: str
+    pooling: str
+    dimension: int
+    max_tokens: int
+
+
+class Manifest(BaseModel):
+    """An index: of which corpus, made how. Written last, so what has one is whole."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    kind: Kind
+    corpus_sha256: str
+    passages: int
+    metric: Literal["inner_product", "bm25"]
+    dtype: Literal["float16", "float32"]
+    encoder: EncoderIdentity | None = None
+    analyzer: str | None = None
+    versions: dict[str, str] = {}
+
+
+def index_names(corpus_dir: Path) -> list[str]:
+    """Names of the finished indexes of a corpus, sorted."""
+    return sorted(
+        file.parent.name
+        for file in (Path(corpus_dir) / INDEX_FOLDER).glob(f"*/{MANIFEST_FILE}")
+        if not file.parent.name.startswith(".")
+    )
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """The last step of building an index."""
+    write_bytes(folder / MANIFEST_FILE, manifest.model_dump_json(indent=2).encode() + b"\n")
+
+
+def read_manifest(corpus: Corpus, name: str) -> Manifest:
+    """The manifest of index `name`, checked against the corpus.
+
+    Raises InputError where it cannot be read, or the index is of another corpus.
+    """
+    file = corpus.path / INDEX_FOLDER / name / MANIFEST_FILE
+    try:
+        manifest = Manifest.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=str(file)) from None
+    except ValidationError as error:
+        raise InputError(
+            f"not an index manifest of this version ({first_problem(error)})",
+            where=str(file),
+            remedy=rebuild_command(corpus.path, name, None),
+        ) from None
+    if manifest.corpus_sha256 != corpus.sha256 or manifest.passages != len(corpus):
+        raise InputError(
+            f"the index is of another corpus: built on {manifest.passages} passages "
+            f"(SHA-256 {manifest.corpus_sha256[:12]}), the folder now holds {len(corpus)} "
+            f"({corpus.sha256[:12]})",
+            where=str(file.parent),
+            remedy=rebuild_command(corpus.path, name, manifest),
+        )
+    return manifest
+
+
+def rebuild_command(corpus_dir: Path, name: str, manifest: Manifest | None) -> str:
+    """What to type to build the index again."""
+    kind = manifest.kind if manifest else (name if name in ("flat", "bm25") else "flat")
+    command = f"branchwise corpus index {corpus_dir} --kind {kind}"
+    if manifest and manifest.encoder:
+        command += f" --encoder {manifest.encoder.name}"
+    if name != kind:
+        command += f" --name {name}"
+    return f"rebuild it: {command}"

@@ -1,0 +1,74 @@
+"""One line of a corpus file: FlashRAG's `{"id": str, "contents": "title\\ntext"}`.
+
+Beside it our own field `hash`: the content hash, where the corpus brought ids of its own.
+"""
+
+from typing import Any, NamedTuple
+
+import orjson
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import json_kind, parse_object
+from branchwise.corpora.passages import Passage, passage_id
+
+
+class Record(NamedTuple):
+    """A passage as it stands in a corpus file; `id` is None where the line has none."""
+
+    id: str | None
+    contents: str
+
+    @property
+    def hash(self) -> str:
+        """Content hash, the same that `passage_id` gives for title and text."""
+        title, _, text = self.contents.partition("\n")
+        return passage_id(title, text)
+
+    def line(self) -> bytes:
+        """The record as a corpus line; without an id of its own the content hash is the id."""
+        fields = {"id": self.id or self.hash, "contents": self.contents}
+        if self.id is not None and self.id != self.hash:
+            fields["hash"] = self.hash
+        return orjson.dumps(fields) + b"\n"
+
+
+def parse_record(line: bytes, where: str) -> Record:
+    """The record on a line of a corpus file. Raises InputError naming `where`.
+
+    Numeric ids, which many published corpora have, become their text.
+    """
+    fields = parse_object(line, where)
+    contents = fields.get("contents")
+    if not isinstance(contents, str):
+        problem = f'"contents" is {json_kind(contents)}' if contents else 'lacks "contents"'
+        raise InputError(
+            problem, where=where, remedy='write {"id": "...", "contents": "title\\ntext"}'
+        )
+    if not contents.strip():
+        raise InputError('"contents" is empty', where=where, remedy="remove the line")
+    return Record(_id(fields.get("id"), where), contents)
+
+
+def to_passage(id: str, contents: str) -> Passage:
+    """Title (without the quotes that FlashRAG's corpora put around it) and text for display.
+
+    Contents of a single line are all text.
+    """
+    first, newline, rest = contents.partition("\n")
+    if not newline:
+        return Passage(id=id, title="", text=first)
+    title = first.strip()
+    if len(title) > 1 and title[0] == title[-1] == '"':
+        title = title[1:-1].strip()
+    return Passage(id=id, title=title, text=rest)
+
+
+def _id(value: Any, where: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        found = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
+        raise InputError(f'"id" {found}', where=where, remedy="write a text that is not empty")
+    return value

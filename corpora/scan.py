@@ -1,0 +1,112 @@
+"""One pass over a corpus file: its digest, where each passage starts, that ids are unique."""
+
+import hashlib
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import MAX_LINE_BYTES
+from branchwise.corpora.records import parse_record
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What a pass over a corpus file found.
+
+    `offsets`: int64 [n, 2], first byte and length in bytes of each passage's line.
+    """
+
+    sha256: str
+    offsets: "np.ndarray"
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+def scan_corpus(path: Path) -> Scan:
+    """Read the whole file once; memory grows by 24 bytes a passage, not with the text.
+
+    Raises InputError, with file and line, for a line that is no passage and for duplicate ids.
+    """
+    import numpy as np
+
+    digest = hashlib.sha256()
+    places, keys = array("q"), array("Q")
+    for number, start, line in _lines(path):
+        digest.update(line)
+        if line.isspace():
+            continue
+        record = parse_record(line, f"{path}:{number}")
+        if record.id is None:
+            raise InputError(
+                'lacks "id"',
+                where=f"{path}:{number}",
+                remedy="run `branchwise corpus build --from` on the file, which gives ids",
+            )
+        places.extend((start, len(line)))
+        keys.append(id_key(record.id))
+    if not keys:
+        raise InputError("holds no passages", where=str(path), remedy="write one per line")
+    if repeated_keys(keys):
+        refuse_duplicate_ids(path, ((n, line) for n, _, line in _lines(path)), keys)
+    return Scan(digest.hexdigest(), np.frombuffer(places, dtype=np.int64).reshape(-1, 2))
+
+
+def id_key(id: str) -> int:
+    """64 bits of a hash of the id: what uniqueness is checked on."""
+    return int.from_bytes(hashlib.blake2b(id.encode(), digest_size=8).digest(), "little")
+
+
+def repeated_keys(keys: "array[int]") -> set[int]:
+    """Keys that occur more than once."""
+    import numpy as np
+
+    ordered = np.sort(np.frombuffer(keys, dtype=np.uint64))
+    return set(ordered[1:][ordered[1:] == ordered[:-1]].tolist())
+
+
+def refuse_duplicate_ids(
+    path: Path, lines: Iterable[tuple[int, bytes]], keys: "array[int]"
+) -> None:
+    """Raise InputError with both line numbers where two lines share an id (not just a key)."""
+    suspects = repeated_keys(keys)
+    first: dict[str, int] = {}
+    for number, line in lines:
+        if line.isspace():
+            continue
+        id = parse_record(line, f"{path}:{number}").id
+        if id is None or id_key(id) not in suspects:
+            continue
+        if id in first:
+            raise InputError(
+                f"id {id!r} is taken already by line {first[id]}",
+                where=f"{path}:{number}",
+                remedy="give each passage an id of its own, or none at all",
+            )
+        first[id] = number
+
+
+def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Number (from 1), first byte and bytes of each line. Raises InputError."""
+    start = 0
+    try:
+        with path.open("rb") as stream:
+            for number, line in enumerate(
+                iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1
+            ):
+                if len(line) > MAX_LINE_BYTES:
+                    raise InputError(
+                        f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB",
+                        where=f"{path}:{number}",
+                        remedy="write one JSON object per line",
+                    )
+                yield number, start, line
+                start += len(line)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from None
