@@ -17,7 +17,7 @@ _CONDITION_WEIGHT = 1e-4
 
 @dataclass(frozen=True)
 class Property:
-    """A condition, its answer in every wording that counts, and ids of the passages cited."""
+    """A condition (empty: none), its answer in every wording that counts, ids of passages cited."""
 
     condition: str
     answers: tuple[str, ...]
@@ -37,7 +37,11 @@ class AlignedPair:
 def gold_properties(question: Question) -> tuple[Property, ...]:
     """The gold properties. Several answers of one branch are parts of one text."""
     return tuple(
-        Property(branch.name, _wordings(branch), frozenset(branch.citations))
+        Property(
+            "" if branch.name == DEFAULT_BRANCH else branch.name,
+            _wordings(branch),
+            frozenset(branch.citations),
+        )
         for branch in question.branches
     )
 

@@ -11,6 +11,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate, aggregate
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.predictions_file import MISSING
 from branchwise.eval.tasks import Metrics, Task
 
 SUBSETS = ("all", "ambiguous", "unambiguous")
@@ -42,12 +43,14 @@ class Counts:
     """How items ended. A failed one counts 0; `answered` gave at least one entity or output.
 
     A format error is an answer that could not be read; its item is not failed, but empty.
+    `missing` are questions that a predictions file does not answer: empty too.
     """
 
     items: int
     answered: int
     failed: int
     format_errors: int
+    missing: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,11 @@ class Scores:
     @property
     def digest(self) -> str:
         return self.scorer.digest
+
+    def questions(self, subset: str) -> int:
+        """How many questions a subset has, scored or not."""
+        wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
+        return len({item.id for item in self.items if item.ambiguous in wanted})
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: scorer, digest, counts, aggregates by subset and metric, items."""
@@ -116,12 +124,12 @@ def _score(task: Task, item: AnsweredItem, unscored: Sequence[str]) -> ItemScore
 
 
 def _count(items: Sequence[AnsweredItem]) -> Counts:
-    failed = sum(item.error is not None for item in items)
     return Counts(
         items=len(items),
         answered=sum(item.error is None and not item.prediction.is_empty for item in items),
-        failed=failed,
+        failed=sum(item.error is not None for item in items),
         format_errors=sum(item.error is None and item.how == "failed" for item in items),
+        missing=sum(item.how == MISSING for item in items),
     )
 
 

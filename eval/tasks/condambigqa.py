@@ -59,11 +59,13 @@ class CondAmbigQATask:
         """Token F1, citations and answer counts; all None for a question without gold.
 
         `answer_f1` and `condition_f1` are sums over aligned pairs divided by the number of gold
-        properties: one that was missed counts 0. `count_difference` is predicted minus gold.
+        properties (for the latter, of those with a condition): one that was missed counts 0.
+        `count_difference` is predicted minus gold.
         """
         gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
         if not gold:
             return {column.key: None for column in self.columns}
+        conditions = sum(1 for property in gold if property.condition)
         pairs = align_properties(predicted, gold)
         cited = score_citations(predicted, gold, pairs)
         everything = cite_everything(predicted, item.evidence.passages)
@@ -71,7 +73,9 @@ class CondAmbigQATask:
         difference = len(predicted) - len(gold)
         return {
             "answer_f1": sum(pair.answer_f1 for pair in pairs) / len(gold),
-            "condition_f1": sum(pair.condition_f1 for pair in pairs) / len(gold),
+            "condition_f1": (
+                sum(pair.condition_f1 for pair in pairs) / conditions if conditions else None
+            ),
             "count_difference": float(difference),
             "count_error": float(abs(difference)),
             "citation_precision": cited.precision,

@@ -1,0 +1,79 @@
+"""`branchwise report`: one table for one run or several."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.eval.scores import Scores
+
+
+def report(
+    paths: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print the aggregates as JSON, one entry a run.")
+    ] = False,
+) -> None:
+    """Show the scores of one run, or of several beside each other.
+
+    Example: branchwise report runs/base runs/expanded
+    """
+    runs = [(path, _read(path)) for path in paths]
+    if json_output:
+        import orjson
+
+        document = [{"path": str(path), **_summary(scores)} for path, scores in runs]
+        typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        return
+    from branchwise.ui.console import console
+    from branchwise.ui.report_table import report_tables
+
+    for table in report_tables(list(zip(_labels(paths), [s for _, s in runs], strict=True))):
+        console().print(table)
+
+
+def warn_if_pending(path: Path) -> None:
+    """Say on standard error that a run is not whole. Raises InputError where nothing has ended."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.eval.store import open_run
+    from branchwise.ui.console import error_console
+
+    reader = open_run(path)
+    try:
+        counts = reader.progress()
+    finally:
+        reader.close()
+    if counts["pending"] == counts["total"]:
+        raise InputError(
+            "no item has ended yet", where=str(path), remedy=f"go on: branchwise resume {path}"
+        )
+    if counts["pending"]:
+        error_console().print(
+            f"{path}: {counts['pending']} of {counts['total']} items have not ended and are not "
+            f"counted; go on with: branchwise resume {path}",
+            markup=False,
+        )
+
+
+def _read(path: Path) -> "Scores":
+    from branchwise.eval.scores import score_items
+    from branchwise.eval.store import open_run
+    from branchwise.eval.tasks import get_task
+
+    warn_if_pending(path)
+    reader = open_run(path)
+    try:
+        return score_items(get_task(reader.task), reader.answered_items())
+    finally:
+        reader.close()
+
+
+def _summary(scores: "Scores") -> dict[str, object]:
+    return {key: value for key, value in scores.to_json().items() if key != "items"}
+
+
+def _labels(paths: list[Path]) -> list[str]:
+    """Folder names, or whole paths where two folders have the same name."""
+    names = [path.resolve().name for path in paths]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]

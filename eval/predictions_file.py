@@ -1,0 +1,105 @@
+"""Anyone's predictions: a JSONL file with one answered question a line, read into items."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import first_problem, json_kind, parse_object, read_lines
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet
+from branchwise.eval.evidence import Evidence
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.tasks import get_task
+
+MISSING = "missing"
+"""`AnsweredItem.how` of a question that the file does not answer."""
+
+_SHAPE = 'write {"id": "...", "answers": {"branch name": ["entity", ...]}}'
+
+
+class _Line(BaseModel):
+    """What is read of a line; whatever else it holds is left alone (`branchwise export` adds)."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    id: str
+    answers: Mapping[str, tuple[str, ...]]
+    reasoning: str = ""
+    citations: Mapping[str, tuple[str, ...]] = {}
+    epoch: int = Field(0, ge=0)
+    evidence: tuple[str, ...] | None = None
+    how: str = "strict"
+    error: str | None = None
+
+
+def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
+    """One item for each line, and an empty one (`how` is `MISSING`) for each question without.
+
+    A line has "id" and "answers", and may have "reasoning", "citations", "epoch" (for several
+    samples a question), "evidence" (passage ids in the order shown), "how" and "error", as
+    `branchwise export` writes them. Where no evidence is named, it is what the task gives every
+    agent without tools. `"answers": ["..."]` is read as the branch `default`, and a text in the
+    place of a list as a list of one.
+
+    Raises InputError, with file and line, for bad JSON, a wrong shape, an id that is no
+    question's, and an id that came before.
+    """
+    by_id = {question.id: question for question in questions.questions}
+    first: dict[tuple[str, int], str] = {}
+    items: list[AnsweredItem] = []
+    for number, text in read_lines(path):
+        where = f"{path}:{number}"
+        line = _parse(parse_object(text, where), where)
+        if line.id not in by_id:
+            raise InputError(
+                f"no question has the id {line.id!r}",
+                where=where,
+                remedy=f"compare the ids with {questions.source}",
+            )
+        if (earlier := first.setdefault((line.id, line.epoch), where)) != where:
+            raise InputError(
+                f"question {line.id!r} was answered already by {earlier}",
+                where=where,
+                remedy='keep one line, or number the samples with "epoch"',
+            )
+        items.append(_item(line, by_id[line.id], questions.task))
+    answered = {item.question.id for item in items}
+    missing = [question for id, question in by_id.items() if id not in answered]
+    return items + [AnsweredItem(question, Prediction(), how=MISSING) for question in missing]
+
+
+def _parse(record: dict[str, Any], where: str) -> _Line:
+    record = record | {"answers": _by_branch(record.get("answers"), where)}
+    if isinstance(citations := record.get("citations"), list):
+        record["citations"] = {DEFAULT_BRANCH: citations}
+    try:
+        return _Line.model_validate(record)
+    except ValidationError as error:
+        raise InputError(first_problem(error), where=where, remedy=_SHAPE) from None
+
+
+def _by_branch(answers: Any, where: str) -> dict[str, Any]:
+    if isinstance(answers, list):
+        return {DEFAULT_BRANCH: answers}
+    if isinstance(answers, dict):
+        return {name: [v] if isinstance(v, str) else v for name, v in answers.items()}
+    what = "is missing" if answers is None else f"must be an object, found {json_kind(answers)}"
+    raise InputError(f'"answers" {what}', where=where, remedy=_SHAPE)
+
+
+def _item(line: _Line, question: Question, task_name: str) -> AnsweredItem:
+    evidence = line.evidence
+    if evidence is None:
+        task = get_task(task_name)
+        evidence = task.fragments(question, task.setting(question, has_tools=False))
+    return AnsweredItem(
+        question,
+        Prediction(reasoning=line.reasoning, answers=line.answers, citations=line.citations),
+        epoch=line.epoch,
+        evidence=Evidence(evidence),
+        how=line.how,
+        error=line.error,
+    )
