@@ -1,0 +1,64 @@
+"""The tools there are, by name."""
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.retrieval import Retriever
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """What tools are made from: the corpus searched, and k where the user fixed it."""
+
+    retriever: Retriever | None = None
+    k: int | None = None
+
+
+@dataclass(frozen=True)
+class _Entry:
+    summary: str
+    make: "Callable[[ToolContext], BaseTool]"
+
+
+def known_tools() -> dict[str, str]:
+    """Name of each tool, and in one line what it does."""
+    return {name: entry.summary for name, entry in _TOOLS.items()}
+
+
+def make_tools(names: Sequence[str], context: ToolContext) -> "list[BaseTool]":
+    """The named tools, each once, in order.
+
+    Raises InputError for a name that is no tool, and for a tool whose corpus is missing.
+    """
+    return [_entry(name).make(context) for name in dict.fromkeys(names)]
+
+
+def _entry(name: str) -> _Entry:
+    if name in _TOOLS:
+        return _TOOLS[name]
+    near = difflib.get_close_matches(name, _TOOLS, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(_TOOLS)}"
+    raise InputError(f"there is no tool {name!r}", remedy=f"{hint} (see `branchwise tools list`)")
+
+
+def _local_retriever(context: ToolContext) -> "BaseTool":
+    from branchwise.tools.local_retriever import make_local_retriever
+
+    if context.retriever is None:
+        raise InputError(
+            "the tool local_retriever has no corpus to search", remedy="give one with --corpus DIR"
+        )
+    return make_local_retriever(context.retriever, context.k)
+
+
+_TOOLS: dict[str, _Entry] = {
+    "local_retriever": _Entry(
+        "search the passages of --corpus: local_retriever(query, k=3)", _local_retriever
+    ),
+}
