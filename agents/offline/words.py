@@ -4,12 +4,15 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-_LISTED = """a about after all also am an and any are as at be because been before being between
-    both but by can could did do does doing during each every few for from further had has have having
-    he her hers him his how i if in into is it its itself just list many me more most much my name
-    no nor not of off on once only or other our out over own same she should so some such than
-    that the their them then there these they this those through to too under until up very was
-    we were what when where which while who whom whose why will with would you your"""
+_LISTED = """
+    a about after all also am an and any are as at be because been before being between both
+    but by can could did do does doing during each every few for from further had has have
+    having he her hers him his how i if in into is it its itself just list many me more most
+    much my name no nor not of off on once only or other our out over own same she should so
+    some such than that the their them then there these they this those through to too under
+    until up very was we were what when where which while who whom whose why will with would
+    you your
+"""
 STOP_WORDS = frozenset(_LISTED.split())
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]*\s+(?=[\"“‘(]?[A-Z0-9])")

@@ -1,0 +1,20 @@
+"""Fixtures for all tests."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Test folders are no packages: this makes `import chat_server` work in all of them.
+sys.path.insert(0, str(Path(__file__).parent))
+
+from chat_server import ChatServer
+
+
+@pytest.fixture
+def chat_server() -> Iterator[ChatServer]:
+    """A scripted chat-completions server; see tests/chat_server.py."""
+    server = ChatServer().start()
+    yield server
+    server.stop()
