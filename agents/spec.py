@@ -42,7 +42,7 @@ class ModelSpec:
         if text == "offline":
             return cls("offline", "offline")
         found = _OPENAI.fullmatch(text)
-        if found is None:
+        if found is None or "://" in found["name"]:
             raise InputError(f"unknown model {_shown(text)!r}", remedy=EXAMPLES)
         url = found["url"]
         return cls("openai", found["name"], None if url is None else _checked_url(url))

@@ -115,14 +115,24 @@ def _reasoning(view: View) -> str:
 def _branches(view: View) -> dict[str, list[str]]:
     found = readings(view.question, view.passages)
     if len(found) < 2:
-        name = next(iter(found.values()))[0].base if found else _asked_name(view.question)
-        read = read_answers(view.question, name, view.passages)
+        read = _single(view, found)
         return {_DEFAULT: read} if read else {}
     answers = {
         title: read_answers(view.question, own[0].base, [*own, *_further(view, own)])
         for title, own in found.items()
     }
     return {title: read for title, read in answers.items() if read}
+
+
+def _single(view: View, found: Mapping[str, list[Seen]]) -> list[str]:
+    """Answers where there is one reading; a title in brackets shows that others were ruled out."""
+    for title, own in found.items():
+        if title != own[0].base:
+            passages = [*own, *_further(view, own)]
+            if read := read_answers(view.question, own[0].base, passages):
+                return read
+    name = next(iter(found.values()))[0].base if found else _asked_name(view.question)
+    return read_answers(view.question, name, view.passages)
 
 
 def _further(view: View, own: Sequence[Seen]) -> list[Seen]:

@@ -1,0 +1,161 @@
+"""Response bodies are read without trust."""
+
+import contextlib
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.agents.bodies import MAX_TEXT, StreamFold, read_body, read_usage
+from branchwise.agents.failures import one_line, retry_after
+from branchwise.agents.reply import Completion, ModelError, Usage
+from branchwise.agents.retries import backoff
+from branchwise.agents.think import split_thinking
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+CALL = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": JSON,
+        "index": JSON,
+        "function": JSON | st.fixed_dictionaries({"name": JSON, "arguments": JSON}),
+    },
+)
+MESSAGE = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": JSON,
+        "tool_calls": JSON | st.lists(CALL),
+        "refusal": JSON,
+        "reasoning": JSON,
+    },
+)
+BODY = st.fixed_dictionaries(
+    {
+        "choices": st.lists(
+            st.fixed_dictionaries(
+                {"message": MESSAGE, "delta": MESSAGE}, optional={"finish_reason": JSON}
+            ),
+            max_size=2,
+        )
+    },
+    optional={"usage": JSON},
+)
+
+
+def body(**message: Any) -> dict[str, Any]:
+    return {"choices": [{"message": message, "finish_reason": "stop"}]}
+
+
+@given(JSON | BODY)
+def test_any_body_is_a_completion_or_a_model_error(data: object) -> None:
+    try:
+        read = read_body(data)
+    except ModelError:
+        return
+    ids = [call["id"] for call in (*read.tool_calls, *read.invalid_tool_calls)]
+    assert len(set(ids)) == len(ids)
+    assert Completion.from_payload(read.payload(1.0)) == read
+
+
+@given(st.lists(JSON | BODY))
+def test_any_stream_folds_into_a_completion_or_a_model_error(chunks: list[object]) -> None:
+    fold = StreamFold()
+    for chunk in chunks:
+        fold.add(chunk)
+    with contextlib.suppress(ModelError):
+        read_body(fold.body())
+
+
+def test_content_in_parts_is_joined() -> None:
+    parts = [
+        {"type": "text", "text": "Michael "},
+        {"type": "text", "text": "Mann"},
+        {"type": "image"},
+    ]
+    assert read_body(body(content=parts)).text == "Michael Mann"
+
+
+def test_an_endless_text_is_cut_and_says_so() -> None:
+    read = read_body(body(content="x" * (MAX_TEXT + 1)))
+    assert (len(read.text), read.finish) == (MAX_TEXT, "length")
+
+
+def test_calls_get_ids_where_the_server_gives_none_or_one_twice() -> None:
+    function = {"name": "t", "arguments": "{}"}
+    given_ids = [
+        {"function": function},
+        {"id": "a", "function": function},
+        {"id": "a", "function": function},
+    ]
+    read = read_body(body(content=None, tool_calls=given_ids))
+    assert [call["id"] for call in read.tool_calls] == ["call_0", "a", "a_2"]
+    assert read.finish == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    "usage", [None, {}, {"prompt_tokens": -3, "completion_tokens": "7"}, [1], True]
+)
+def test_usage_that_is_no_usage_counts_nothing(usage: object) -> None:
+    assert read_usage(usage) == Usage(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "thought"),
+    [
+        ("plain", "plain", ""),
+        ("  plain ", "  plain ", ""),
+        ("<think>a</think> b", "b", "a"),
+        ("x <think>a</think> y <think>b</think> z", "x  y  z", "a\nb"),
+        ("a</think>b", "b", "a"),
+        ("a</think>b<think>c</think>d", "bd", "a\nc"),
+        ("b <think>a", "b", "a"),
+        ("<think></think>b", "b", ""),
+    ],
+)
+def test_thinking_is_split_off(text: str, said: str, thought: str) -> None:
+    assert split_thinking(text) == (said, thought)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 60.0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:00:00 GMT"}, 0.0),
+    ],
+)
+def test_retry_after_is_read_in_both_forms(headers: dict[str, str], seconds: float | None) -> None:
+    now = datetime(2015, 10, 21, 7, 27, 0, tzinfo=UTC)
+    assert retry_after(headers, lambda: now) == seconds
+
+
+@given(st.integers(1, 10_000))
+def test_backoff_doubles_up_to_a_minute(attempt: int) -> None:
+    longest = min(60.0, 2.0 ** min(attempt - 1, 10))
+    assert longest / 2 <= backoff(attempt, None) <= longest
+
+
+@given(st.integers(1, 50), st.floats(0, 1e6))
+def test_the_server_is_never_asked_earlier_than_it_wants(attempt: int, asked: float) -> None:
+    assert asked <= backoff(attempt, asked) <= asked + 1
+
+
+@given(st.text())
+def test_messages_are_one_short_printable_line(text: str) -> None:
+    line = one_line(text)
+    assert line == "" or line.isprintable()
+    assert len(line) <= 300

@@ -1,0 +1,214 @@
+"""The offline reader: the same messages, the same next message; only what it was shown."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.tools import tool
+
+from branchwise.agents.answer import parse_answer
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.formats import FORMATS
+from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.offline import OfflineChatModel
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import ModelSpec
+
+PROMPTS = Prompts.load()
+PASSAGES = {
+    "p1": (
+        "Night Ferry (1951 film)",
+        "Night Ferry is a 1951 thriller film directed by Ada Holm. It stars Tom Reed.",
+    ),
+    "p2": (
+        "Night Ferry (1988 film)",
+        "Night Ferry is a 1988 drama. Paul Berg and Mia Lund directed it in Oslo.",
+    ),
+    "p3": ("Ada Holm", "Ada Holm was a director. She was born in Bergen in 1901."),
+    "p4": ("The Lighthouse", "The Lighthouse is a 1960 film directed by Ada Holm."),
+    "p5": ("Oslo", "Oslo is a city with 700,000 inhabitants."),
+}
+
+
+@tool
+def local_retriever(query: str, k: int = 3) -> str:
+    """Search the corpus for passages on a query."""
+    asked = set(query.lower().split())
+    ranked = sorted(
+        PASSAGES, key=lambda p: (-len(asked & set(" ".join(PASSAGES[p]).lower().split())), p)
+    )
+    return "\n\n".join(f"[{p}] {PASSAGES[p][0]}\n{PASSAGES[p][1]}" for p in ranked[:k])
+
+
+async def run(question: str, prompt: str = "answer_with_tools") -> tuple[str, list[dict[str, Any]]]:
+    """The reader's answer, and the arguments of every call that it made."""
+    caller = ModelCaller(ModelSpec.parse("offline"), Decoding(), PROMPTS)
+    messages: list[BaseMessage] = [SystemMessage(PROMPTS.render(prompt)), HumanMessage(question)]
+    made: list[dict[str, Any]] = []
+    for _ in range(6):
+        reply = await caller.ask(messages, tools=[local_retriever], journal=MemoryJournal())
+        messages.append(reply.message)
+        if not reply.message.tool_calls:
+            return reply.message.text, made
+        for call in reply.message.tool_calls:
+            made.append(call["args"])
+            messages.append(
+                ToolMessage(local_retriever.invoke(call["args"]), tool_call_id=call["id"] or "")
+            )
+    raise AssertionError("it never answered")
+
+
+def answers(text: str) -> dict[str, tuple[str, ...]]:
+    parsed = parse_answer(text, FORMATS["branches"])
+    assert parsed.how == "strict"
+    assert parsed.prediction is not None
+    return dict(parsed.prediction.answers)
+
+
+async def test_it_searches_each_reading_and_answers_under_its_title() -> None:
+    text, made = await run("Who directed Night Ferry?")
+    assert answers(text) == {
+        "Night Ferry (1951 film)": ("Ada Holm",),
+        "Night Ferry (1988 film)": ("Paul Berg", "Mia Lund"),
+    }
+    queries = [call["query"] for call in made]
+    assert queries[0] == "Who directed Night Ferry?"
+    assert any("1951" in q for q in queries)
+    assert any("1988" in q for q in queries)
+    assert len(queries) == len(set(queries)) <= 10
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who directed the 1988 drama Night Ferry?", {"default": ("Paul Berg", "Mia Lund")}),
+        ("In which year was Ada Holm born?", {"default": ("1901",)}),
+        ("How many inhabitants does Oslo have?", {"default": ("700,000",)}),
+        (
+            "Which films were directed by Ada Holm?",
+            {"default": ("Night Ferry (1951 film)", "The Lighthouse")},
+        ),
+        ("Who composed Zzyzx?", {}),
+    ],
+)
+async def test_it_reads_what_the_question_word_asks_for(
+    question: str, expected: dict[str, tuple[str, ...]]
+) -> None:
+    text, _ = await run(question)
+    assert answers(text) == expected
+
+
+async def test_it_is_deterministic() -> None:
+    assert await run("Who directed Night Ferry?") == await run("Who directed Night Ferry?")
+
+
+def given_message(question: str) -> HumanMessage:
+    blocks = [f"Fragment {k}: {t}\n{x}" for k, (t, x) in enumerate(PASSAGES.values(), start=1)]
+    return HumanMessage("\n\n".join([question, *blocks]))
+
+
+def complete(*messages: BaseMessage, **bound: Any) -> AIMessage:
+    message = OfflineChatModel()._generate(list(messages), **bound).generations[0].message
+    assert isinstance(message, AIMessage)
+    return message
+
+
+def test_given_passages_are_cited_by_their_numbers() -> None:
+    system = SystemMessage(PROMPTS.render("conditions_given"))
+    text = complete(system, given_message("Who directed Night Ferry?")).text
+    conditions = json.loads(text)["conditions"]
+    assert FORMATS["conditions"].fits({"conditions": conditions})
+    first = conditions[0]
+    assert "Night Ferry" in first["condition"]
+    assert first["answer"].startswith(("Night Ferry", "Paul Berg"))
+    assert {c for entry in conditions for c in entry["citations"]} <= {
+        f"Fragment {k}" for k in range(1, 6)
+    }
+
+
+async def test_found_passages_are_cited_by_their_ids() -> None:
+    text, _ = await run("Who directed Night Ferry?", "conditions_with_tools")
+    cited = {c for entry in json.loads(text)["conditions"] for c in entry["citations"]}
+    assert cited
+    assert cited <= set(PASSAGES)
+
+
+def test_without_tools_and_passages_it_knows_nothing() -> None:
+    question = HumanMessage("Who directed Night Ferry?")
+    assert answers(complete(SystemMessage(PROMPTS.render("answer_directly")), question).text) == {}
+    system = SystemMessage(PROMPTS.render("conditions_directly"))
+    assert json.loads(complete(system, question).text) == {"conditions": []}
+
+
+SCHEMAS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "local_retriever",
+            "parameters": {"properties": {"query": {"type": "string"}}},
+        },
+    }
+]
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [{}, {"tools": SCHEMAS, "tool_choice": "none"}, {"tools": []}],
+    ids=["no tools", "tool choice none", "empty tools"],
+)
+def test_it_answers_where_it_may_not_search(bound: dict[str, Any]) -> None:
+    system = SystemMessage(PROMPTS.render("answer_with_tools"))
+    assert not complete(system, HumanMessage("Who directed Night Ferry?"), **bound).tool_calls
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        PROMPTS.render("budget_spent", reason="8 of 8 calls are made"),
+        PROMPTS.render("repair", problem="no JSON", schema="{}"),
+    ],
+)
+def test_a_later_user_message_asks_for_the_answer_from_what_was_found(note: str) -> None:
+    call = {"name": "local_retriever", "args": {"query": "x"}, "id": "1", "type": "tool_call"}
+    found = ToolMessage("[p1] Night Ferry\nNight Ferry was directed by Ada Holm.", tool_call_id="1")
+    history = [
+        SystemMessage(PROMPTS.render("answer_with_tools")),
+        HumanMessage("Who directed Night Ferry?"),
+        AIMessage("", tool_calls=[call]),
+        found,
+        HumanMessage(note),
+    ]
+    assert answers(complete(*history, tools=SCHEMAS).text) == {"default": ("Ada Holm",)}
+
+
+def test_bound_tools_are_called_by_name() -> None:
+    bound = OfflineChatModel().bind_tools([local_retriever])
+    reply = bound.invoke([HumanMessage("Who directed Night Ferry?")])
+    assert [(c["name"], c["args"]) for c in reply.tool_calls] == [
+        ("local_retriever", {"query": "Who directed Night Ferry?", "k": 8})
+    ]
+
+
+HOSTILE = st.text(max_size=80) | st.sampled_from(
+    ["[a] ", "[id] T\ntext", "Fragment 1:", "Fragment 2", "[]", "?"]
+)
+
+
+@given(st.lists(HOSTILE, min_size=1, max_size=5), st.sampled_from(["branches", "conditions"]))
+def test_no_conversation_breaks_it(texts: list[str], name: str) -> None:
+    prompt = "answer_with_tools" if name == "branches" else "conditions_with_tools"
+    call = {"name": "local_retriever", "args": {"query": "x"}, "id": "1", "type": "tool_call"}
+    make: Callable[[str], BaseMessage] = lambda text: ToolMessage(text, tool_call_id="1")  # noqa: E731
+    history = [
+        SystemMessage(PROMPTS.render(prompt)),
+        HumanMessage(texts[0]),
+        AIMessage("", tool_calls=[call]),
+        *map(make, texts[1:]),
+    ]
+    reply = complete(*history)
+    assert parse_answer(reply.text, FORMATS[name]).how == "strict"

@@ -1,0 +1,112 @@
+"""Model specs as users write them."""
+
+import socket
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.corpora.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "spec"),
+    [
+        ("offline", ModelSpec("offline", "offline", None)),
+        ("openai:gpt-5-mini", ModelSpec("openai", "gpt-5-mini", None)),
+        (
+            "openai:Qwen/Qwen3-8B@http://localhost:8000/v1",
+            ModelSpec("openai", "Qwen/Qwen3-8B", "http://localhost:8000/v1"),
+        ),
+        ("openai:m@x@https://host/v1", ModelSpec("openai", "m@x", "https://host/v1")),
+        (
+            "openai:llama3:8b@http://[::1]:11434/v1",
+            ModelSpec("openai", "llama3:8b", "http://[::1]:11434/v1"),
+        ),
+    ],
+)
+def test_a_spec_is_read_and_written_back(text: str, spec: ModelSpec) -> None:
+    assert ModelSpec.parse(text) == spec
+    assert str(spec) == text
+
+
+def test_a_slash_at_the_end_of_the_url_makes_no_other_spec() -> None:
+    assert str(ModelSpec.parse("openai:m@http://h:1/v1/")) == "openai:m@http://h:1/v1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "gpt-5",
+        "openai:",
+        "openai: x",
+        "anthropic:claude",
+        "Offline",
+        "openai:m@ftp://h",
+        "openai:m@",
+    ],
+)
+def test_an_unknown_spec_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(InputError, match=r"openai:gpt-5-mini.*offline"):
+        ModelSpec.parse(text)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://me:secret@host/v1",
+        "http://secret@host/v1",
+        "http://host/v1?key=secret",
+        "http://host/v1#secret",
+    ],
+)
+def test_credentials_in_a_url_are_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(InputError, match="OPENAI_API_KEY") as refused:
+        ModelSpec.parse(f"openai:m@{url}")
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["sk-verysecretkey", "opena:m@http://me:verysecret@host/v1"])
+def test_what_may_be_a_secret_is_not_repeated(text: str) -> None:
+    with pytest.raises(InputError) as refused:
+        ModelSpec.parse(text)
+    assert "verysecret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["http://host:99999/v1", "http:///v1", "http://[::1/v1"])
+def test_a_url_without_a_valid_host_is_refused(url: str) -> None:
+    with pytest.raises(InputError, match="host and port"):
+        ModelSpec.parse(f"openai:m@{url}")
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_spec_that_round_trips_or_bad_input(text: str) -> None:
+    try:
+        spec = ModelSpec.parse(text)
+    except InputError:
+        return
+    assert ModelSpec.parse(str(spec)) == spec
+
+
+def test_the_offline_reader_is_always_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    check_ready(ModelSpec.parse("offline"))
+
+
+def test_openai_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", " ")
+    with pytest.raises(InputError, match="OPENAI_API_KEY is not set"):
+        check_ready(ModelSpec.parse("openai:gpt-5-mini"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    check_ready(ModelSpec.parse("openai:gpt-5-mini"))
+
+
+def test_a_server_of_ones_own_must_listen_but_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        spec = ModelSpec.parse(f"openai:m@http://127.0.0.1:{listening.getsockname()[1]}/v1")
+        check_ready(spec)
+    with pytest.raises(InputError, match="nothing answers at http"):
+        check_ready(spec)
