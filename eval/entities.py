@@ -16,7 +16,7 @@ from typing import NamedTuple
 from branchwise.corpora.questions import Answer
 from branchwise.eval.normalise import MAX_CHARACTERS, normalise
 
-_DISAMBIGUATOR = re.compile(r"(.*\S)\s*[((][^()()]*[))]\s*", re.DOTALL)
+_DISAMBIGUATOR = re.compile(r"(.*\S)\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*", re.DOTALL)
 
 
 class Form(NamedTuple):

@@ -8,15 +8,18 @@ MAX_CHARACTERS = 2_000
 """Of an entity or a branch name only so much is compared: it comes from outside."""
 
 # A spaced accent or a prime stands for an apostrophe in typed names; NFKC would break it in two.
-_APOSTROPHES = str.maketrans(dict.fromkeys("’‘‛´`ʼ′", "'") | dict.fromkeys("™®©℠", ""))
+# The dotted capital I would fold into two characters; private-use ones are needed below.
+_BEFORE_FOLDING = str.maketrans(
+    dict.fromkeys("’‘‛´`ʼ′", "'") | dict.fromkeys("™®©℠\ue000\ue001\ue002", "") | {"İ": "i"}
+)
 # An article belongs to a word after it: "Vitamin A" and "A. Milne" keep theirs, "Office, The" not.
 _ARTICLES = re.compile(r"(?<![\w'])(?:an?(?=\s+\S)|the(?=\s|$))")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _INITIALS = re.compile(r"(?<!\S)[^\W\d_](?: [^\W\d_])+(?!\S)")
-_NUMBER_MARKS = re.compile(r"(?<=\d)\.(?=\d)|(?<!\S)[-−](?=\d)")
+_TELLING_MARKS = re.compile(r"(?<=\d)\.(?=\d)|(?<!\S)[-−](?=\d)|(?<=\w)#")
 # Private-use characters hold the place of marks that stay while the other punctuation goes.
-_HOLD = {".": "\ue000", "-": "\ue001", "−": "\ue001"}
-_RELEASE = str.maketrans({"\ue000": ".", "\ue001": "-"})
+_HOLD = {".": "\ue000", "-": "\ue001", "−": "\ue001", "#": "\ue002"}
+_RELEASE = str.maketrans({"\ue000": ".", "\ue001": "-", "\ue002": "#"})
 # Scripts written without spaces: Thai to Lao, Burmese, Khmer, kana, Han.
 _UNSPACED = re.compile(
     r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -31,9 +34,9 @@ def normalise(text: str, *, articles: bool = False) -> str:
     Apostrophes and full stops vanish ("O'Brien" = "OBrien", "U.S." = "US"), other punctuation
     separates words ("Spider-Man" = "Spider Man"), "&" is "and", initials are one word
     ("J. R. R." = "J.R.R."). Signs and decimal points of numbers stay, thousands commas go. Letters
-    of every script with their combining marks, digits and symbols ("C++") stay. A text of which
-    nothing would be left ("The The", "!!!") keeps its articles, or else its punctuation. With
-    `articles` they always stay.
+    of every script with their combining marks, digits and symbols ("C++", "C#") stay. A text of
+    which nothing would be left ("The The", "!!!") keeps its articles, or else its punctuation.
+    With `articles` they always stay.
     """
     folded = _fold(text)
     bare = "" if articles else _words(_ARTICLES.sub(" ", folded))
@@ -47,13 +50,13 @@ def tokens(text: str, *, articles: bool = False) -> list[str]:
 
 def _fold(text: str) -> str:
     """Compatibility forms and case removed: NFKC before and after folding (Unicode, 3.13)."""
-    folded = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).casefold()
+    folded = unicodedata.normalize("NFKC", text.translate(_BEFORE_FOLDING)).casefold()
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
 def _words(text: str) -> str:
     """A folded text without punctuation, initials joined, single spaces."""
-    held = _NUMBER_MARKS.sub(lambda m: _HOLD[m[0]], _THOUSANDS.sub("", text))
+    held = _TELLING_MARKS.sub(lambda m: _HOLD[m[0]], _THOUSANDS.sub("", text))
     kept = "".join(map(_kept, held.replace("&", " and "))).translate(_RELEASE)
     return _INITIALS.sub(lambda m: m[0].replace(" ", ""), " ".join(kept.split()))
 
@@ -61,8 +64,7 @@ def _words(text: str) -> str:
 @lru_cache(maxsize=4_096)
 def _kept(character: str) -> str:
     """What becomes of a character: nothing, a space, or itself."""
-    if character in "'.":
-        return ""
     category = unicodedata.category(character)
-    is_separator = category[0] in "PZ" or category in ("Cc", "Cf") or character == "|"
-    return " " if is_separator else character
+    if character in "'." or category == "Cf":  # soft hyphens, joiners: no part of the word
+        return ""
+    return " " if category[0] in "PZ" or category == "Cc" or character == "|" else character

@@ -1,0 +1,141 @@
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.eval.alignment import align, similarities
+from branchwise.eval.normalise import normalise
+
+KING_KONGS = ["King Kong (1933 film)", "King Kong (1976 film)", "King Kong (2005 film)"]
+HEATS = ["Heat (1986 film)", "Heat (1995 film)"]
+
+
+def aligned(gold: list[str], predicted: list[str]) -> dict[str, str | None]:
+    """Predicted name to gold name."""
+    found = align(gold, predicted)
+    return {name: None if i is None else gold[i] for name, i in found.items()}
+
+
+def test_two_heats_are_told_apart_by_their_years() -> None:
+    assert aligned(HEATS, ["Heat, 1995", "the 1986 film Heat"]) == {
+        "Heat, 1995": HEATS[1],
+        "the 1986 film Heat": HEATS[0],
+    }
+
+
+def test_a_name_of_common_tokens_only_stands_for_no_branch() -> None:
+    assert aligned(HEATS, ["Heat", "Heat (film)"]) == {"Heat": None, "Heat (film)": None}
+
+
+def test_a_year_of_no_gold_branch_stands_for_none() -> None:
+    assert aligned(HEATS, ["Heat (2013 film)"]) == {"Heat (2013 film)": None}
+
+
+def test_a_contradicting_year_outweighs_everything_else() -> None:
+    gold = ["Heat (1986 film, Reynolds)", "Heat (1995 film, De Niro)"]
+    assert aligned(gold, ["Heat (2013 film, De Niro)"]) == {"Heat (2013 film, De Niro)": None}
+    assert aligned(gold, ["Heat with De Niro"]) == {"Heat with De Niro": gold[1]}
+
+
+def test_a_year_in_all_gold_names_is_not_compared() -> None:
+    gold = ["2016 Olympics, men", "2016 Olympics, women"]
+    assert aligned(gold, ["Rio 2015-16, women"]) == {"Rio 2015-16, women": gold[1]}
+
+
+def test_leftovers_join_the_branch_that_they_name() -> None:
+    found = aligned(HEATS, ["Heat (1995)", "1995: the leads", "cast of 1995"])
+    assert set(found.values()) == {HEATS[1]}
+
+
+def test_a_leftover_below_the_threshold_stands_for_no_branch() -> None:
+    gold = ["Director: Mann", "Composer: Goldsmith"]
+    # Dice of {director} and {director, mann} is 2/3; of {mann, composer} and either name 1/2.
+    assert aligned(gold, [*gold, "the director"])["the director"] == gold[0]
+    assert aligned(gold, [*gold, "Mann as composer"])["Mann as composer"] is None
+
+
+def test_the_optimum_may_prefer_two_fair_pairs_to_one_good_one() -> None:
+    gold = ["red one", "red two blue"]
+    # Taking its best for "red blue one" first would leave nothing for "one".
+    assert aligned(gold, ["one two blue", "one"]) == {"one two blue": gold[1], "one": gold[0]}
+
+
+def test_default_never_aligns_with_named_branches() -> None:
+    assert aligned(HEATS, ["default", "Default "]) == {"default": None, "Default ": None}
+    gold = ["Default (1995 album)", "Default (band)"]
+    assert aligned(gold, ["default"]) == {"default": None}
+
+
+def test_named_branches_never_align_with_default() -> None:
+    gold = ["default", "Heat (1995 film)", "Heat (1986 film)"]
+    assert aligned(gold, ["default", "the default reading"]) == {
+        "default": "default",
+        "the default reading": None,
+    }
+
+
+@pytest.mark.parametrize("gold", ["default", "Heat (1995 film)"])
+def test_with_one_gold_branch_keys_are_ignored(gold: str) -> None:
+    names = ["default", "x", "Heat (1986 film)", ""]
+    assert align([gold], names) == dict.fromkeys(names, 0)
+
+
+def test_a_gold_name_without_tokens_of_its_own_aligns_with_itself_only() -> None:
+    gold = ["Batman", "Batman Returns"]
+    assert aligned(gold, ["Batman", "Batman returns!"]) == {
+        "Batman": gold[0],
+        "Batman returns!": gold[1],
+    }
+    assert aligned(gold, ["the Batman film"]) == {"the Batman film": None}
+
+
+def test_articles_count_where_gold_names_differ_in_nothing_else() -> None:
+    gold = ["Heat", "The Heat"]
+    assert aligned(gold, ["Heat", "The Heat"]) == {"Heat": gold[0], "The Heat": gold[1]}
+
+
+def test_similarity_is_dice_by_weight() -> None:
+    gold = ["Heat (1986 film)", "Heat (1995 film)", "Heat (song)"]
+    # Weights: heat 0, film ln 3/2, the others ln 3.
+    film, year = math.log(3 / 2), math.log(3)
+    [row] = similarities(gold, ["the film Heat with Reynolds"])
+    expected = 2 * film / (film + film + year)
+    assert row == pytest.approx([expected, expected, 0.0])
+    [row] = similarities(gold, ["Heat (1995 film)"])
+    assert row == [0.0, 1.0, 0.0]
+
+
+def test_two_equal_similarities_are_decided_by_name() -> None:
+    names = ["Heat, 1986 and 1995"]
+    assert aligned(HEATS, names) == {names[0]: HEATS[0]}
+    assert aligned(HEATS[::-1], names) == {names[0]: HEATS[0]}
+
+
+def test_a_very_long_name_is_compared_by_its_beginning() -> None:
+    name = "1995 " + "x" * 10**6 + " 1986"
+    assert aligned(HEATS, [name]) == {name: HEATS[1]}
+
+
+NAMES = st.lists(
+    st.one_of(
+        st.sampled_from([*KING_KONGS, "Kong 1976", "default", "King Kong", "2005 remake"]),
+        st.lists(st.sampled_from(["kong", "1976", "2005", "film", "novel", "the"])).map(" ".join),
+    ),
+    max_size=6,
+    unique=True,
+)
+
+
+@given(NAMES, NAMES.filter(bool), st.randoms(use_true_random=False))
+def test_order_changes_nothing(predicted: list[str], gold: list[str], order: random.Random) -> None:
+    before = aligned(gold, predicted)
+    other_gold = order.sample(gold, len(gold))
+    assert aligned(other_gold, order.sample(predicted, len(predicted))) == before
+
+
+@given(st.lists(st.text(), unique=True, min_size=1, max_size=6))
+def test_gold_names_align_with_themselves(names: list[str]) -> None:
+    gold = list({normalise(name, articles=True): name for name in names}.values())
+    assert all(i is not None for i in align(gold, gold).values())

@@ -1,0 +1,169 @@
+"""Free-text answers: alignment of properties and the task's metrics, by hand."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.passages import make_passage
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.evidence import Evidence
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.properties import (
+    Property,
+    align_properties,
+    gold_properties,
+    predicted_properties,
+)
+from branchwise.eval.tasks import get_task
+
+PASSAGES = tuple(make_passage(f"T{k}", f"text {k}") for k in range(1, 5))
+P1, P2, P3, P4 = (passage.id for passage in PASSAGES)
+QUESTION = Question(
+    id="q",
+    question="When did\nSpain win?",
+    ambiguous=True,
+    branches=(
+        Branch(name="men's team", answers=(Answer(text="in July 2010"),), citations=(P1,)),
+        Branch(name="women's team", answers=(Answer(text="in August 2023"),), citations=(P2, P3)),
+    ),
+    passages=PASSAGES,
+)
+TASK = get_task("condambigqa")
+
+
+def metrics(
+    answers: dict[str, tuple[str, ...]], citations: dict[str, tuple[str, ...]] | None = None
+) -> dict[str, float | None]:
+    prediction = Prediction(answers=answers, citations=citations or {})
+    shown = Evidence(tuple(passage.id for passage in PASSAGES))
+    return dict(TASK.score(AnsweredItem(QUESTION, prediction, evidence=shown)))
+
+
+def test_a_perfect_answer() -> None:
+    found = metrics(
+        {"women's team": ("in August 2023",), "men's team": ("in July 2010",)},
+        {"women's team": (P3, P2), "men's team": (P1,)},
+    )
+    assert found == {
+        "answer_f1": 1.0,
+        "condition_f1": 1.0,
+        "count_difference": 0.0,
+        "count_error": 0.0,
+        "citation_precision": 1.0,
+        "cite_all_precision": pytest.approx((1 / 4 + 2 / 4) / 2),
+        "citation_recall": 1.0,
+        "cite_all_recall": 1.0,
+    }
+
+
+def test_a_missed_property_counts_zero() -> None:
+    found = metrics({"men": ("July 2010",)}, {"men": (P1, P4)})
+    # Answer F1 of (july 2010) and (in july 2010) is 4/5; "men" and "mens" share nothing.
+    assert found["answer_f1"] == pytest.approx(0.8 / 2)
+    assert found["condition_f1"] == 0
+    assert (found["count_difference"], found["count_error"]) == (-1, 1)
+    assert found["citation_precision"] == 0.5
+    assert found["cite_all_precision"] == 0.25
+    assert found["citation_recall"] == 0.5
+    assert found["cite_all_recall"] == 0.5
+
+
+def test_surplus_answers_show_in_the_count_and_in_citation_precision() -> None:
+    found = metrics({"men's team": ("in July 2010",), "x": ("zzz",)}, {"men's team": (P1,)})
+    assert (found["count_difference"], found["count_error"]) == (0, 0)
+    assert found["citation_precision"] == 0.5
+
+
+def test_an_empty_prediction_scores_zero_and_misses_every_answer() -> None:
+    found = metrics({"men's team": ("  ",)})
+    assert (found["answer_f1"], found["condition_f1"]) == (0, 0)
+    assert (found["citation_precision"], found["citation_recall"]) == (0, 0)
+    assert (found["count_difference"], found["count_error"]) == (-2, 2)
+
+
+def test_answers_under_default_are_answers_of_their_own() -> None:
+    found = metrics({"default": ("in July 2010", "in August 2023")})
+    assert found["answer_f1"] == 1.0
+    assert found["condition_f1"] == 0.0
+    assert found["count_difference"] == 0
+
+
+def test_texts_under_one_condition_are_parts_of_one_answer() -> None:
+    found = metrics({"men's team": ("in July", "2010")})
+    assert found["answer_f1"] == 0.5
+    assert found["count_difference"] == -1
+
+
+def test_gold_texts_of_one_branch_are_parts_of_one_answer_and_aliases_other_wordings() -> None:
+    parts = Branch(name="c", answers=(Answer(text="one"), Answer(text="two")))
+    alias = Branch(name="default", answers=(Answer(text="one", aliases=("uno",)),))
+    gold = gold_properties(Question(id="q", question="?", branches=(parts, alias)))
+    assert [(p.condition, p.answers) for p in gold] == [("c", ("one two",)), ("", ("one", "uno"))]
+    [pair] = align_properties([Property("", ("uno",), frozenset())], gold)
+    assert (pair.gold, pair.answer_f1) == (1, 1.0)
+
+
+def test_the_alignment_is_the_optimum_not_the_greedy_one() -> None:
+    gold = [Property("", (text,), frozenset()) for text in ("a1 b1 c1", "a1 b1")]
+    predicted = [Property("", (text,), frozenset()) for text in ("a1 b1 c1 d1", "c1")]
+    # Greedy and optimum: 6/7 + 0; crossed: 4/6 + 2/4 is more.
+    pairs = {(p.predicted, p.gold) for p in align_properties(predicted, gold)}
+    assert pairs == {(0, 1), (1, 0)}
+
+
+def test_the_condition_decides_between_equal_answers() -> None:
+    gold = [Property(c, ("2010",), frozenset()) for c in ("men", "women")]
+    predicted = [Property(c, ("2010",), frozenset()) for c in ("women", "men")]
+    pairs = {(p.predicted, p.gold) for p in align_properties(predicted, gold)}
+    assert pairs == {(0, 1), (1, 0)}
+
+
+def test_questions_without_gold_are_unscored() -> None:
+    bare = Question(id="q", question="?")
+    found = TASK.score(AnsweredItem(bare, Prediction(answers={"default": ("x",)})))
+    assert set(found) == {column.key for column in TASK.columns}
+    assert set(found.values()) == {None}
+
+
+def test_without_tools_the_questions_own_passages_are_given_by_number() -> None:
+    setting = TASK.setting(QUESTION, has_tools=False)
+    assert setting == "given"
+    assert TASK.fragments(QUESTION, setting) == (P1, P2, P3, P4)
+    blocks = TASK.user_message(QUESTION, setting).split("\n\n")
+    assert blocks[0] == "When did Spain win?"
+    assert blocks[1] == "Fragment 1: T1\ntext 1"
+    assert blocks[4] == "Fragment 4: T4\ntext 4"
+
+
+def test_with_tools_the_agent_searches_and_nothing_is_given() -> None:
+    assert TASK.setting(QUESTION, has_tools=True) == "search"
+    assert TASK.fragments(QUESTION, "search") == ()
+    assert TASK.user_message(QUESTION, "search") == "When did Spain win?"
+
+
+TEXTS = st.lists(st.sampled_from(["spain", "won", "2010", "2023", "july"]), min_size=1).map(
+    " ".join
+)
+
+
+@given(
+    st.dictionaries(TEXTS, st.tuples(TEXTS), max_size=4),
+    st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4),
+    st.randoms(use_true_random=False),
+)
+def test_order_changes_no_sum(
+    answers: dict[str, tuple[str]], gold: list[tuple[str, str]], order: random.Random
+) -> None:
+    properties = [Property(c, (a,), frozenset()) for c, a in gold]
+    shuffled = dict(order.sample(sorted(answers.items()), len(answers)))
+
+    def sums(given: dict[str, tuple[str]], expected: list[Property]) -> tuple[float, float]:
+        pairs = align_properties(predicted_properties(Prediction(answers=given)), expected)
+        return sum(p.answer_f1 for p in pairs), sum(p.condition_f1 for p in pairs)
+
+    assert sums(shuffled, order.sample(properties, len(properties))) == pytest.approx(
+        sums(answers, properties)
+    )

@@ -1,0 +1,118 @@
+"""Which texts are one entity: precision and recall of one branch, by hand."""
+
+from scoring_cases import pooled, strict
+
+from branchwise.corpora.questions import Answer
+
+
+def counts(gold: list[str | Answer], predicted: list[str]) -> tuple[int, int, int]:
+    """(right, predicted, gold) of one branch."""
+    score = strict({"default": gold}, {"default": predicted})
+    return score.right, score.predicted, score.gold
+
+
+def test_case_articles_and_punctuation_do_not_matter() -> None:
+    assert counts(["The Godfather", "AC/DC"], ["godfather", "Ac-Dc"]) == (2, 2, 2)
+
+
+def test_an_alias_is_the_entity() -> None:
+    gold = [Answer(text="Sting", aliases=("Gordon Sumner",))]
+    assert counts([*gold], ["gordon sumner"]) == (1, 1, 1)
+
+
+def test_two_forms_of_one_gold_entity_count_once() -> None:
+    gold = [Answer(text="Robert De Niro", aliases=("De Niro",)), Answer(text="Al Pacino")]
+    assert counts([*gold], ["Robert De Niro", "De Niro"]) == (1, 1, 2)
+
+
+def test_one_entity_written_twice_counts_once() -> None:
+    assert counts(["A", "B"], ["Right?", "right", "RIGHT!", "b"]) == (1, 2, 2)
+
+
+def test_an_alias_of_two_entities_finds_one_of_them() -> None:
+    gold = [
+        Answer(text="Alexandre Dumas père", aliases=("Dumas",)),
+        Answer(text="Alexandre Dumas fils", aliases=("Dumas",)),
+    ]
+    assert counts([*gold], ["Dumas"]) == (1, 1, 2)
+    # Whichever comes first, the shared form stands for the one that has no form of its own.
+    assert counts([*gold], ["Dumas", "Alexandre Dumas père"]) == (2, 2, 2)
+    assert counts([*gold], ["Alexandre Dumas fils", "Dumas"]) == (2, 2, 2)
+
+
+def test_gold_repeating_an_entity_asks_for_it_once() -> None:
+    assert counts(["Heat", "heat!"], ["Heat"]) == (1, 1, 1)
+    same = [Answer(text="Bombay", qid="Q1156"), Answer(text="Mumbai", qid="Q1156")]
+    assert counts([*same], ["Mumbai"]) == (1, 1, 1)
+
+
+def test_empty_texts_are_no_answers() -> None:
+    assert counts(["A"], ["", "  ", "A"]) == (1, 1, 1)
+
+
+def test_a_disambiguator_that_only_gold_has_is_ignored() -> None:
+    assert counts(["King Kong (1976 film)"], ["King Kong"]) == (1, 1, 1)
+
+
+def test_a_disambiguator_that_only_the_prediction_has_is_ignored() -> None:
+    assert counts(["King Kong"], ["King Kong (1976 film)"]) == (1, 1, 1)
+    assert counts(["King Kong"], ["King Kong（1976 film）"]) == (1, 1, 1)
+
+
+def test_two_different_disambiguators_never_match() -> None:
+    assert counts(["Heat (1995 film)"], ["Heat (1986 film)"]) == (0, 1, 1)
+
+
+def test_two_different_disambiguators_do_not_match_through_a_bare_alias() -> None:
+    gold = Answer(text="Heat (1995 film)", aliases=("Heat",))
+    assert counts([gold], ["Heat (1986 film)"]) == (0, 1, 1)
+    assert counts([gold], ["Heat"]) == (1, 1, 1)
+
+
+def test_a_bare_name_that_two_gold_entities_share_matches_neither() -> None:
+    gold: list[str | Answer] = ["Heat (1986 film)", "Heat (1995 film)"]
+    assert counts(gold, ["Heat"]) == (0, 1, 2)
+    assert counts(gold, ["Heat (1995 film)"]) == (1, 1, 2)
+
+
+def test_a_bare_name_must_be_unique_in_the_whole_question() -> None:
+    gold = {"in 1986": ["Heat (1986 film)"], "in 1995": ["Heat (1995 film)"]}
+    assert strict(gold, {"in 1995": ["Heat"]}).right == 0
+    assert strict(gold, {"in 1995": ["Heat (1995 film)"]}).right == 1
+
+
+def test_a_bare_gold_name_that_another_entity_bears_too_takes_no_disambiguator() -> None:
+    assert counts(["Heat", "Heat (1995 film)"], ["Heat (1986 film)"]) == (0, 1, 2)
+    assert counts(["Heat", "Heat (1995 film)"], ["Heat", "Heat (1995 film)"]) == (2, 2, 2)
+
+
+def test_an_entity_of_two_branches_leaves_its_bare_name_unique() -> None:
+    gold = {"first": ["Heat (1995 film)"], "second": ["Heat (1995 film)", "Ali"]}
+    assert strict(gold, {"first": ["Heat"], "second": ["Heat"]}).right == 2
+
+
+def test_one_text_with_two_wikidata_ids_is_not_unique() -> None:
+    gold = {
+        "of 1933": [Answer(text="King Kong", qid="Q1")],
+        "of 1976": [Answer(text="King Kong", qid="Q2")],
+    }
+    assert strict(gold, {"of 1933": ["King Kong (1976 film)"]}).right == 0
+    assert strict(gold, {"of 1933": ["King Kong"], "of 1976": ["King Kong"]}).em == 1
+
+
+def test_an_alias_holds_for_the_same_wikidata_id_in_another_branch() -> None:
+    gold = {
+        "of 1995": [Answer(text="Mumbai", qid="Q1156", aliases=("Bombay",))],
+        "of 2005": [Answer(text="Mumbai", qid="Q1156")],
+    }
+    assert strict(gold, {"of 2005": ["Bombay"]}).right == 1
+
+
+def test_punctuation_alone_does_not_hide_a_disambiguator() -> None:
+    assert counts(["Heat (1995 film)"], ["Heat, 1995 film"]) == (1, 1, 1)
+
+
+def test_pooled_gold_holds_each_entity_once() -> None:
+    gold = {"in 1995": ["De Niro", "Pacino"], "in 1986": ["Reynolds", "de niro"]}
+    score = pooled(gold, {"default": ["Pacino", "De Niro"]})
+    assert (score.right, score.predicted, score.gold) == (2, 2, 3)
