@@ -1,0 +1,124 @@
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rich.console import Console
+from scoring_cases import item
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.scores import Scores, score_items
+from branchwise.eval.tasks import get_task
+from branchwise.ui.report_table import _cell, _number, report_tables
+
+ONE = {"default": ["A", "B"]}
+TWO = {"in 1986": ["A"], "in 1995": ["B"]}
+
+
+def printed(runs: Sequence[tuple[str, Scores]], width: int = 80) -> str:
+    console = Console(width=width, force_terminal=False, highlight=False, legacy_windows=False)
+    with console.capture() as capture:
+        for part in report_tables(runs):
+            console.print(part)
+    return capture.get()
+
+
+def scores(task: str = "branches", **changes: object) -> Scores:
+    items = [
+        item("q1", ONE, {"default": ["A", "B"]}, shown=("p",)),
+        item("q2", ONE, {"default": ["X"]}, shown=("p",)),
+        item("q3", TWO, {"in 1986": ["A"], "in 1995": ["A"]}, shown=("p",), **changes),  # type: ignore[arg-type]
+    ]
+    return score_items(get_task(task), items)
+
+
+def rows(text: str, label: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines() if line.strip().startswith(label)]
+
+
+def test_strict_stands_beside_pooled_for_each_subset() -> None:
+    text = printed([("base", scores())])
+    # Ambiguous: strict 1 of 2 predicted, 1 of 2 gold; pooled: A once, 1 of 1 and 1 of 2.
+    assert rows(text, "ambiguous")[0] == [
+        "ambiguous",
+        "1",
+        ".50",
+        ".50",
+        ".00",
+        "1.00",
+        ".50",
+        ".00",
+    ]
+    assert rows(text, "unambiguous")[0] == ["unambiguous", "2", *[".50"] * 6]
+    assert rows(text, "all")[0] == ["all", "3", ".50", ".50", ".33", ".67", ".50", ".33"]
+
+
+def test_losses_are_said_in_words() -> None:
+    text = printed([("base", scores(error="boom"))])
+    assert "base: items 3 · answered 2 · failed 1 · format errors 0" in text
+    assert "without a prediction" not in text
+
+
+def test_several_runs_stand_under_each_other() -> None:
+    text = printed([("base", scores()), ("other", scores(error="boom"))])
+    assert [row[1] for row in rows(text, "base")[:3]] == ["1", "2", "3"]
+    assert rows(text, "other")[0][:3] == ["other", "1", ".00"]
+
+
+def test_columns_without_any_value_are_left_out() -> None:
+    assert "support" not in printed([("base", scores())])
+
+
+def test_one_subset_is_not_shown_twice() -> None:
+    only = score_items(get_task("branches"), [item("q1", ONE, ONE)])
+    text = printed([("base", only)])
+    assert rows(text, "unambiguous")
+    assert not rows(text, "ambiguous")
+    assert not rows(text, "all ")
+
+
+def test_free_text_stands_beside_citing_everything() -> None:
+    answered = item("q1", TWO, TWO, shown=("p", "x"))
+    branches = tuple(
+        branch.model_copy(update={"citations": ("p",)}) for branch in answered.question.branches
+    )
+    asked = answered.question.model_copy(update={"branches": branches})
+    made = score_items(get_task("condambigqa"), [replace(answered, question=asked)])
+    text = printed([("base", made)])
+    citations = text[text.index("citations · base") :]
+    # Nothing was cited: 0 and 0; citing both passages: 1 of 2 and 1 of 1.
+    assert rows(citations, "ambiguous") == [["ambiguous", "1", ".00", ".50", ".00", "1.00"]]
+    assert "citing every passage" in text
+
+
+def test_names_are_shown_as_they_are_and_never_as_markup_or_escapes() -> None:
+    text = printed([("[red]a[/red]\x1b[2J", scores()), ("[/]", scores())])
+    assert "[red]a[/red]�[2J" in text
+    assert "[/]" in text
+    assert "\x1b" not in text
+
+
+def test_everything_fits_80_columns() -> None:
+    runs = [("a-run-with-a-rather-long-name-1", scores()), ("b", scores(error="x"))]
+    runs += [(name, scores("condambigqa")) for name in ("c", "d")]
+    assert max(map(len, printed(runs).splitlines())) <= 80
+
+
+def test_runs_of_different_tasks_stand_apart() -> None:
+    text = printed([("a", scores()), ("c", scores("condambigqa"))])
+    assert text.index("answer sets · a") < text.index("answers in free text · c")
+
+
+def test_a_cell_holds_mean_interval_and_its_own_n() -> None:
+    assert str(_cell(Aggregate(0.5, 7, 0.25, 1.0), 2, 9)) == ".50\n.25–1.00\nn=7"
+    assert str(_cell(Aggregate(-0.5, 9, -1.25, 0.25), 2, 9)) == "-.50\n-1.25 to .25"
+    assert str(_cell(Aggregate(0.5, 1, None, None), 2, 1)) == ".50"
+    assert str(_cell(Aggregate(None, 0, None, None), 2, 1)) == "–"
+
+
+def test_numbers_are_rounded_without_a_leading_zero() -> None:
+    assert [_number(x, 2) for x in (0.999, 0.005, -0.001, -0.4, 10.5)] == [
+        "1.00",
+        ".01",
+        ".00",
+        "-.40",
+        "10.50",
+    ]

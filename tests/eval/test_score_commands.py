@@ -1,0 +1,159 @@
+"""`branchwise score` and `branchwise report` on files and on run folders."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from scoring_cases import question
+from typer.testing import CliRunner
+
+from branchwise.commands.report import report
+from branchwise.commands.score import score
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
+
+app = typer.Typer()
+app.command()(score)
+app.command()(report)
+
+HEATS = {"Heat (1986 film)": ["Burt Reynolds"], "Heat (1995 film)": ["Al Pacino"]}
+
+
+def run(*arguments: object) -> str:
+    """Standard output. Raises what the command raises, InputError above all."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Path:
+    file = tmp_path / "q.jsonl"
+    lines = [
+        question("q1", HEATS).model_dump(mode="json"),
+        {"id": "q2", "question": "?", "answers": {"default": ["A"]}},
+    ]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    return file
+
+
+@pytest.fixture
+def predictions(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.jsonl"
+    file.write_text(json.dumps({"id": "q1", "answers": {"1995": ["Al Pacino"]}}))
+    return file
+
+
+@pytest.fixture
+async def run_folder(tmp_path: Path) -> Path:
+    """Two questions: one answered, one pending."""
+    path = tmp_path / "run"
+    spec = RunSpec(
+        task="branches",
+        source="q.jsonl",
+        questions_digest="",
+        system={"model": "offline"},
+        identity={},
+        system_digest="",
+        epochs=1,
+        version="0",
+    )
+    create_run(path, spec, [question("q1", HEATS), question("q2", {"default": ["A"]})])
+    with RunStore(path) as store:
+        journal = store.begin(next(store.pending()))
+        prediction = {"answers": {"Heat 1995": ["Al Pacino"]}}
+        record = {"prediction": prediction, "evidence": [], "how": "strict", "error": None}
+        await journal.finish("done", record)
+    return path
+
+
+def test_a_predictions_file_is_scored_against_a_question_set(
+    questions: Path, predictions: Path
+) -> None:
+    document = json.loads(
+        run("score", "--questions", questions, "--predictions", predictions, "--json")
+    )
+    assert document["name"] == "mine.jsonl"
+    assert document["counts"]["missing"] == 1
+    assert document["aggregates"]["ambiguous"]["strict_recall"]["mean"] == 0.5
+    assert document["aggregates"]["unambiguous"]["strict_recall"]["mean"] == 0
+    assert document["aggregates"]["all"]["strict_precision"]["mean"] == 0.5
+
+
+def test_the_count_of_questions_without_a_prediction_is_shown(
+    questions: Path, predictions: Path
+) -> None:
+    text = run("score", "--questions", questions, "--predictions", predictions)
+    assert "without a prediction 1" in " ".join(text.split())
+
+
+def test_another_task_may_score_the_same_file(questions: Path, predictions: Path) -> None:
+    arguments = ["--questions", questions, "--predictions", predictions, "--task", "condambigqa"]
+    document = json.loads(run("score", *arguments, "--json"))
+    assert document["aggregates"]["ambiguous"]["answer_f1"]["mean"] == 0.5
+
+
+def test_a_run_is_scored_and_its_scores_are_kept(run_folder: Path) -> None:
+    document = json.loads(run("score", run_folder, "--json"))
+    assert document["name"] == "run"
+    assert document["aggregates"]["all"]["strict_precision"]["mean"] == 1.0
+    saved = open_run(run_folder).saved_scores(document["digest"])
+    assert saved is not None
+    assert saved["aggregates"] == document["aggregates"]
+
+
+def test_items_that_have_not_ended_are_said_and_not_counted(run_folder: Path) -> None:
+    result = CliRunner().invoke(app, ["score", str(run_folder), "--json"])
+    assert "1 of 2 items have not ended" in " ".join(result.stderr.split())
+    assert json.loads(result.stdout)["counts"]["items"] == 1
+
+
+def test_report_shows_runs_beside_each_other(run_folder: Path) -> None:
+    document = json.loads(run("report", run_folder, run_folder, "--json"))
+    assert [entry["path"] for entry in document] == [str(run_folder)] * 2
+    assert "items" not in document[0]
+    assert document[0]["aggregates"]["ambiguous"]["strict_recall"]["mean"] == 0.5
+    assert "answer sets" in run("report", run_folder)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--questions", "q"],
+        ["--predictions", "p"],
+        ["R", "--questions", "q"],
+        ["R", "--task", "t"],
+    ],
+)
+def test_an_unclear_request_is_refused(arguments: list[str]) -> None:
+    with pytest.raises(InputError, match="name either a run folder, or --questions and"):
+        run("score", *arguments)
+
+
+def test_an_unknown_matcher_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(InputError, match="unknown matcher 'llm'; known matchers: lexical"):
+        run("score", "R", "--matcher", "llm")
+
+
+def test_an_unknown_task_is_refused(questions: Path, predictions: Path) -> None:
+    with pytest.raises(InputError, match="unknown task 'x'"):
+        run("score", "--questions", questions, "--predictions", predictions, "--task", "x")
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    for command in ("score", "report"):
+        with pytest.raises(InputError, match="no such run"):
+            run(command, tmp_path / "nothing")
+
+
+def test_a_run_in_which_nothing_has_ended_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "new"
+    spec = RunSpec("branches", "q", "", {}, {}, "", 1, "0")
+    create_run(path, spec, [question("q1", HEATS)])
+    for command in ("score", "report"):
+        with pytest.raises(InputError, match=r"no item has ended yet; go on: branchwise resume"):
+            run(command, path)
