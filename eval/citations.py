@@ -4,8 +4,9 @@ CondAmbigQA compares, for an answer and the property that it is aligned with, th
 with the gold citations G. The paper scores recall, |A and G| / |G|; its published code scores
 precision, |A and G| / |A|, and both average over aligned pairs only. Here both are shown, and
 nothing vanishes: a question's precision is the mean over all predicted properties (0 for one that
-is aligned with none or cites nothing), its recall the mean over all gold properties that cite
-anything (0 for one that was missed).
+is aligned with none or cites nothing), its recall the mean over all gold properties (0 for one
+that was missed). Only a gold property without citations stays out of both, with the prediction
+that is aligned with it: there is nothing to compare.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,13 +30,15 @@ def score_citations(
     citing = sum(1 for property in gold if property.citations)
     if not citing:
         return CitationScore(None, None)
-    precision = recall = 0.0
+    judged, precision, recall = len(predicted), 0.0, 0.0
     for pair in pairs:
         cited, expected = predicted[pair.predicted].citations, gold[pair.gold].citations
-        shared = len(cited & expected)
-        precision += shared / len(cited) if cited else 0.0
-        recall += shared / len(expected) if expected else 0.0
-    return CitationScore(precision / len(predicted) if predicted else 0.0, recall / citing)
+        if not expected:
+            judged -= 1
+        elif cited:
+            precision += len(cited & expected) / len(cited)
+            recall += len(cited & expected) / len(expected)
+    return CitationScore(precision / judged if judged else 0.0, recall / citing)
 
 
 def cite_everything(predicted: Sequence[Property], shown: Iterable[str]) -> tuple[Property, ...]:

@@ -126,11 +126,17 @@ def _score(task: Task, item: AnsweredItem, unscored: Sequence[str]) -> ItemScore
 def _count(items: Sequence[AnsweredItem]) -> Counts:
     return Counts(
         items=len(items),
-        answered=sum(item.error is None and not item.prediction.is_empty for item in items),
+        answered=sum(item.error is None and _is_answered(item.prediction) for item in items),
         failed=sum(item.error is not None for item in items),
         format_errors=sum(item.error is None and item.how == "failed" for item in items),
         missing=sum(item.how == MISSING for item in items),
     )
+
+
+def _is_answered(prediction: Prediction) -> bool:
+    """As `is_empty` says, but blank texts are none, as in the scores."""
+    texts = (text for branch in prediction.answers.values() for text in branch)
+    return prediction.task_output is not None or any(text.strip() for text in texts)
 
 
 def _aggregates(

@@ -35,10 +35,11 @@ def test_gold_without_citations_is_unscored() -> None:
     assert score_citations([cites("a")], [cites()], [pair(0, 0)]) == CitationScore(None, None)
 
 
-def test_a_gold_property_without_citations_is_no_part_of_recall() -> None:
+def test_a_gold_property_without_citations_is_no_part_of_either_mean() -> None:
     gold = [cites("a"), cites()]
-    score = score_citations([cites("a"), cites("b")], gold, [pair(0, 0), pair(1, 1)])
+    score = score_citations([cites("a", "c"), cites("b")], gold, [pair(0, 0), pair(1, 1)])
     assert score == CitationScore(0.5, 1.0)
+    assert score_citations([cites("b")], gold, [pair(0, 1)]) == CitationScore(0.0, 0.0)
 
 
 def test_an_empty_prediction_scores_zero() -> None:

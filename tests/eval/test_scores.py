@@ -33,7 +33,9 @@ def test_means_over_questions_apart_and_together() -> None:
 
 def test_precision_answered_leaves_empty_predictions_out() -> None:
     items = [item("q1", ONE, {"default": ["A"]}), item("q2", ONE, {"default": [""]})]
-    found = score_items(BRANCHES, items).aggregates["all"]
+    scores = score_items(BRANCHES, items)
+    found = scores.aggregates["all"]
+    assert scores.counts.answered == 1
     assert (found["strict_precision"].mean, found["strict_precision"].n) == (0.5, 2)
     assert (found["precision_answered"].mean, found["precision_answered"].n) == (1.0, 1)
 
