@@ -16,6 +16,7 @@ def write_bytes(path: Path, data: bytes) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
+        Path(name).chmod(0o666 & ~_mask())
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
@@ -32,10 +33,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
     try:
-        # mkdtemp makes it private; the result gets what mkdir would have given it.
-        mask = os.umask(0)
-        os.umask(mask)
-        partial.chmod(0o777 & ~mask)
+        partial.chmod(0o777 & ~_mask())
         yield partial
         _replace(partial, path)
     except BaseException:
@@ -52,3 +50,10 @@ def _replace(new: Path, path: Path) -> None:
     path.rename(aside / path.name)
     new.rename(path)
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def _mask() -> int:
+    """The process's umask: temporary files are private, what they become is not."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -22,6 +22,9 @@ VECTORS_FILE = "vectors.faiss"
 _CHUNK = 2048
 # Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
 _SPARE = 8
+# From queries x dimension = 128,000 on, faiss searches float32 vectors with a matrix product,
+# whose sums differ in the last bits.
+_BELOW_BLAS = 100_000
 
 
 class FlatIndex:
@@ -58,10 +61,19 @@ class FlatIndex:
 
 
 def search(vectors: Any, queries: "np.ndarray", depth: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """faiss search: scores and rows, [n, depth] each, best first."""
+    """faiss search: scores and rows, [n, depth] each, best first, whatever the batch."""
     import os
 
     import faiss
+    import numpy as np
+
+    largest = max(1, _BELOW_BLAS // vectors.d)
+    if len(queries) > largest:
+        parts = [
+            search(vectors, queries[start : start + largest], depth)
+            for start in range(0, len(queries), largest)
+        ]
+        return np.vstack([scores for scores, _ in parts]), np.vstack([rows for _, rows in parts])
 
     # With a thread pool of its own beside the encoder's, faiss nearly doubles the latency of a
     # single query; a batch gains. The setting is the calling thread's.

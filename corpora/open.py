@@ -127,8 +127,11 @@ def _open_index(corpus: Corpus, name: str, manifest: Manifest) -> _Index:
 
 
 def _identity(manifest: Manifest) -> dict[str, Any]:
-    """What results depend on: the manifest without the versions that built it."""
-    return manifest.model_dump(mode="json", exclude={"versions"}, exclude_none=True)
+    """What results depend on: the manifest, without versions, and without paths."""
+    identity = manifest.model_dump(mode="json", exclude={"versions"}, exclude_none=True)
+    if manifest.encoder:
+        identity["encoder"]["name"] = Path(manifest.encoder.name).name
+    return identity
 
 
 def _no_index(corpus_dir: Path, name: str, names: Sequence[str]) -> InputError:

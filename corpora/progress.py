@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 Progress = Callable[[int, int], None]
-"""Called with passages done and passages in all; never after an error."""
+"""Called with passages (or questions) done, and how many there are; 0 where unknown."""
 
 
 def silent(done: int, total: int) -> None:

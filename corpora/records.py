@@ -57,10 +57,15 @@ def to_passage(id: str, contents: str) -> Passage:
     first, newline, rest = contents.partition("\n")
     if not newline:
         return Passage(id=id, title="", text=first)
-    title = first.strip()
-    if len(title) > 1 and title[0] == title[-1] == '"':
-        title = title[1:-1].strip()
-    return Passage(id=id, title=title, text=rest)
+    return Passage(id=id, title=_unquoted(first.strip()), text=rest)
+
+
+def _unquoted(title: str) -> str:
+    """`"Heat"` without its quotes; `"Heat" and "Dust"` as it is."""
+    inner = title[1:-1]
+    quoted = len(title) > 2 and title[0] == title[-1] == '"'
+    whole = '"' not in inner or '"' in (inner[:1], inner[-1:])
+    return inner.strip() if quoted and whole else title
 
 
 def _id(value: Any, where: str) -> str | None:
@@ -71,4 +76,6 @@ def _id(value: Any, where: str) -> str | None:
     if not isinstance(value, str) or not value.strip():
         found = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
         raise InputError(f'"id" {found}', where=where, remedy="write a text that is not empty")
+    if not value.isprintable():  # ids are shown on lines of their own, and cited by models
+        raise InputError('"id" holds line breaks or control characters', where=where)
     return value

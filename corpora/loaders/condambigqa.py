@@ -27,7 +27,7 @@ from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
 
 _MARKER = r"\[[^\[\]]{0,200}\bfragments?\b[^\[\]]{0,200}\]"
-_MARKER_IN_SENTENCE = re.compile(rf"\s*{_MARKER}(?=\s*[.,;:!?])", re.IGNORECASE)
+_MARKER_IN_SENTENCE = re.compile(rf"(?:\s*{_MARKER})+(?=\s*[.,;:!?])", re.IGNORECASE)
 _MARKER_ANYWHERE = re.compile(_MARKER, re.IGNORECASE)
 _DOUBLED_STOP = re.compile(r"(?<!\.)\.\s*\.(?!\.)")
 _NUMBERED = re.compile(r"\s*(\d{1,4})\s*\.\s*(.*)", re.DOTALL)

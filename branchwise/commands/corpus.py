@@ -1,0 +1,210 @@
+"""`branchwise corpus`: build, index, search and look at passage collections."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.corpora.folder import Corpus
+    from branchwise.corpora.retrieval import Hit
+
+corpus_app = typer.Typer(help="Build, index and search passage collections.", no_args_is_help=True)
+
+_SHOWN_CHARS = 300
+
+
+class Kind(StrEnum):
+    """What an index is."""
+
+    flat = "flat"
+    bm25 = "bm25"
+
+
+class Backend(StrEnum):
+    """What encodes."""
+
+    auto = "auto"
+    torch = "torch"
+    openvino = "openvino"
+
+
+class Dtype(StrEnum):
+    """How vectors are kept."""
+
+    auto = "auto"
+    float32 = "float32"
+    float16 = "float16"
+
+
+CorpusDir = Annotated[Path, typer.Argument(metavar="DIR", help="Corpus folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@corpus_app.command()
+def build(
+    source: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            help="Passages as JSONL of {id, contents} (also .gz, .zst), or a question set "
+            "whose own passages to take: questions.jsonl, condambigqa:PATH.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Corpus folder to make.")],
+) -> None:
+    """Make a corpus folder from passages or from a question set's own passages.
+
+    Example: branchwise corpus build --from condambigqa:dev.json --out C
+    """
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.build import build_corpus
+
+    with showing("reading", "lines") as progress:
+        built = build_corpus(source, out, progress)
+    left_out = f" ({built.repeated} repeats left out)" if built.repeated else ""
+    typer.echo(f"{out}: {len(built.corpus)} passages{left_out}")
+    typer.echo(f"next: branchwise corpus index {out} --kind flat")
+
+
+@corpus_app.command()
+def index(
+    path: CorpusDir,
+    kind: Annotated[
+        Kind, typer.Option(help="flat: dense vectors, exact search. bm25: words.")
+    ] = Kind.flat,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="flat: a sentence-transformers model, by name (intfloat/e5-base-v2) or folder. "
+            "Default: the bundled all-MiniLM-L6-v2."
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the index. Default: its kind.")] = None,
+    backend: Annotated[
+        Backend, typer.Option(help="flat: auto takes openvino where it is installed.")
+    ] = Backend.auto,
+    dtype: Annotated[
+        Dtype, typer.Option(help="flat: number format of the vectors. auto: float16.")
+    ] = Dtype.auto,
+) -> None:
+    """Index a corpus, so that it can be searched. Stopped halfway, nothing is changed.
+
+    Example: branchwise corpus index C --kind flat
+    """
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.encoder_models import DEFAULT_ENCODER
+    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.indexing import build_index
+
+    if kind is Kind.bm25 and encoder:
+        raise InputError("bm25 has no encoder", remedy="leave --encoder out, or use --kind flat")
+    with showing("encoding" if kind is Kind.flat else "counting words") as progress:
+        made = build_index(
+            path,
+            kind.value,
+            name=name,
+            encoder=encoder or DEFAULT_ENCODER,
+            backend=backend.value,
+            dtype=dtype.value,
+            progress=progress,
+        )
+    typer.echo(f"{made}: ready")
+    typer.echo(f'next: branchwise corpus search {path} "..." --retriever {made.name}')
+
+
+@corpus_app.command()
+def search(
+    path: CorpusDir,
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    retriever: Annotated[
+        str | None,
+        typer.Option(help="flat, bm25, hybrid or an index name. Default: the only one, or flat."),
+    ] = None,
+    k: Annotated[int, typer.Option(help="How many passages.", min=1, max=50)] = 3,
+    json_output: AsJson = False,
+) -> None:
+    """Search a corpus as an agent would.
+
+    Example: branchwise corpus search C "Who won the 2010 World Cup?" --k 5
+    """
+    from branchwise.corpora.open import open_retriever
+
+    hits = open_retriever(path, retriever).search([query], k)[0]
+    if json_output:
+        _print_json([hit.passage.model_dump() | {"score": hit.score} for hit in hits])
+    elif not hits:
+        typer.echo("no passage matches")
+    else:
+        for rank, hit in enumerate(hits, start=1):
+            _show(rank, hit)
+
+
+@corpus_app.command()
+def info(path: CorpusDir, json_output: AsJson = False) -> None:
+    """Say what a corpus folder holds.
+
+    Example: branchwise corpus info C
+    """
+    from branchwise.corpora.folder import Corpus
+
+    facts = _facts(Corpus.open(path))
+    if json_output:
+        _print_json(facts)
+        return
+    typer.echo(f"{path}: {facts['passages']} passages, {facts['bytes'] / 2**20:.1f} MiB")
+    typer.echo(f"SHA-256 {facts['sha256']}")
+    for name, manifest in facts["indexes"].items():
+        problem = manifest.get("problem")
+        typer.echo(f"index {name}: {_printable(problem or _described(manifest))}")
+    if not facts["indexes"]:
+        typer.echo(f"no index yet; make one: branchwise corpus index {path} --kind flat")
+
+
+def _facts(corpus: "Corpus") -> dict[str, Any]:
+    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.manifest import index_names, read_manifest
+
+    indexes: dict[str, Any] = {}
+    for name in index_names(corpus.path):
+        try:
+            manifest = read_manifest(corpus, name)
+            indexes[name] = manifest.model_dump(mode="json", exclude_none=True)
+        except InputError as error:
+            indexes[name] = {"problem": str(error)}
+    return {
+        "passages": len(corpus),
+        "bytes": corpus.bytes,
+        "sha256": corpus.sha256,
+        "indexes": indexes,
+    }
+
+
+def _described(manifest: dict[str, Any]) -> str:
+    if manifest["kind"] == "bm25":
+        return f"bm25, {manifest['analyzer']}"
+    encoder = manifest["encoder"]
+    return (
+        f"flat, {encoder['name']} ({encoder['dimension']} dimensions, {encoder['backend']} "
+        f"{encoder['precision']}), vectors {manifest['dtype']}"
+    )
+
+
+def _show(rank: int, hit: "Hit") -> None:
+    text = " ".join(hit.passage.text.split())
+    shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    typer.echo(_printable(f"{rank}. [{hit.passage.id}] {hit.passage.title}  ({hit.score:.4f})"))
+    typer.echo(f"   {_printable(shown)}")
+
+
+def _printable(text: str) -> str:
+    """Passages are anyone's text: what could steer a terminal is shown as �."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def _print_json(value: Any) -> None:
+    import orjson
+
+    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")

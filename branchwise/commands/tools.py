@@ -1,0 +1,33 @@
+"""`branchwise tools`: what an agent may call."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+tools_app = typer.Typer(help="What an agent may call.", no_args_is_help=True)
+
+
+@tools_app.callback()
+def _group() -> None:
+    """Keeps `list` a command of its own while it is the only one."""
+
+
+@tools_app.command("list")
+def list_tools(
+    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the tools, one a line.
+
+    Example: branchwise tools list
+    """
+    from branchwise.tools.registry import known_tools
+
+    tools = known_tools()
+    if json_output:
+        import orjson
+
+        sys.stdout.write(orjson.dumps(tools, option=orjson.OPT_INDENT_2).decode() + "\n")
+        return
+    for name, summary in tools.items():
+        typer.echo(f"{name}  {summary}")

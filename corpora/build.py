@@ -1,0 +1,110 @@
+"""Making a corpus folder from a corpus file or from the passages of a question set."""
+
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from branchwise.corpora.atomic import new_folder
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import parse_object, read_lines
+from branchwise.corpora.folder import CORPUS_FILE, Corpus
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.passages import Passage
+from branchwise.corpora.progress import Progress, silent
+from branchwise.corpora.records import Record, parse_record
+from branchwise.corpora.scan import id_key, refuse_duplicate_ids, repeated_keys
+
+_REPORT_EVERY = 10_000
+
+
+@dataclass(frozen=True)
+class Built:
+    """A new corpus, and how many passages were left out because they were there already."""
+
+    corpus: Corpus
+    repeated: int
+
+
+def build_corpus(source: str, out: Path, progress: Progress = silent) -> Built:
+    """Make the corpus folder `out` from `source`.
+
+    `source`: a corpus in FlashRAG's JSONL (plain, .gz or .zst), a native question set, or
+    `condambigqa:PATH`; of question sets, their own passages. Passages without ids get content
+    hashes, repeats are left out; ids that a corpus brings are kept and must be unique.
+
+    Raises InputError, with file and line, for bad data, and where `out` is not empty. What is
+    there after an error, Ctrl-C or a kill is no corpus.
+    """
+    out = Path(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError("is there already", where=str(out), remedy="choose another --out")
+    with new_folder(out) as folder, (folder / CORPUS_FILE).open("wb") as stream:
+        if _is_corpus_file(source):
+            repeated = _from_corpus_file(Path(source), stream, progress)
+        else:
+            repeated = _from_questions(source, stream, progress)
+        stream.flush()
+        Corpus.open(folder)
+    return Built(Corpus.open(out), repeated)
+
+
+def _is_corpus_file(source: str) -> bool:
+    """Whether the first line is a passage and not a question. Raises InputError."""
+    path = Path(source)
+    if not path.exists() and ":" in source:
+        return False
+    for number, line in read_lines(path):
+        return "question" not in parse_object(line, f"{path}:{number}")
+    raise InputError("is empty", where=source, remedy="write one passage per line")
+
+
+def _from_corpus_file(path: Path, out: BinaryIO, progress: Progress) -> int:
+    own_ids, hashes = array("Q"), set[int]()
+    repeated = 0
+    for number, line in read_lines(path):
+        record = parse_record(line, f"{path}:{number}")
+        if record.id is not None:
+            own_ids.append(id_key(record.id))
+        elif (key := int(record.hash, 16)) in hashes:
+            repeated += 1
+            continue
+        else:
+            hashes.add(key)
+        out.write(record.line())
+        if number % _REPORT_EVERY == 0:
+            progress(number, 0)
+    if own_ids and repeated_keys(own_ids):
+        refuse_duplicate_ids(path, read_lines(path), own_ids)
+    return repeated
+
+
+def _from_questions(source: str, out: BinaryIO, progress: Progress) -> int:
+    seen: dict[str, Passage] = {}
+    repeated = 0
+    questions = load_questions(source, require_gold=False).questions
+    for number, question in enumerate(questions, start=1):
+        for passage in question.passages:
+            if (earlier := seen.setdefault(passage.id, passage)) != passage:
+                raise InputError(
+                    f"two different passages have the id {passage.id!r} "
+                    f"({earlier.title!r} and {passage.title!r})",
+                    where=f"{source}, question {question.id!r}",
+                    remedy="leave the ids out to have content hashes",
+                )
+            if earlier is not passage:
+                repeated += 1
+                continue
+            out.write(_record(passage).line())
+        progress(number, len(questions))
+    if not seen:
+        raise InputError(
+            "the questions bring no passages",
+            where=source,
+            remedy="build the corpus from a JSONL of passages",
+        )
+    return repeated
+
+
+def _record(passage: Passage) -> Record:
+    return Record(passage.id, passage.contents)

@@ -1,0 +1,169 @@
+"""CondAmbigQA: the published format with all its irregularities."""
+
+import json
+
+import pytest
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders.condambigqa import without_markers
+from branchwise.corpora.passages import passage_id
+
+CONTEXTS = [
+    {"title": "Etna", "text": "Etna is a volcano on Sicily.", "score": 1.5},
+    {"title": "Sicily", "text": "Sicily is the largest island in the Mediterranean.", "score": 1},
+    {"title": "Etna", "text": "The volcano erupted in 1669 and reached Catania.", "score": 0.5},
+]
+IDS = [passage_id(context["title"], context["text"]) for context in CONTEXTS]
+
+
+def cited(*titles, text=""):
+    return [{"title": title, "text": text} for title in titles]
+
+
+def prop(condition="reading", groundtruth="answer", citations=()):
+    return {"condition": condition, "groundtruth": groundtruth, "citations": list(citations)}
+
+
+@pytest.fixture
+def load(tmp_path):
+    def _load(*properties, contexts=CONTEXTS, **fields):
+        entry = {"id": "q", "question": "?", "properties": list(properties), "ctxs": contexts}
+        path = tmp_path / "data.json"
+        path.write_text(json.dumps([entry | fields]))
+        return load_questions(f"condambigqa:{path}").questions[0]
+
+    return _load
+
+
+def test_a_condition_is_a_branch_and_its_groundtruth_the_only_answer(load):
+    question = load(prop("on Sicily", "It erupted.", cited("1. Etna", "2. Sicily")))
+    (branch,) = question.branches
+    assert branch.name == "on Sicily"
+    assert [answer.text for answer in branch.answers] == ["It erupted."]
+    assert branch.citations == (IDS[0], IDS[1])
+    assert not question.ambiguous
+
+
+def test_list_groundtruth_is_joined_and_markers_are_stripped(load):
+    question = load(
+        prop(
+            "First known. [Fragment 1, Fragment 3]Later lost. [Fragment 2]",
+            ["It erupted [Fragment 3].", "It sleeps.[fragment 1, 2]"],
+        )
+    )
+    assert question.branches[0].name == "First known. Later lost."
+    assert question.branches[0].answers[0].text == "It erupted. It sleeps."
+
+
+@pytest.mark.parametrize(
+    ("marked", "plain"),
+    [
+        ("No marker  here .", "No marker here ."),
+        ("Done. [Fragment 1].", "Done."),
+        ("[No related fragments provided]", ""),
+        ("An [aside] on fragments", "An [aside] on fragments"),
+        ("x [Fragment 1] [Fragment 2], y", "x, y"),
+    ],
+)
+def test_markers_leave_no_trace_and_other_brackets_stay(marked, plain):
+    assert without_markers(marked) == plain
+
+
+def test_a_property_that_is_itself_a_list_is_written_out(load):
+    question = load(prop("a"), [prop("b"), [prop("c")]])
+    assert [branch.name for branch in question.branches] == ["a", "b", "c"]
+    assert question.ambiguous
+
+
+def test_unknown_fields_are_ignored(load):
+    assert load(prop() | {"reason": "none"}, answer=["a"], extra=1).branches[0].name == "reading"
+
+
+def test_slots_keep_their_order_and_repeats(load):
+    question = load(prop(citations=cited("3. Sicily")), contexts=[*CONTEXTS[:2], CONTEXTS[1]])
+    assert [passage.id for passage in question.passages] == [IDS[0], IDS[1], IDS[1]]
+    assert question.branches[0].citations == (IDS[1],)
+
+
+def test_the_number_stands_where_its_passage_has_the_title_whatever_the_text(load):
+    question = load(prop(citations=cited("3. Etna", text=CONTEXTS[0]["text"])))
+    assert question.branches[0].citations == (IDS[2],)
+
+
+def test_where_the_title_disagrees_the_citations_own_text_decides(load):
+    by_text = load(prop(citations=cited("1. Catania", text="It erupted in 1669, reached Catania")))
+    assert by_text.branches[0].citations == (IDS[2],)
+
+
+def test_where_the_text_agrees_with_none_the_number_stands(load):
+    question = load(prop(citations=cited("2. Malta", text="Malta has two inhabited islands.")))
+    assert question.branches[0].citations == (IDS[1],)
+
+
+def test_a_citation_that_points_nowhere_is_kept_apart(load):
+    question = load(prop(citations=cited("21. Malta", "1. Etna")))
+    assert question.branches[0].citations == (IDS[0],)
+    assert question.meta["unresolved_citations"] == ["21. Malta"]
+
+
+def test_equal_conditions_are_told_apart(load):
+    assert [b.name for b in load(prop("a"), prop("a")).branches] == ["a", "a (2)"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[", r"data\.json:1: not valid JSON"),
+        ("{}", r"data\.json: expected a JSON array, found an object"),
+        ("[]", r"data\.json: holds no questions"),
+        ("[7]", r"data\.json:entry 1: expected a JSON object, found a number"),
+        (json.dumps([{"id": "q", "question": "?"}]), r"entry 1: properties: Field required"),
+        (
+            json.dumps([{"id": "q", "question": "?", "properties": [{}], "ctxs": []}]),
+            r"entry 1, property 1: condition: Field required",
+        ),
+        (
+            json.dumps([{"id": "q", "question": "?", "properties": [prop("[Fragment 1]")],
+                         "ctxs": []}]),
+            r"entry 1, property 1: its condition is empty",
+        ),
+        (
+            json.dumps([{"id": "q", "question": "?", "properties": [], "ctxs": []}]),
+            r"entry 1: question 'q' has no gold answers",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_data_is_one_line_that_names_file_and_entry(tmp_path, content, message):
+    path = tmp_path / "data.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message) as caught:
+        load_questions(f"condambigqa:{path}")
+    assert "\n" not in str(caught.value)
+
+
+def test_the_published_half_loads_whole(condambigqa_dir):
+    loaded = load_questions(f"condambigqa:{condambigqa_dir / 'dev.json'}")
+    assert (loaded.task, len(loaded)) == ("condambigqa", 102)
+    assert sum(len(question.branches) for question in loaded.questions) == 211
+    assert all(len(question.passages) == 20 for question in loaded.questions)
+    assert not any(question.meta for question in loaded.questions)
+    for question in loaded.questions:
+        given = {passage.id for passage in question.passages}
+        assert all(given.issuperset(branch.citations) for branch in question.branches)
+
+
+def test_misnumbered_citations_of_the_published_half_go_to_the_passage_they_quote(
+    condambigqa_dir,
+):
+    question = load_questions(f"condambigqa:{condambigqa_dir / 'dev.json'}").questions[15]
+    slots = [passage.id for passage in question.passages]
+    # "1. World Series television ratings" quotes passage 7, "2. The Dark Night" passage 4.
+    assert [slots.index(id) + 1 for id in question.branches[1].citations] == [7, 4]
+
+
+def test_the_older_form_says_the_same_without_markers(condambigqa_dir):
+    old = load_questions(f"condambigqa:{condambigqa_dir / 'dev_v1_sample.json'}")
+    texts = [b.name + b.answers[0].text for question in old.questions for b in question.branches]
+    assert len(texts) == 46
+    assert not [text for text in texts if "[Fragment" in text]

@@ -1,0 +1,138 @@
+"""`corpus build`: from corpus files and question sets, whole or not at all."""
+
+import gzip
+import json
+
+import pytest
+import zstandard
+
+from branchwise.corpora import build as build_module
+from branchwise.corpora.build import build_corpus
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.passages import passage_id
+
+LINES = b'{"id": "a", "contents": "A\\nx"}\n{"id": "b", "contents": "B\\ny"}\n'
+
+
+def records(folder):
+    return [json.loads(line) for line in (folder / "corpus.jsonl").read_text().splitlines()]
+
+
+def test_own_ids_are_kept_with_the_hash_beside(tmp_path):
+    (tmp_path / "in.jsonl").write_bytes(LINES)
+    built = build_corpus(str(tmp_path / "in.jsonl"), tmp_path / "C")
+    assert records(tmp_path / "C")[0] == {
+        "id": "a",
+        "contents": "A\nx",
+        "hash": passage_id("A", "x"),
+    }
+    assert (len(built.corpus), built.repeated) == (2, 0)
+
+
+def test_plain_gzip_and_zstd_give_the_same_corpus(tmp_path):
+    (tmp_path / "in.jsonl").write_bytes(LINES)
+    (tmp_path / "in.jsonl.gz").write_bytes(gzip.compress(LINES))
+    frames = [zstandard.compress(part) for part in (LINES[:20], LINES[20:])]
+    (tmp_path / "in.jsonl.zst").write_bytes(b"".join(frames))
+    digests = {
+        build_corpus(str(tmp_path / f"in.jsonl{end}"), tmp_path / f"C{end}").corpus.sha256
+        for end in ("", ".gz", ".zst")
+    }
+    assert len(digests) == 1
+
+
+@pytest.mark.parametrize("end", [".gz", ".zst"])
+def test_a_damaged_archive_is_one_line(tmp_path, end):
+    packed = gzip.compress(LINES) if end == ".gz" else zstandard.compress(LINES)
+    for data in (b"plain text", packed[:-9]):
+        (tmp_path / f"in.jsonl{end}").write_bytes(data)
+        with pytest.raises(InputError, match=rf"in\.jsonl{end}"):
+            build_corpus(str(tmp_path / f"in.jsonl{end}"), tmp_path / "C")
+    assert not (tmp_path / "C").exists()
+
+
+def test_passages_without_ids_get_hashes_and_repeats_are_left_out(write, tmp_path):
+    source = write("in.jsonl", *[{"contents": "A\nx"}, {"contents": "B\ny"}] * 2)
+    built = build_corpus(str(source), tmp_path / "C")
+    assert [r["id"] for r in records(tmp_path / "C")] == [
+        passage_id("A", "x"),
+        passage_id("B", "y"),
+    ]
+    assert built.repeated == 2
+
+
+def test_duplicate_ids_are_refused_with_both_lines(write, tmp_path):
+    source = write("in.jsonl", *({"id": id, "contents": f"{id}\nx"} for id in "abca"))
+    with pytest.raises(InputError, match=r"in\.jsonl:4: id 'a' is taken already by line 1"):
+        build_corpus(str(source), tmp_path / "C")
+
+
+def test_question_sets_give_their_passages_once(write, tmp_path):
+    passages = [{"title": "T", "text": "x"}, {"title": "U", "text": "y"}]
+    question = {"question": "?", "answers": {"default": ["a"]}}
+    source = write(
+        "q.jsonl",
+        question | {"id": "1", "passages": passages},
+        question | {"id": "2", "passages": passages[:1]},
+    )
+    built = build_corpus(str(source), tmp_path / "C")
+    assert [built.corpus.passage(row).title for row in (0, 1)] == ["T", "U"]
+    assert (len(built.corpus), built.repeated) == (2, 1)
+    assert "hash" not in records(tmp_path / "C")[0]
+
+
+def test_one_id_for_two_passages_of_different_questions_is_refused(write, tmp_path):
+    question = {"question": "?", "answers": {"default": ["a"]}}
+    source = write(
+        "q.jsonl",
+        *(
+            question | {"id": t, "passages": [{"id": "p", "title": t, "text": "x"}]}
+            for t in ("T", "U")
+        ),
+    )
+    with pytest.raises(InputError, match="question 'U': two different passages have the id 'p'"):
+        build_corpus(str(source), tmp_path / "C")
+
+
+def test_questions_without_passages_make_no_corpus(write, tmp_path):
+    source = write("q.jsonl", {"id": "1", "question": "?", "answers": {"default": ["a"]}})
+    with pytest.raises(InputError, match="the questions bring no passages"):
+        build_corpus(str(source), tmp_path / "C")
+
+
+def test_what_is_there_is_not_overwritten(write, tmp_path):
+    source = write("in.jsonl", {"contents": "A\nx"})
+    build_corpus(str(source), tmp_path / "C")
+    with pytest.raises(InputError, match="is there already"):
+        build_corpus(str(source), tmp_path / "C")
+    with pytest.raises(InputError, match="is there already"):
+        build_corpus(str(source), source)
+
+
+def test_an_interrupted_build_leaves_nothing_and_can_be_repeated(write, tmp_path, monkeypatch):
+    source = write("in.jsonl", {"contents": "A\nx"}, {"contents": "B\ny"})
+
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build_module, "_REPORT_EVERY", 2)
+    with pytest.raises(KeyboardInterrupt):
+        build_corpus(str(source), tmp_path / "out" / "C", interrupt)
+    assert list((tmp_path / "out").iterdir()) == []
+    assert len(build_corpus(str(source), tmp_path / "out" / "C").corpus) == 2
+
+
+def test_a_built_corpus_opens_without_another_scan(write, tmp_path, monkeypatch):
+    source = write("in.jsonl", {"contents": "A\nx"})
+    build_corpus(str(source), tmp_path / "C")
+    monkeypatch.setattr(
+        "branchwise.corpora.folder.scan_corpus", lambda _: pytest.fail("scanned again")
+    )
+    assert len(Corpus.open(tmp_path / "C")) == 1
+
+
+def test_the_published_half_gives_its_distinct_passages(condambigqa_dir, tmp_path):
+    built = build_corpus(f"condambigqa:{condambigqa_dir / 'dev.json'}", tmp_path / "C")
+    assert len(built.corpus) + built.repeated == 102 * 20
+    assert len(built.corpus) == 2020

@@ -1,0 +1,97 @@
+"""`branchwise corpus …` as a user types it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from branchwise.commands.corpus import corpus_app
+from branchwise.corpora.errors import InputError
+
+
+def invoke(*arguments):
+    result = CliRunner().invoke(corpus_app, [str(a) for a in arguments])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_build_index_search_and_info_work_in_a_row(write, tmp_path):
+    source = write(
+        "in.jsonl",
+        {"id": "etna", "contents": '"Etna"\nA volcano on Sicily.'},
+        {"id": "rhine", "contents": '"Rhine"\nA river from the Alps to the sea.'},
+    )
+    folder = tmp_path / "C"
+    built = invoke("build", "--from", source, "--out", folder)
+    assert "2 passages" in built.stdout
+    assert "no index yet" in invoke("info", folder).stdout
+    invoke("index", folder, "--kind", "bm25")
+    found = invoke("search", folder, "volcano", "--k", "1")
+    assert "1. [etna] Etna" in found.stdout
+    (hit,) = json.loads(invoke("search", folder, "rivers", "--json").stdout)
+    assert (hit["id"], hit["title"]) == ("rhine", "Rhine")
+    assert "no passage matches" in invoke("search", folder, "xylophone").stdout
+    facts = json.loads(invoke("info", folder, "--json").stdout)
+    assert (facts["passages"], list(facts["indexes"])) == (2, ["bm25"])
+
+
+def test_search_over_the_real_encoder(indexed_dir):
+    found = invoke("search", indexed_dir, "Which volcano is on Sicily?", "--retriever", "hybrid")
+    assert found.stdout.startswith("1. [volcano] Etna")
+
+
+def test_passages_cannot_steer_the_terminal(write, tmp_path):
+    source = write("in.jsonl", {"id": "p", "contents": "T\x1b[31m\nvolcano \x1b]0;owned\x07 end"})
+    invoke("build", "--from", source, "--out", tmp_path / "C")
+    invoke("index", tmp_path / "C", "--kind", "bm25")
+    assert "\x1b" not in invoke("search", tmp_path / "C", "volcano").stdout
+
+
+def test_info_says_what_is_wrong_with_an_index(write, tmp_path):
+    source = write("in.jsonl", {"id": "p", "contents": "T\nvolcano"})
+    invoke("build", "--from", source, "--out", tmp_path / "C")
+    invoke("index", tmp_path / "C", "--kind", "bm25")
+    (tmp_path / "C" / "corpus.jsonl").write_text('{"id": "q", "contents": "U\\nx"}\n')
+    assert "index bm25: " in (shown := invoke("info", tmp_path / "C").stdout)
+    assert "another corpus" in shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "nowhere", "x"),
+        ("info", "nowhere"),
+        ("index", "nowhere"),
+        ("build", "--from", "nowhere.jsonl", "--out", "C"),
+    ],
+)
+def test_a_missing_corpus_is_bad_input(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="nowhere"):
+        invoke(*arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bm25_takes_no_encoder(corpus_dir):
+    with pytest.raises(InputError, match="bm25 has no encoder"):
+        invoke("index", corpus_dir, "--kind", "bm25", "--encoder", "x")
+
+
+@pytest.mark.parametrize("command", ["build", "index", "search", "info"])
+def test_help_shows_an_example(command):
+    assert "Example: branchwise corpus" in invoke(command, "--help").stdout
+
+
+def test_loading_the_commands_loads_no_heavy_library():
+    heavy = ["torch", "faiss", "bm25s", "numpy", "sentence_transformers", "langchain_core"]
+    program = (
+        "import sys, branchwise.commands.corpus, branchwise.commands.tools;"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.strip() == "[]"

@@ -1,0 +1,137 @@
+"""Corpus folders: reading by offset, refusing what is no corpus, noticing change."""
+
+import hashlib
+import json
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.corpora import folder as folder_module
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.records import to_passage
+
+
+def test_a_folder_with_just_a_corpus_file_opens(corpus_dir):
+    corpus = Corpus.open(corpus_dir)
+    assert len(corpus) == 12
+    assert corpus.sha256 == hashlib.sha256((corpus_dir / "corpus.jsonl").read_bytes()).hexdigest()
+    assert corpus.passage(4).model_dump() == {
+        "id": "bread",
+        "title": "Sourdough",
+        "text": "Sourdough bread rises with wild yeast and bacteria.",
+    }
+    assert corpus.id(11) == "flute"
+    assert list(corpus.contents(2, 3)) == [
+        "Rhine\nThe Rhine rises in the Alps and flows into the North Sea."
+    ]
+
+
+def test_an_opened_corpus_is_not_scanned_again(corpus_dir, monkeypatch):
+    first = Corpus.open(corpus_dir)
+    monkeypatch.setattr(folder_module, "scan_corpus", lambda _: pytest.fail("scanned again"))
+    again = Corpus.open(corpus_dir)
+    assert (again.sha256, again.passage(7)) == (first.sha256, first.passage(7))
+
+
+def test_a_changed_corpus_is_noticed(corpus_dir):
+    before = Corpus.open(corpus_dir).sha256
+    with (corpus_dir / "corpus.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "new", "contents": "Oboe\nAn oboe has a double reed."}) + "\n")
+    after = Corpus.open(corpus_dir)
+    assert after.sha256 != before
+    assert (len(after), after.passage(12).title) == (13, "Oboe")
+
+
+def test_damaged_notes_about_a_corpus_are_made_again(corpus_dir):
+    digest = Corpus.open(corpus_dir).sha256
+    for damage in ("offsets.npy", "corpus.json"):
+        (corpus_dir / damage).write_bytes(b"\x93NUMPY garbage")
+        reopened = Corpus.open(corpus_dir)
+        assert (reopened.sha256, reopened.passage(0).id) == (digest, "volcano")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_cannot_be_written_to_is_a_corpus_too(corpus_dir):
+    corpus_dir.chmod(0o500)
+    try:
+        assert len(Corpus.open(corpus_dir)) == 12
+    finally:
+        corpus_dir.chmod(0o700)
+
+
+def test_blank_lines_and_a_missing_last_newline_do_not_shift_rows(tmp_path):
+    lines = ['{"id": "a", "contents": "A\\nx"}', "", '{"id": "b", "contents": "B\\nyé"}']
+    (tmp_path / "corpus.jsonl").write_text("\n".join(lines))
+    corpus = Corpus.open(tmp_path)
+    assert [corpus.passage(row).text for row in range(len(corpus))] == ["x", "yé"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["nonsense"], r"corpus\.jsonl:1: not valid JSON"),
+        (['{"id": "a", "contents": "x"}', '{"id": "b"}'], r':2: lacks "contents"'),
+        (['{"id": "a", "contents": 7}'], r':1: "contents" is a number'),
+        (['{"id": "a", "contents": " "}'], r':1: "contents" is empty'),
+        (['{"contents": "x"}'], r':1: lacks "id"; run `branchwise corpus build'),
+        (['{"id": "", "contents": "x"}'], r':1: "id" is empty'),
+        (['{"id": [1], "contents": "x"}'], r':1: "id" is an array'),
+        (['{"id": "a\\nb", "contents": "x"}'], r':1: "id" holds line breaks'),
+        (
+            ['{"id": "a", "contents": "x"}', '{"id": "b", "contents": "y"}'] * 2,
+            r"corpus\.jsonl:3: id 'a' is taken already by line 1",
+        ),
+        (["", " "], r"corpus\.jsonl: holds no passages"),
+    ],
+)
+def test_a_line_that_is_no_passage_is_named(tmp_path, lines, message):
+    (tmp_path / "corpus.jsonl").write_text("\n".join(lines))
+    with pytest.raises(InputError, match=message) as caught:
+        Corpus.open(tmp_path)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "corpus.json").exists()
+
+
+def test_a_folder_without_a_corpus_names_the_command_that_makes_one(tmp_path):
+    with pytest.raises(InputError, match=r"no corpus here.*branchwise corpus build"):
+        Corpus.open(tmp_path)
+
+
+def test_numeric_ids_become_text(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"id": 0, "contents": "A\\nx"}\n')
+    assert Corpus.open(tmp_path).id(0) == "0"
+
+
+@pytest.mark.parametrize(
+    ("contents", "title", "text"),
+    [
+        ('"Heat"\ntext', "Heat", "text"),
+        ('"Heat" and "Dust"\ntext', '"Heat" and "Dust"', "text"),
+        ('""Weird Al" Yankovic"\ntext', '"Weird Al" Yankovic', "text"),
+        ("only text", "", "only text"),
+        ('"\nx', '"', "x"),
+        ("T\na\nb", "T", "a\nb"),
+    ],
+)
+def test_titles_lose_their_quotes_for_display(contents, title, text):
+    passage = to_passage("p", contents)
+    assert (passage.title, passage.text) == (title, text)
+
+
+def test_quotes_stay_in_what_is_encoded(tmp_path):
+    (tmp_path / "corpus.jsonl").write_text('{"id": "a", "contents": "\\"Heat\\"\\nx"}\n')
+    assert list(Corpus.open(tmp_path).contents()) == ['"Heat"\nx']
+
+
+@given(texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=8))
+def test_every_passage_is_read_back_as_written(tmp_path_factory, texts):
+    folder = tmp_path_factory.mktemp("C")
+    lines = (json.dumps({"id": f"p{i}", "contents": text}) for i, text in enumerate(texts))
+    try:
+        (folder / "corpus.jsonl").write_text("".join(f"{line}\n" for line in lines))
+        assert list(Corpus.open(folder).contents()) == texts
+    except InputError:
+        assert any("\ud800" <= c <= "\udfff" for text in texts for c in text)

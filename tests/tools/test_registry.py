@@ -1,0 +1,43 @@
+"""The registry: tools by name."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from branchwise.commands.tools import tools_app
+from branchwise.corpora.errors import InputError
+from branchwise.tools.registry import ToolContext, known_tools, make_tools
+
+
+def test_a_named_tool_is_made_once(echo):
+    tools = make_tools(["local_retriever", "local_retriever"], ToolContext(echo))
+    assert [tool.name for tool in tools] == ["local_retriever"]
+
+
+def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo):
+    names = list(known_tools())
+    assert [tool.name for tool in make_tools(names, ToolContext(echo, k=5))] == names
+
+
+def test_an_unknown_tool_names_the_nearest(echo):
+    with pytest.raises(InputError, match=r"no tool 'local_retriver'; did you mean local_retriever"):
+        make_tools(["local_retriver"], ToolContext(echo))
+    with pytest.raises(InputError, match=r"no tool 'web'; known are local_retriever"):
+        make_tools(["web"], ToolContext(echo))
+
+
+def test_a_tool_without_its_corpus_says_what_to_give():
+    with pytest.raises(InputError, match=r"no corpus to search; give one with --corpus DIR"):
+        make_tools(["local_retriever"], ToolContext())
+
+
+def test_the_command_lists_every_tool():
+    shown = CliRunner().invoke(tools_app, ["list"]).stdout.splitlines()
+    assert [line.split()[0] for line in shown] == list(known_tools())
+    assert json.loads(CliRunner().invoke(tools_app, ["list", "--json"]).stdout) == known_tools()
+
+
+def test_help_shows_an_example():
+    shown = CliRunner().invoke(tools_app, ["list", "--help"]).stdout
+    assert "Example: branchwise tools list" in shown
