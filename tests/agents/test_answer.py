@@ -78,6 +78,8 @@ def test_fragments_are_resolved() -> None:
         '{"answers": ' + "[" * 5000,
         "{}" * 500_000,
         '{"' * 500_000,
+        '{"' * 10_000,
+        '{"answers": {"A": ["' + 'a"b and some words to fill ' * 700,
         "```json\n" * 200_000,
         '{"answers": {"A": ["' + 'x\\"' * 500_000,
         '\'{"answers": ' * 20_000,
