@@ -140,7 +140,7 @@ def bare_loop(agent: Agent, questions: list[Question], concurrency: int) -> Cost
             assert isinstance(message, AIMessage)
             messages.append(message)
             if not message.tool_calls:
-                orjson.loads(message.text)
+                orjson.loads(str(message.text))
                 return
             messages += [await tool.ainvoke(call) for call in message.tool_calls]
 

@@ -99,7 +99,7 @@ class _Pass:
     async def take(self, items: Iterator[PendingItem]) -> None:
         """Run items until there are none."""
         for pending in items:
-            journal = await self._store.begin(pending)
+            journal = self._store.begin(pending)
             record = await self._answer(pending.question, journal)
             failed = record["error"] is not None
             await journal.finish("failed" if failed else "done", record)

@@ -119,7 +119,6 @@ class Agent:
             evidence=list(fragments),
             spent=Spent(),
             omitted=0,
-            told=False,
             finish="stop",
         )
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget))

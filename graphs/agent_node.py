@@ -6,6 +6,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.prompt_files import Prompts
@@ -41,9 +42,12 @@ def make_agent_node(
     budget: Budget,
     schema: Mapping[str, Any],
 ) -> Node:
-    """The node `agent`. `schema` shapes the answer where the model is called without tools."""
+    """The node `agent`; goes on to `tools` or `answer`.
 
-    async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
+    `schema` shapes the answer where the model is called without tools.
+    """
+
+    async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
         context, spent = runtime.context, state["spent"]
         added: list[BaseMessage] = []
         reason = spent_reason(budget, spent, context.elapsed) if tools else None
@@ -60,13 +64,15 @@ def make_agent_node(
             omitted = _more_omitted(error, messages, omitted, context)
             reply = await _ask(caller, messages, omitted, asked, schema, context)
         context.event("model", turn=spent.turns + 1, **reply_record(reply))
-        return {
+        update = {
             "messages": [*added, reply.message],
             "spent": spent.plus(turns=1, usage=reply.usage),
             "omitted": omitted,
-            "told": reason is not None,
             "finish": reply.finish,
         }
+        # A model that calls tools although it was told to answer has its text read as the answer.
+        wants_tools = bool(reply.message.tool_calls or reply.message.invalid_tool_calls)
+        return Command(update=update, goto="tools" if wants_tools and asked else "answer")
 
     return agent
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Protocol, TypedDict
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from branchwise.agents.caller import Usage
 from branchwise.agents.journal import Journal
@@ -32,7 +33,7 @@ class AgentState(TypedDict, total=False):
     """The state of the base graph. `messages` and `evidence` grow, the rest is replaced.
 
     `omitted`: how many of the oldest tool results are left out of requests (context length).
-    `told`: the agent has been told that its budget is spent. `finish`: how its last turn ended.
+    `finish`: how the agent's last turn ended.
     `evidence`: ids of the passages that tools returned, in the order shown.
     """
 
@@ -40,7 +41,6 @@ class AgentState(TypedDict, total=False):
     evidence: Annotated[list[str], operator.add]
     spent: Spent
     omitted: int
-    told: bool
     finish: str
     prediction: Prediction
     how: str
@@ -76,8 +76,11 @@ class ItemContext:
 
 
 class Node(Protocol):
-    """A step of the graph: state in, the changed part of the state out."""
+    """A step of the graph: state in, the changed part of the state out.
+
+    A `Command` also says which step is next; after a plain dictionary the graph's edge does.
+    """
 
     def __call__(
         self, state: AgentState, *, runtime: Runtime[ItemContext]
-    ) -> Awaitable[dict[str, Any]]: ...
+    ) -> Awaitable[dict[str, Any] | Command[Any]]: ...

@@ -34,7 +34,7 @@ class ToolResult:
 
     def record(self) -> dict[str, Any]:
         """As it is kept: JSON-serialisable."""
-        return {"content": self.content, "artifact": dict(self.artifact), "error": self.error}
+        return {"content": self.content, "artifact": self.artifact, "error": self.error}
 
 
 def make_tool_node(tools: Sequence[BaseTool], budget: Budget) -> Node:

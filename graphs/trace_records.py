@@ -20,7 +20,7 @@ def reply_record(reply: Reply) -> dict[str, Any]:
     """A model's reply as the trace keeps it; enough to rebuild the message."""
     message = reply.message
     return {
-        "text": message.text,
+        "text": str(message.text),
         "tool_calls": [_call(c) for c in message.tool_calls],
         "invalid_tool_calls": [_call(c) for c in message.invalid_tool_calls],
         "reasoning": reply.reasoning,

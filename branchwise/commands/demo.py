@@ -52,7 +52,7 @@ def demo(
 
 def _prepare(out: Path) -> tuple[Path, Path]:
     """The films corpus, built and indexed under `out`, and its questions."""
-    from branchwise.commands.corpus import build, index
+    from branchwise.commands.corpus import Kind, build, index
 
     corpus, source = out / "corpus", out / "questions.jsonl"
     out.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def _prepare(out: Path) -> tuple[Path, Path]:
         if not (corpus / "corpus.jsonl").exists():
             build(source=str(films / "corpus.jsonl"), out=corpus)
     if not (corpus / "index" / "flat" / "manifest.json").exists():
-        index(corpus, kind="flat")
+        index(corpus, kind=Kind.flat)
     return corpus, source
 
 

@@ -26,7 +26,8 @@ def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]
     """The record without passage texts, and the passages it refers to.
 
     Looks at `artifact.passages` (tools/artifacts.py) and at `content`; other keys are kept as
-    they are. `content` becomes a list of text pieces and `{"p": hash}` references.
+    they are. `content` becomes a list of text pieces and `{"p": hash}` references (`line` where
+    the text stands there on one line).
     """
     listed = record.get("artifact", {}).get("passages")
     if not listed:
@@ -70,11 +71,28 @@ def _fold_text(content: str, passages: list[StoredPassage]) -> list[Any]:
     at = 0
     for passage in passages:
         # Tools print passages in order, so each is looked for behind the one before it.
-        found = content.find(passage.text, at) if passage.text else -1
-        if found >= 0:
-            pieces += [content[at:found], {"p": passage.hash}]
-            at = found + len(passage.text)
+        reference: dict[str, Any] = {"p": passage.hash}
+        text = passage.text
+        found = content.find(text, at)
+        if found < 0:
+            reference, text = {"p": passage.hash, "line": True}, on_one_line(text)
+            found = content.find(text, at)
+        if found >= 0 and text:
+            pieces += [content[at:found], reference]
+            at = found + len(text)
     return [*pieces, content[at:]]
+
+
+def on_one_line(text: str) -> str:
+    """The text with its white space collapsed, as tools print passages."""
+    return " ".join(text.split())
+
+
+def _unfold_piece(piece: Any, lookup: Callable[[str], StoredPassage]) -> str:
+    if isinstance(piece, str):
+        return piece
+    text = lookup(piece["p"]).text
+    return on_one_line(text) if piece.get("line") else text
 
 
 def unfold(record: Mapping[str, Any], lookup: Callable[[str], StoredPassage]) -> dict[str, Any]:
@@ -87,7 +105,5 @@ def unfold(record: Mapping[str, Any], lookup: Callable[[str], StoredPassage]) ->
         stored = lookup(slim["p"])
         rest = {k: v for k, v in slim.items() if k != "p"}
         passages.append({"id": stored.id, "title": stored.title, "text": stored.text, **rest})
-    content = "".join(
-        lookup(piece["p"]).text if isinstance(piece, dict) else piece for piece in record["content"]
-    )
+    content = "".join(_unfold_piece(piece, lookup) for piece in record["content"])
     return {**record, "content": content, "artifact": {**record["artifact"], "passages": passages}}

@@ -1,7 +1,7 @@
 """The journal of one item: its recorded responses, and its events on the way to the store."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -22,15 +22,22 @@ class ItemJournal:
     """Implements `agents.journal.Journal` for one item of a run.
 
     Events wait in memory and travel with the next response that is kept, so tracing costs no
-    commit of its own; the item's last events and its final row are one transaction.
+    commit of its own; the item's last events and its final row are one transaction. `first` goes
+    before everything else that is written.
     """
 
-    def __init__(self, writer: Writer, item: int, recorded: Recorded) -> None:
+    def __init__(
+        self, writer: Writer, item: int, recorded: Recorded, first: Sequence[Statement]
+    ) -> None:
         self._writer, self._item, self._recorded = writer, item, recorded
+        self._first = list(first)
         self._occurrences: dict[CallKey, int] = {}
         self._events: list[tuple[int, int, str, float, bytes]] = []
         self._passages: list[StoredPassage] = []
         self._seq = 0
+        # A tool result comes twice, as a response and as an event: it is folded once. The
+        # artifact is held beside its id so that the id stays its own.
+        self._folds: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def recall(self, key: CallKey) -> Slot:
         occurrence = self._occurrences.get(key, 0)
@@ -53,15 +60,23 @@ class ItemJournal:
         await self._writer.commit([*self._take(), final])
 
     def _folded(self, record: Mapping[str, Any]) -> bytes:
-        slim, passages = fold(record)
-        self._passages += passages
+        """The record as JSON without passage texts, which are put on their way."""
+        artifact = record.get("artifact")
+        known = self._folds.pop(id(artifact), None)
+        if known is None:
+            slim, passages = fold(record)
+            self._passages += passages
+            if passages:
+                kept = {"content": slim["content"], "artifact": slim["artifact"]}
+                self._folds[id(artifact)] = (artifact, kept)
+        else:
+            slim = {**record, **known[1]}
         return orjson.dumps(slim)
 
     def _take(self) -> list[Statement]:
-        """The waiting passages and events as statements; the journal forgets them."""
-        passages, events = self._passages, self._events
-        self._passages, self._events = [], []
-        statements: list[Statement] = []
+        """What is waiting, as statements; the journal forgets it."""
+        passages, events, statements = self._passages, self._events, self._first
+        self._passages, self._events, self._first = [], [], []
         if passages:
             statements.append((INSERT_PASSAGE, passages))
         if events:

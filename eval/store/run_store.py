@@ -19,7 +19,7 @@ from branchwise.eval.store.folding import fold_question
 from branchwise.eval.store.journal import INSERT_PASSAGE, ItemJournal
 from branchwise.eval.store.reader import RunReader
 from branchwise.eval.store.spec import RunSpec
-from branchwise.eval.store.writer import Writer
+from branchwise.eval.store.writer import Statement, Writer
 
 LOCK = "lock"
 
@@ -65,20 +65,20 @@ class RunStore:
         for item, n, epoch, status in self.reader.items_with_status(wanted):
             yield PendingItem(item, self.reader.question(n), epoch, status != "pending")
 
-    async def begin(self, pending: PendingItem) -> ItemJournal:
-        """Mark the item as running and return its journal.
+    def begin(self, pending: PendingItem) -> ItemJournal:
+        """The journal of an item; its first commit marks the item as running.
 
         The events of an earlier, unfinished attempt are discarded; its responses are replayed.
         """
-        recorded = self.reader.responses(pending.item) if pending.resumed else {}
-        key = [(pending.item,)]
-        await self.writer.commit(
-            [
-                ("DELETE FROM events WHERE item = ?", key),
-                ("UPDATE items SET status = 'running', outcome = NULL WHERE item = ?", key),
-            ]
-        )
-        return ItemJournal(self.writer, pending.item, recorded)
+        if not pending.resumed:
+            return ItemJournal(self.writer, pending.item, {}, [_running(pending.item)])
+        discard = ("DELETE FROM events WHERE item = ?", [(pending.item,)])
+        recorded = self.reader.responses(pending.item)
+        return ItemJournal(self.writer, pending.item, recorded, [discard, _running(pending.item)])
+
+
+def _running(item: int) -> Statement:
+    return ("UPDATE items SET status = 'running', outcome = NULL WHERE item = ?", [(item,)])
 
 
 def create_run(path: Path, spec: RunSpec, questions: Sequence[Question]) -> None:

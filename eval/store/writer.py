@@ -5,11 +5,12 @@ transaction, so many items share a commit. A batch is atomic: all of it is there
 """
 
 import asyncio
+import contextlib
 import queue
 import sqlite3
 import threading
+from collections import defaultdict
 from collections.abc import Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,11 +26,11 @@ class StoreError(Exception):
 
 class _Batch(NamedTuple):
     statements: Sequence[Statement]
-    done: "Future[None]"
+    done: "asyncio.Future[None]"
 
 
 class Writer:
-    """Accepts batches from any thread and event loop, in order."""
+    """Accepts batches from any event loop, in order."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -39,26 +40,20 @@ class Writer:
         self._thread.start()
 
     async def commit(self, statements: Sequence[Statement]) -> None:
-        """Write a batch; returns once it is committed. Raises StoreError."""
-        await asyncio.wrap_future(self._put(statements))
+        """Write a batch; returns once it is committed. Raises StoreError.
 
-    def commit_now(self, statements: Sequence[Statement]) -> None:
-        """The same for callers without an event loop; blocks."""
-        self._put(statements).result()
+        Cancelling the caller does not take the batch back.
+        """
+        if self._failure:
+            raise self._failure
+        done = asyncio.get_running_loop().create_future()
+        self._queue.put(_Batch(statements, done))
+        await done
 
     def close(self) -> None:
         """Write what is queued and end the thread. Safe to call twice."""
         self._queue.put(None)
         self._thread.join()
-
-    def _put(self, statements: Sequence[Statement]) -> "Future[None]":
-        if self._failure:
-            raise self._failure
-        done: Future[None] = Future()
-        # From here on a cancelled waiter cannot cancel the write that others share.
-        done.set_running_or_notify_cancel()
-        self._queue.put(_Batch(statements, done))
-        return done
 
     def _work(self) -> None:
         connection = connect(self._path)
@@ -93,8 +88,21 @@ class Writer:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             self._failure = StoreError(f"{self._path}: cannot write: {error}")
+        waiting: defaultdict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]]
+        waiting = defaultdict(list)
         for batch in batches:
-            if self._failure:
-                batch.done.set_exception(self._failure)
-            else:
-                batch.done.set_result(None)
+            waiting[batch.done.get_loop()].append(batch.done)
+        for loop, futures in waiting.items():
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(_settle, futures, self._failure)
+
+
+def _settle(futures: Sequence["asyncio.Future[None]"], failure: StoreError | None) -> None:
+    """Wake the waiters, on their loop: one hand-over a transaction, however many they are."""
+    for future in futures:
+        if future.done():
+            continue
+        if failure:
+            future.set_exception(failure)
+        else:
+            future.set_result(None)

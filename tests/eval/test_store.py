@@ -50,7 +50,7 @@ def outcome(**changes):
 async def test_what_an_item_recorded_comes_back(run_folder):
     with RunStore(run_folder) as store:
         first, second = store.pending()
-        journal = await store.begin(first)
+        journal = store.begin(first)
         await journal.keep(journal.recall(KEY), {"text": "hello"})
         journal.event("model", {"turn": 1})
         await journal.finish("done", outcome())
@@ -67,7 +67,7 @@ async def test_what_an_item_recorded_comes_back(run_folder):
 async def test_an_unfinished_item_is_replayed_and_its_events_are_discarded(run_folder):
     with RunStore(run_folder) as store:
         pending = next(store.pending())
-        journal = await store.begin(pending)
+        journal = store.begin(pending)
         journal.event("start", {})
         await journal.keep(journal.recall(KEY), {"n": 0})
         await journal.keep(journal.recall(KEY), {"n": 1})
@@ -75,15 +75,18 @@ async def test_an_unfinished_item_is_replayed_and_its_events_are_discarded(run_f
         again = next(store.pending())
         assert again.item == pending.item
         assert again.resumed
-        journal = await store.begin(again)
-        assert list(store.reader.events(again.item)) == []
-        assert [journal.recall(KEY).value for _ in range(3)] == [{"n": 0}, {"n": 1}, None]
+        journal = store.begin(again)
+        slots = [journal.recall(KEY) for _ in range(3)]
+        assert [slot.value for slot in slots] == [{"n": 0}, {"n": 1}, None]
+        journal.event("again", {})
+        await journal.keep(slots[2], {"n": 2})
+        assert [event.kind for event in store.reader.events(again.item)] == ["again"]
 
 
 async def test_failed_items_run_again_only_when_asked(run_folder):
     with RunStore(run_folder) as store:
         pending = next(store.pending())
-        journal = await store.begin(pending)
+        journal = store.begin(pending)
         await journal.finish("failed", outcome(error="server: 500"))
         assert [p.question.id for p in store.pending()] == ["q2"]
         assert [p.question.id for p in store.pending(retry_failed=True)] == ["q1", "q2"]
@@ -101,7 +104,7 @@ async def test_a_passage_text_is_stored_once(run_folder):
     }
     with RunStore(run_folder) as store:
         for pending in list(store.pending()):
-            journal = await store.begin(pending)
+            journal = store.begin(pending)
             await journal.keep(journal.recall(KEY), result)
             journal.event("tool", result)
             await journal.finish("done", outcome())
@@ -142,7 +145,7 @@ def test_epochs_are_separate_items(tmp_path):
 async def test_a_write_that_fails_reaches_every_waiter(run_folder):
     with RunStore(run_folder) as store:
         pending = next(store.pending())
-        journal = await store.begin(pending)
+        journal = store.begin(pending)
         with sqlite3.connect(run_folder / DATABASE) as other:
             other.execute("DROP TABLE responses")
         with pytest.raises(StoreError, match="cannot write"):

@@ -1,0 +1,243 @@
+"""Whatever a server does, each question ends as a scored item or a recorded error."""
+
+import json
+
+import pytest
+from chat_server import (
+    call,
+    calls,
+    context_length,
+    cut,
+    fail,
+    hang,
+    invalid_json,
+    refuse,
+    say,
+    too_long,
+)
+
+from branchwise import run, score
+
+GOOD = json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}})
+SEARCH = call("local_retriever", query="Heat")
+
+
+@pytest.fixture
+def run_one(chat_server, make_system, question_file, tmp_path):
+    """Run one question against a script; return its only item, its events and the scores."""
+
+    def play(script, budget=None, **decoding):
+        chat_server.play(script)
+        system = make_system(budget, **decoding)
+        made = run(str(question_file(1)), system, out=tmp_path / "run")
+        reader = made.open()
+        (row,) = reader.items()
+        events = list(reader.events(row.item))
+        scores = score(made)
+        reader.close()
+        assert row.outcome is not None
+        assert scores.counts.items == 1
+        return row, events, scores
+
+    return play
+
+
+def kinds(events):
+    return [event.kind for event in events]
+
+
+RECOVERS = {
+    "429 with Retry-After": fail(429, "slow down", retry_after="0"),
+    "500": fail(500, "internal error"),
+    "503": fail(503, "overloaded"),
+    "cut before": cut("before"),
+    "cut in the middle": cut("middle"),
+    "invalid JSON": invalid_json(),
+}
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("fault", RECOVERS.values(), ids=RECOVERS)
+def test_a_passing_fault_is_retried_and_recorded(run_one, fault, stream):
+    row, events, scores = run_one([fault, SEARCH, fault, say(GOOD)], stream=stream)
+    assert row.status == "done"
+    assert kinds(events) == ["start", "retry", "model", "tool", "retry", "model", "answer"]
+    assert scores.aggregates["all"]["strict_em"].mean == 1.0
+
+
+def test_a_stream_that_ends_without_a_finish_reason_is_retried(run_one):
+    row, events, _ = run_one([SEARCH, cut("quiet", GOOD), say(GOOD)], stream=True)
+    assert row.status == "done"
+    assert kinds(events).count("retry") == 1
+
+
+def test_a_hang_is_cut_off_at_the_time_limit_and_retried(run_one):
+    row, events, _ = run_one([hang(), say(GOOD)], timeout=0.3)
+    assert row.status == "done"
+    assert [e.data["kind"] for e in events if e.kind == "retry"] == ["timeout"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [(fail(500), "server"), (cut("middle"), "cut"), (invalid_json(), "invalid_response")],
+    ids=["500", "cut", "invalid JSON"],
+)
+def test_a_lasting_fault_is_a_recorded_error_that_scores_zero(run_one, fault, kind):
+    row, events, scores = run_one(lambda body: fault)
+    assert row.status == "failed"
+    assert row.outcome["error"].startswith(f"{kind}: ")
+    assert kinds(events) == ["start", "retry", "retry", "error"]
+    assert scores.counts.failed == 1
+    assert scores.aggregates["all"]["strict_recall"].mean == 0.0
+
+
+def test_a_context_that_is_too_long_loses_its_oldest_results_once_a_turn(run_one, chat_server):
+    script = [SEARCH, call("local_retriever", query="Kong"), context_length(), say(GOOD)]
+    row, events, _ = run_one(script)
+    assert row.status == "done"
+    (trimmed,) = [e.data for e in events if e.kind == "context_trimmed"]
+    assert trimmed == {"omitted": 1, "newly": 1}
+    results = [m["content"] for m in chat_server.requests[-1]["messages"] if m["role"] == "tool"]
+    assert results[0].startswith("[left out")
+    assert "King Kong" in results[1]
+
+
+def test_a_context_that_stays_too_long_is_a_recorded_error(run_one, chat_server):
+    row, _, _ = run_one([SEARCH, context_length(), context_length(), say(GOOD)])
+    assert row.status == "failed"
+    assert row.outcome["error"].startswith("context_length: ")
+    assert len(chat_server.requests) == 3
+
+
+def test_an_answer_cut_at_the_token_limit_is_repaired_or_read(run_one):
+    row, events, scores = run_one([too_long('{"reasoning": "and so'), say(GOOD)])
+    assert row.status == "done"
+    assert scores.aggregates["all"]["strict_em"].mean in (0.0, 1.0)
+    assert events[1].data["finish"] == "length"
+
+
+def test_a_refusal_is_a_format_error_and_is_not_argued_with(run_one, chat_server):
+    row, _, scores = run_one([SEARCH, refuse("I will not.")])
+    assert row.status == "done"
+    assert row.outcome["how"] == "failed"
+    assert row.outcome["problem"] == "the model refused to answer"
+    assert scores.counts.format_errors == 1
+    assert len(chat_server.requests) == 2
+
+
+def test_an_unknown_tool_is_answered_with_the_known_ones(run_one, chat_server):
+    row, events, _ = run_one([call("google", q="Heat"), SEARCH, say(GOOD)])
+    assert row.status == "done"
+    (first, second) = [e.data for e in events if e.kind == "tool"]
+    assert first["error"] == "there is no tool 'google'; the tools are: local_retriever"
+    assert second["error"] is None
+    assert "local_retriever" in chat_server.requests[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("arguments", ['{"query": "Heat"', '["Heat"]', "Heat"])
+def test_arguments_that_are_no_json_object_are_sent_back(run_one, arguments):
+    row, events, _ = run_one([calls(("local_retriever", arguments)), SEARCH, say(GOOD)])
+    assert row.status == "done"
+    errors = [e.data["error"] for e in events if e.kind == "tool"]
+    assert "not a JSON object" in errors[0]
+    assert errors[1] is None
+
+
+def test_arguments_of_the_wrong_type_say_which_one(run_one):
+    row, events, _ = run_one([call("local_retriever", query=""), SEARCH, say(GOOD)])
+    assert row.status == "done"
+    (first, _) = [e.data["error"] for e in events if e.kind == "tool"]
+    assert first.startswith("bad arguments: query: ")
+
+
+WRAPPED = {
+    "prose": f"Here is what I found.\n\n{GOOD}\n\nI hope this helps!",
+    "fences": f"```json\n{GOOD}\n```",
+    "think": f"<think>Maybe {{}} or not</think>{GOOD}",
+}
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("text", WRAPPED.values(), ids=WRAPPED)
+def test_a_wrapped_answer_is_read_without_a_repair_call(run_one, chat_server, text, stream):
+    row, _, scores = run_one([say(text)], stream=stream)
+    assert scores.aggregates["all"]["strict_em"].mean == 1.0
+    assert len(chat_server.requests) == 1
+    assert row.outcome["how"] in ("strict", "tolerant")
+
+
+def test_prose_without_an_answer_gets_one_repair_call(run_one, chat_server):
+    row, events, scores = run_one([say("It was Michael Mann."), say(GOOD)])
+    assert row.outcome["how"] == "repaired"
+    assert kinds(events) == ["start", "model", "repair", "model", "answer"]
+    assert scores.aggregates["all"]["strict_em"].mean == 1.0
+    assert "It was Michael Mann." in json.dumps(chat_server.requests[-1]["messages"])
+
+
+def test_what_cannot_be_repaired_is_a_format_error_with_its_text(run_one, chat_server):
+    row, events, scores = run_one([say("It was Michael Mann."), say("As I said: Mann.")])
+    assert row.status == "done"
+    assert row.outcome["how"] == "failed"
+    assert events[-1].data["raw"] == "As I said: Mann."
+    assert scores.counts.format_errors == 1
+    assert len(chat_server.requests) == 2
+
+
+def test_a_repair_call_that_fails_leaves_a_format_error(run_one):
+    row, events, _ = run_one([say("It was Michael Mann."), fail(400, "no")])
+    assert row.status == "done"
+    assert row.outcome["how"] == "failed"
+    assert "repair_failed" in kinds(events)
+
+
+def test_the_agent_is_told_to_answer_when_its_turns_are_spent(run_one, chat_server):
+    row, events, _ = run_one([SEARCH, SEARCH, say(GOOD)], budget={"turns": 3})
+    assert row.status == "done"
+    (spent,) = [e.data for e in events if e.kind == "budget"]
+    assert spent["reason"] == "3 model turns"
+    last = chat_server.requests[-1]
+    assert "tools" not in last
+    assert "3 model turns" in last["messages"][-1]["content"]
+
+
+def test_calls_beyond_the_budget_are_not_run_and_say_so(run_one):
+    three = calls(*[("local_retriever", {"query": f"Heat {n}"}) for n in range(3)])
+    row, events, _ = run_one([three, say(GOOD)], budget={"calls": 2})
+    assert row.outcome["calls"] == 2
+    errors = [e.data["error"] for e in events if e.kind == "tool"]
+    assert sorted(map(str, errors)) == ["None", "None", "not run: the tool-call budget is spent"]
+
+
+def test_tools_called_by_a_model_that_was_told_to_answer_are_not_run(run_one):
+    row, events, _ = run_one([SEARCH, SEARCH, say(GOOD)], budget={"turns": 2})
+    assert kinds(events).count("tool") == 1
+    assert row.outcome["how"] == "repaired"
+
+
+def test_a_refused_key_stops_the_run_and_leaves_its_questions_to_resume(
+    chat_server, make_system, question_file, tmp_path
+):
+    chat_server.play(lambda body: fail(401, "bad key"))
+    made = run(str(question_file(5)), make_system(), out=tmp_path / "run", concurrency=2)
+    assert made.state.stopped
+    assert made.open().progress()["pending"] == 5
+
+
+def test_one_failing_question_leaves_the_others_alone(
+    chat_server, make_system, question_file, tmp_path
+):
+    def script(body):
+        return fail(500) if "number 0002" in json.dumps(body["messages"]) else say(GOOD)
+
+    chat_server.play(script)
+    made = run(str(question_file(6)), make_system(), out=tmp_path / "run", concurrency=3)
+    assert made.open().progress() == {"total": 6, "done": 5, "failed": 1, "pending": 0}
+
+
+def test_the_text_protocol_runs_the_same_tools(run_one, chat_server):
+    block = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'
+    row, events, scores = run_one([say(block), say(GOOD)], tool_protocol="text")
+    assert kinds(events) == ["start", "model", "tool", "model", "answer"]
+    assert all("tools" not in body for body in chat_server.requests)
+    assert scores.aggregates["all"]["strict_em"].mean == 1.0
+    assert row.outcome["evidence"]

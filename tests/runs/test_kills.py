@@ -1,0 +1,123 @@
+"""A run killed with SIGKILL, again and again, ends with every item exactly once.
+
+The server itself kills the process that asks it, on the arrival of a request chosen at random:
+no clock decides. At each kill the test notes which requests have a recorded response; none of
+them may ever arrive again.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+
+import pytest
+from chat_server import call, say
+
+from branchwise import score
+from branchwise.eval.store import open_run
+
+KILLS, QUESTIONS, CONCURRENCY = 20, 60, 6
+
+
+class Killer:
+    """Answers requests and kills the process that sends them at the chosen one."""
+
+    def __init__(self) -> None:
+        self.process = None
+        self.left = None
+        self.log = []
+        self.started = threading.Event()
+
+    def aim(self, process, requests):
+        """Kill `process` when it has sent this many requests (never where None)."""
+        self.process, self.left = process, requests
+        self.started.set()
+
+    def __call__(self, body):
+        self.started.wait()
+        question = next(m["content"] for m in body["messages"] if m["role"] == "user").strip()
+        turn = sum(m["role"] == "assistant" for m in body["messages"])
+        self.log.append((question, turn))
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(self.process.pid, signal.SIGKILL)
+        if turn < 2:
+            return call("local_retriever", query=f"Heat {turn}")
+        return say(json.dumps({"answers": {"default": [question[:20]]}}))
+
+
+def recorded_requests(path):
+    """(question, turn) of every model request whose response is in the store."""
+    reader = open_run(path)
+    try:
+        return {
+            (reader.question(n).question, turn)
+            for item, n, _, _ in reader.items_with_status(("pending", "running", "done"))
+            for turn in range(sum(key.kind == "model" for key, _ in reader.responses(item)))
+        }
+    finally:
+        reader.close()
+
+
+@pytest.fixture
+def start(monkeypatch):
+    """Starts the command line in a process of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    processes = []
+
+    def begin(*arguments):
+        command = [sys.executable, "-m", "branchwise", *map(str, arguments)]
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        processes.append(process)
+        return process
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def test_a_run_killed_at_twenty_random_moments_ends_whole(
+    chat_server, corpus, question_file, tmp_path, start
+):
+    path = tmp_path / "run"
+    moments = random.Random(20)
+    killer = Killer()
+    chat_server.play(killer)
+    command = [
+        *("run", "--questions", question_file(QUESTIONS), "--corpus", corpus, "--out", path),
+        *("--model", f"openai:scripted@{chat_server.url}", "--concurrency", CONCURRENCY),
+    ]
+    kills = []
+    for _ in range(KILLS):
+        killer.started.clear()
+        process = start(*command)
+        killer.aim(process, moments.randint(1, 12))
+        assert process.wait() == -signal.SIGKILL, process.stderr.read()
+        kills.append((len(killer.log), recorded_requests(path)))
+        command = ["resume", path, "--concurrency", CONCURRENCY]
+    last = start(*command)
+    killer.aim(last, None)
+    assert last.wait() == 0, last.stderr.read()
+
+    for sent, recorded in kills:
+        assert not recorded & set(killer.log[sent:])
+    assert len(set(killer.log)) == 3 * QUESTIONS
+    assert len(killer.log) - 3 * QUESTIONS <= KILLS * CONCURRENCY
+    assert kills[-1][1], "the kills must hit a run that had got somewhere"
+    reader = open_run(path)
+    assert reader.progress() == {"total": QUESTIONS, "done": QUESTIONS, "failed": 0, "pending": 0}
+    for row in reader.items():
+        steps = Counter(event.kind for event in reader.events(row.item))
+        assert steps == {"start": 1, "model": 3, "tool": 2, "answer": 1}
+        assert row.outcome["turns"] == 3
+    reader.close()
+    assert score(path).aggregates["all"]["strict_em"].mean == 1.0
