@@ -104,7 +104,8 @@ class StreamFold:
         function = _part(part, "function")
         call["id"] = call["id"] or _text(part.get("id"))
         call["name"] += _text(function.get("name"))
-        call["arguments"] += _text(function.get("arguments"))
+        arguments = function.get("arguments")
+        call["arguments"] += arguments if isinstance(arguments, str) else ""
 
     def body(self) -> dict[str, Any]:
         """The folded body.
@@ -144,7 +145,7 @@ def make_call(name: str, arguments: Any, id: str) -> dict[str, Any]:
     `arguments`: a JSON object, or the text of one (nothing at all counts as no arguments).
     """
     error = None if name else "the call names no tool"
-    args = arguments
+    args = arguments = whole_characters(arguments) if isinstance(arguments, str) else arguments
     if isinstance(arguments, str) or arguments is None:
         try:
             args = orjson.loads(arguments) if arguments and arguments.strip() else {}
@@ -173,10 +174,17 @@ def _part(mapping: Any, name: str) -> Mapping[str, Any]:
 def _text(value: Any) -> str:
     """A string, or the texts of a list of content parts; anything else is empty."""
     if isinstance(value, str):
-        return value
+        return whole_characters(value)
     if isinstance(value, list):
         return "".join(_text(p.get("text")) for p in value if isinstance(p, Mapping))
     return ""
+
+
+def whole_characters(text: str) -> str:
+    """`text` without half characters (lone surrogates), which JSON may hold but UTF-8 may not."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _count(mapping: Any, name: str) -> int:

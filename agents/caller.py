@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from langchain_core.tools import BaseTool
 
+_MAX_TOOL_SETS = 64
 __all__ = ["FailureKind", "Finish", "ModelCaller", "ModelError", "Reply", "Usage"]
 
 
@@ -102,7 +103,9 @@ class ModelCaller:
         key = tuple(map(id, tools))
         known = self._tool_sets.get(key)
         if known is None:
-            # The set holds its tools, so that their ids stay theirs.
+            # The set holds its tools, so that their ids stay theirs while it is known.
+            if len(self._tool_sets) >= _MAX_TOOL_SETS:
+                self._tool_sets.clear()
             known = self._tool_sets[key] = ToolSet.of(tools)
         return known
 

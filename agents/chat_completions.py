@@ -7,6 +7,7 @@ most of a request's CPU time on turning dictionaries into typed objects and back
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -55,7 +56,7 @@ class ChatCompletions(ChatOpenAI):
             body=body,
             options={"timeout": seconds},
         )
-        return read_body(orjson.loads(response.content))
+        return read_body(_decoded(response.content))
 
     async def _streamed(self, body: dict[str, Any], seconds: float) -> Completion:
         fold = StreamFold()
@@ -92,6 +93,14 @@ def make_client(spec: ModelSpec, decoding: Decoding) -> ChatCompletions:
         use_responses_api=False,
         http_async_client=DefaultAsyncHttpxClient(timeout=decoding.timeout),
     )
+
+
+def _decoded(content: bytes) -> Any:
+    try:
+        return orjson.loads(content)
+    except ValueError:
+        # The standard parser takes half characters, which models that break off do write.
+        return json.loads(content)
 
 
 def _speaks_for_openai(base_url: str | None) -> bool:

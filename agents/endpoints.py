@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from branchwise.agents.bodies import make_call, read_usage
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.failures import classify
+from branchwise.agents.failures import classify, one_line
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.spec import ModelSpec
 
@@ -118,10 +118,17 @@ class InProcess:
         seconds: float,
     ) -> Completion:
         bound: dict[str, Any] = {"tools": tools} if tools else {}
-        if self._is_async:
-            result = await self._model._agenerate(messages, **bound)
-        else:
-            result = self._model._generate(messages, **bound)
+        try:
+            if self._is_async:
+                async with asyncio.timeout(seconds):
+                    result = await self._model._agenerate(messages, **bound)
+            else:
+                result = self._model._generate(messages, **bound)
+        except TimeoutError:
+            raise ModelError("timeout", f"no answer in {seconds:.1f} s") from None
+        except Exception as error:
+            what = one_line(f"the model failed: {type(error).__name__}: {error}")
+            raise ModelError("server", what) from error
         message: Any = result.generations[0].message
         return _completion(message)
 

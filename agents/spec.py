@@ -6,6 +6,7 @@ import socket
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from branchwise.corpora.errors import InputError
 
@@ -15,6 +16,7 @@ EXAMPLES = (
     "(any OpenAI-compatible server), or offline"
 )
 _CONNECT_SECONDS = 2.0
+_PORTS = {"http": 80, "https": 443}
 _OPENAI = re.compile(
     r"openai:(?P<name>[^\s@]+(?:@(?!https?://)[^\s@]+)*)(?:@(?P<url>https?://\S+))?"
 )
@@ -74,9 +76,11 @@ def check_ready(spec: ModelSpec) -> None:
             raise InputError(f"no key for {spec}: {KEY_VARIABLE} is not set", remedy=remedy)
         return
     address = urlsplit(spec.base_url)
-    port = address.port or (443 if address.scheme == "https" else 80)
+    host, port = address.hostname or "", address.port or _PORTS[address.scheme]
+    if getproxies().get(address.scheme) and not proxy_bypass(host):
+        return  # Requests go through a proxy: whether it finds the host is only seen then.
     try:
-        socket.create_connection((address.hostname or "", port), _CONNECT_SECONDS).close()
+        socket.create_connection((host, port), _CONNECT_SECONDS).close()
     except OSError as error:
         raise InputError(
             f"nothing answers at {spec.base_url} ({error.strerror or type(error).__name__})",

@@ -13,8 +13,9 @@ from chat_server import ChatServer
 
 
 @pytest.fixture
-def chat_server() -> Iterator[ChatServer]:
+def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     """A scripted chat-completions server; see tests/chat_server.py."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
     server = ChatServer().start()
     yield server
     server.stop()

@@ -13,7 +13,7 @@ def readings(question: str, passages: Sequence[Seen]) -> dict[str, list[Seen]]:
     """Passages by title, for the titles whose bare name stands in the question.
 
     Of nested names ("Heat", "Heat Wave") only those with the longest bare name count. Where the
-    question holds words that only some titles' disambiguators have ("1976", "film"), those stay.
+    question says words of disambiguators ("1976", "film"), the titles with most of them stay.
     """
     titled: dict[str, list[Seen]] = {}
     for passage in passages:
@@ -23,8 +23,9 @@ def readings(question: str, passages: Sequence[Seen]) -> dict[str, list[Seen]]:
         return {}
     longest = max((own[0].base for own in titled.values()), key=lambda base: len(words(base)))
     same = {title: own for title, own in titled.items() if own[0].base.lower() == longest.lower()}
-    narrowed = {title: own for title, own in same.items() if _narrowing(question, title, longest)}
-    return dict(list((narrowed or same).items())[:MAX_READINGS])
+    shared = {title: _narrowing(question, title, longest) for title in same}
+    most = max(shared.values())
+    return dict([(t, own) for t, own in same.items() if shared[t] == most][:MAX_READINGS])
 
 
 def _is_name(question: str, base: str) -> bool:
@@ -33,5 +34,6 @@ def _is_name(question: str, base: str) -> bool:
     return first[0].isdigit() or bool(re.search(rf"\b{re.escape(first)}\b", question))
 
 
-def _narrowing(question: str, title: str, base: str) -> bool:
-    return bool(stems(title[len(base) :]) & stems(question.replace(base, " ")))
+def _narrowing(question: str, title: str, base: str) -> int:
+    """How many words of the title's disambiguator the question says."""
+    return len(stems(title[len(base) :]) & stems(question.replace(base, " ")))

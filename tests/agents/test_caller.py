@@ -23,7 +23,9 @@ from chat_server import (
     say,
     too_long,
 )
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.outputs import ChatResult
 from langchain_core.tools import tool
 
 from branchwise.agents.answer import parse_answer
@@ -428,6 +430,39 @@ def test_digests_take_what_orjson_does_not(make_caller: MakeCaller) -> None:
     big = {"name": "t", "args": {"n": 10**30}, "id": "1", "type": "tool_call"}
     odd = [HumanMessage("\ud800"), AIMessage("", tool_calls=[big])]
     assert digest_of(make_caller(), odd) == digest_of(make_caller(), odd)
+
+
+@both_ways
+async def test_half_characters_become_whole_ones(
+    chat_server: ChatServer, make_caller: MakeCaller, stream: bool
+) -> None:
+    chat_server.play([say("broken \ud83d off \U0001f600")])
+    journal = RecordingJournal()
+    reply = await ask(make_caller(stream=stream), journal)
+    assert reply.message.content == "broken \ufffd off \U0001f600"
+    assert orjson.dumps(list(journal.kept.values()))
+
+
+class Failing(BaseChatModel):
+    """An in-process model with a fault of its own."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "failing"
+
+    def _generate(self, *args: Any, **more: Any) -> ChatResult:
+        raise RuntimeError(f"out of memory with {KEY}\nand more")
+
+
+async def test_a_fault_of_an_in_process_model_is_a_model_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    spec = ModelSpec.parse("offline")
+    caller = ModelCaller(spec, Decoding(), Prompts.load(), model=Failing())
+    error = await error_of(caller)
+    assert error.kind == "server"
+    assert "out of memory with *** and more" in str(error)
 
 
 async def test_one_caller_serves_many_at_once(
