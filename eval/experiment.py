@@ -133,16 +133,19 @@ def _agent(system: System, task: str) -> "Agent":
 def _continue(
     path: Path, agent: "Agent", concurrency: int, observer: Observer | None, *, retry_failed: bool
 ) -> Run:
-    with RunStore(path) as store:
-        pending = run_pending(
-            store,
-            agent,
-            get_task(store.reader.task),
-            concurrency=concurrency,
-            observer=observer or Silent(),
-            retry_failed=retry_failed,
-        )
-        return Run(path, _blocking(pending))
+    async def pass_over_items() -> RunState:
+        # Opened here, on the thread that the loop runs on: SQLite wants one thread a connection.
+        with RunStore(path) as store:
+            return await run_pending(
+                store,
+                agent,
+                get_task(store.reader.task),
+                concurrency=concurrency,
+                observer=observer or Silent(),
+                retry_failed=retry_failed,
+            )
+
+    return Run(path, _blocking(pass_over_items()))
 
 
 def _blocking(work: Coroutine[Any, Any, T]) -> T:

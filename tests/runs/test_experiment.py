@@ -1,0 +1,186 @@
+"""Making, interrupting, refusing and continuing runs."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import orjson
+import pytest
+from chat_server import call, fail, say, search_then_answer
+
+from branchwise import Selection, resume, run, score
+from branchwise.corpora.build import build_corpus
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.indexing import build_index
+from branchwise.corpora.loaders import load_questions
+from branchwise.eval.store.connection import DATABASE
+
+GOOD = json.dumps({"answers": {"default": ["Question number 0000"]}})
+
+
+def forget_ends(path):
+    """Put every item back to running, as a kill just before the last commit would."""
+    with sqlite3.connect(path / DATABASE) as connection:
+        connection.execute("UPDATE items SET status = 'running', outcome = NULL")
+
+
+def test_resuming_replays_what_was_recorded(chat_server, make_system, question_file, tmp_path):
+    chat_server.play(search_then_answer)
+    made = run(str(question_file(3)), make_system(), out=tmp_path / "run")
+    before = score(made).to_json()
+    asked = len(chat_server.requests)
+    forget_ends(made.path)
+    again = resume(made.path)
+    assert again.state.done == 3
+    assert len(chat_server.requests) == asked
+    assert score(again).to_json() == before
+    reader = again.open()
+    events = list(reader.events(1))
+    assert all(e.data["replayed"] for e in events if e.kind in ("model", "tool"))
+    reader.close()
+
+
+def test_epochs_are_sampled_apart(chat_server, make_system, question_file, tmp_path):
+    chat_server.play(lambda body: say(GOOD))
+    made = run(str(question_file(2)), make_system(), out=tmp_path / "run", epochs=3)
+    assert made.state.done == 6
+    assert chat_server.repeats == 4
+    assert {row.metrics["strict_em"] for row in score(made).items if row.id == "q0"} == {1.0}
+    assert score(made).aggregates["all"]["strict_em"].n == 2
+
+
+def test_only_the_selected_questions_are_run(chat_server, make_system, question_file, tmp_path):
+    chat_server.play(lambda body: say(GOOD))
+    source = str(question_file(5))
+    selection = Selection(ids=["q3", "q1", "q4"], limit=2)
+    made = run(source, make_system(), out=tmp_path / "run", selection=selection)
+    reader = made.open()
+    assert [row.question.id for row in reader.items()] == ["q1", "q3"]
+    reader.close()
+    with pytest.raises(InputError, match="no question has the id 'q9'"):
+        run(source, make_system(), out=tmp_path / "other", selection=Selection(ids=["q9"]))
+    assert not (tmp_path / "other").exists()
+
+
+def test_failed_questions_are_retried_when_asked(chat_server, make_system, question_file, tmp_path):
+    chat_server.play(lambda body: fail(400, "no such model"))
+    made = run(str(question_file(2)), make_system(), out=tmp_path / "run")
+    assert made.state.failed == 2
+    chat_server.play(lambda body: say(GOOD))
+    assert resume(made.path).state.done == 0
+    assert resume(made.path, retry_failed=True).state.done == 2
+
+
+def test_another_system_is_refused_and_named(chat_server, make_system, question_file, tmp_path):
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    prompt = prompts / "answer_with_tools.md"
+    prompt.write_text("Answer as JSON.")
+    chat_server.play(lambda body: say(GOOD))
+    system = make_system().model_copy(update={"prompts": str(prompts)})
+    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    prompt.write_text("Answer as JSON, please.")
+    with pytest.raises(InputError, match=r"not the one that began this run \(changed: prompts\)"):
+        resume(made.path)
+    prompt.write_text("Answer as JSON.")
+    resume(made.path)
+
+
+def test_a_corpus_that_moved_is_found_and_another_is_refused(
+    chat_server, make_system, question_file, tmp_path, corpus
+):
+    chat_server.play(lambda body: say(GOOD))
+    mine = tmp_path / "mine"
+    mine.write_bytes((corpus / "corpus.jsonl").read_bytes())
+    build_corpus(str(mine.rename(tmp_path / "mine.jsonl")), tmp_path / "C")
+    build_index(tmp_path / "C", "bm25")
+    system = make_system().model_copy(update={"corpus": str(tmp_path / "C")})
+    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    (tmp_path / "C").rename(tmp_path / "moved")
+    with pytest.raises(InputError, match="C"):
+        resume(made.path)
+    resume(made.path, corpus=tmp_path / "moved")
+
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"id": "a", "contents": "A title\\nand a text"}\n')
+    build_corpus(str(other), tmp_path / "D")
+    build_index(tmp_path / "D", "bm25")
+    with pytest.raises(InputError, match="changed: retriever"):
+        resume(made.path, corpus=tmp_path / "D")
+
+
+def test_another_package_version_is_a_warning(chat_server, make_system, question_file, tmp_path):
+    chat_server.play(lambda body: say(GOOD))
+    made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
+    with sqlite3.connect(made.path / DATABASE) as connection:
+        old = orjson.dumps("0.0.1").decode()
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (old,))
+    with pytest.warns(UserWarning, match=r"begun by branchwise 0\.0\.1"):
+        resume(made.path)
+
+
+async def test_a_run_can_be_made_inside_a_running_loop(
+    chat_server, make_system, question_file, tmp_path
+):
+    chat_server.play(lambda body: say(GOOD))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = run(str(question_file(2)), make_system(), out=tmp_path / "run")
+    assert made.state.done == 2
+
+
+def test_questions_can_be_given_as_objects(chat_server, make_system, question_file, tmp_path):
+    chat_server.play(lambda body: say(GOOD))
+    loaded = load_questions(str(question_file(1)))
+    assert run(loaded, make_system(), out=tmp_path / "run").state.done == 1
+
+
+def test_no_key_reaches_the_run_folder(
+    chat_server, make_system, question_file, tmp_path, monkeypatch
+):
+    secret = "sk-very-secret-0123456789"
+    monkeypatch.setenv("OPENAI_API_KEY", secret)
+    hostile = fail(400, f"Incorrect API key provided: {secret}")
+    chat_server.play([call("local_retriever", query="Heat"), hostile])
+    made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
+    assert chat_server.headers[0]["Authorization"] == f"Bearer {secret}"
+    reader = made.open()
+    (row,) = reader.items()
+    assert row.status == "failed"
+    reader.close()
+    for file in Path(made.path).iterdir():
+        assert secret.encode() not in file.read_bytes()
+
+
+def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(
+    chat_server, corpus, question_file, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    asked = iter(range(1_000_000))
+
+    def interrupt_at_the_fifth(body):
+        if next(asked) == 4:
+            os.kill(process.pid, signal.SIGINT)
+        return say(GOOD)
+
+    path = tmp_path / "run"
+    command = [
+        *(sys.executable, "-m", "branchwise", "run", "--questions", str(question_file(30))),
+        *("--model", f"openai:scripted@{chat_server.url}", "--out", str(path)),
+        *("--concurrency", "1"),
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    chat_server.play(interrupt_at_the_fifth)
+    _, errors = process.communicate()
+    assert process.returncode == 1
+    assert f"branchwise resume {path}" in errors.replace("\n", " ").replace("  ", " ")
+    assert "Traceback" not in errors
+    chat_server.play(lambda body: say(GOOD))
+    resumed = resume(path)
+    assert resumed.open().progress() == {"total": 30, "done": 30, "failed": 0, "pending": 0}
+    assert chat_server.repeats <= 1
