@@ -91,6 +91,11 @@ def test_a_gold_name_without_tokens_of_its_own_aligns_with_itself_only() -> None
     assert aligned(gold, ["the Batman film"]) == {"the Batman film": None}
 
 
+def test_a_name_is_preferred_to_one_of_the_same_tokens() -> None:
+    gold = ["Ali v Foreman", "Foreman v Ali", "Ali v Frazier"]
+    assert aligned(gold, ["Foreman v Ali"]) == {"Foreman v Ali": gold[1]}
+
+
 def test_articles_count_where_gold_names_differ_in_nothing_else() -> None:
     gold = ["Heat", "The Heat"]
     assert aligned(gold, ["Heat", "The Heat"]) == {"Heat": gold[0], "The Heat": gold[1]}

@@ -3,6 +3,8 @@
 import pytest
 from scoring_cases import pooled, strict
 
+from branchwise.corpora.questions import Answer
+
 HEATS = {
     "Heat (1986 film)": ["Burt Reynolds", "Karen Young"],
     "Heat (1995 film)": ["Al Pacino", "Robert De Niro", "Val Kilmer"],
@@ -73,6 +75,8 @@ def test_an_empty_branch_counts_nothing() -> None:
 def test_wrong_forms_of_one_entity_of_another_branch_count_once() -> None:
     answers = {"Heat (1986 film)": ["Al Pacino", "AL PACINO!", "nobody", "Nobody."]}
     assert strict(HEATS, answers).predicted == 2
+    gold = HEATS | {"Heat (1995 film)": [Answer(text="Robert De Niro", aliases=("De Niro",))]}
+    assert strict(gold, {"Heat (1986 film)": ["De Niro", "Robert De Niro"]}).predicted == 1
 
 
 def test_gold_branches_of_one_name_are_one_branch() -> None:
