@@ -5,6 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Deterministic, and without hypothesis's time limit: it fails on a busy machine.
+settings.register_profile("branchwise", deadline=None, derandomize=True, database=None)
+settings.load_profile("branchwise")
 
 # Test folders are no packages: this makes `import chat_server` work in all of them.
 sys.path.insert(0, str(Path(__file__).parent))
