@@ -18,9 +18,9 @@ _PROMPTS: dict[Setting, str] = {
 }
 
 _TEXT, _CITED = "answers in free text", "citations"
-_F1_NOTE = "F1: shared tokens of best-aligned properties; a gold property that was missed counts 0"
+_F1_NOTE = "F1: shared tokens of best-aligned properties; missed gold properties count 0"
 _COUNT_NOTE = "answers +/-: predicted minus gold; off by: the same without its sign"
-_CITATION_NOTE = "citation P, R: mean over predicted, over gold properties; unaligned ones count 0"
+_CITATION_NOTE = "citation P, R: means over predicted, gold properties; unaligned ones count 0"
 _BASELINE_NOTE = "cite all: the same answers, each citing every passage that the agent was shown"
 
 
