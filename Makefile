@@ -33,10 +33,9 @@ lint: install .typing/branchwise
 
 # Type checkers do not follow an editable install's import hook: show them the package as links.
 .typing/branchwise: $(wildcard branchwise/*.py)
-	@mkdir -p $@/examples
-	@for folder in agents corpora eval graphs tools ui; do ln -sfn ../../$$folder $@/$$folder; done
+	@mkdir -p $@
+	@for folder in agents corpora eval examples graphs tools ui; do ln -sfn ../../$$folder $@/$$folder; done
 	@for entry in branchwise/*; do ln -sfn ../../$$entry $@/$$(basename $$entry); done
-	@ln -sfn ../../../examples/films $@/examples/films
 	@touch $@
 
 format: install

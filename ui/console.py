@@ -21,3 +21,11 @@ def error_console() -> "Console":
     from rich.console import Console
 
     return Console(stderr=True, highlight=False)
+
+
+def print_line(screen: "Console", line: str) -> None:
+    """One line of text from outside: no markup; cut at the edge of a terminal, whole in a pipe."""
+    if screen.is_terminal:
+        screen.print(line, markup=False, no_wrap=True, overflow="ellipsis")
+    else:
+        screen.print(line, markup=False, soft_wrap=True)

@@ -11,10 +11,13 @@ MAX_LINE = 160
 SHOWN_PASSAGES = 5
 
 
-def describe(kind: str, data: Mapping[str, Any]) -> list[str]:
-    """The lines that say what a step did; none for a step that needs no mention."""
+def describe(kind: str, data: Mapping[str, Any], *, passages: int = SHOWN_PASSAGES) -> list[str]:
+    """The lines that say what a step did; of a search, the first `passages` results."""
     writer = _WRITERS.get(kind)
-    lines = writer(data) if writer else [f"{kind}: {_short(data)}"]
+    if kind == "tool":
+        lines = _tool(data, passages)
+    else:
+        lines = writer(data) if writer else iter([f"{kind}: {_short(data)}"])
     return [_plain(line) for line in lines]
 
 
@@ -27,7 +30,8 @@ def _start(data: Mapping[str, Any]) -> Iterator[str]:
 def _model(data: Mapping[str, Any]) -> Iterator[str]:
     used = data["usage"]
     label = "repair" if data.get("role") == "repair" else f"turn {data.get('turn', '')}"
-    notes = [f"{used['input']} tokens in, {used['output']} out, {data['seconds']:.2f} s"]
+    notes = [f"{used['input']} tokens in, {used['output']} out"] if any(used.values()) else []
+    notes += [f"{data['seconds']:.2f} s"]
     notes += ["replayed"] if data["replayed"] else []
     notes += [data["finish"]] if data["finish"] in ("length", "refusal", "content_filter") else []
     yield f"{label:<9} {', '.join(notes)}"
@@ -39,7 +43,7 @@ def _model(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"          says: {_short(data['text'])}"
 
 
-def _tool(data: Mapping[str, Any]) -> Iterator[str]:
+def _tool(data: Mapping[str, Any], most: int) -> Iterator[str]:
     name = data["call"]["name"]
     if data["error"]:
         yield f"{'tool':<9} {name}: {data['error']}"
@@ -49,10 +53,10 @@ def _tool(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"{'tool':<9} {name}: {_short(data['content'])}"
         return
     yield f"{'tool':<9} {name}: {len(passages)} passages for {_arguments(data['call']['args'])}"
-    for passage in passages[:SHOWN_PASSAGES]:
+    for passage in passages[:most]:
         yield f"          {passage['score']:.3f}  [{passage['id']}] {passage['title']}"
-    if len(passages) > SHOWN_PASSAGES:
-        yield f"          … and {len(passages) - SHOWN_PASSAGES} more"
+    if len(passages) > most:
+        yield f"          … and {len(passages) - most} more"
 
 
 def _answer(data: Mapping[str, Any]) -> Iterator[str]:
@@ -89,7 +93,6 @@ def _error(data: Mapping[str, Any]) -> Iterator[str]:
 _WRITERS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "start": _start,
     "model": _model,
-    "tool": _tool,
     "answer": _answer,
     "budget": _budget,
     "retry": _retry,

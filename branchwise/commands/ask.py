@@ -45,7 +45,7 @@ async def _watch(agent: "Agent", question: str, *, quiet: bool) -> "Outcome":
     from branchwise.corpora.questions import Question
     from branchwise.eval.runner import brief_for
     from branchwise.eval.tasks import get_task
-    from branchwise.ui.console import error_console
+    from branchwise.ui.console import error_console, print_line
     from branchwise.ui.steps import describe
 
     screen = error_console()
@@ -53,7 +53,7 @@ async def _watch(agent: "Agent", question: str, *, quiet: bool) -> "Outcome":
     class Printing(MemoryJournal):
         def event(self, kind: str, data: Mapping[str, Any]) -> None:
             for line in [] if quiet else describe(kind, data):
-                screen.print(line, markup=False, overflow="ellipsis", no_wrap=True)
+                print_line(screen, line)
 
     asked = Question(id="ask", question=question)
     brief = brief_for(get_task("branches"), asked, has_tools=bool(agent.tools))

@@ -76,20 +76,20 @@ def _fresh(path: Path) -> Path:
 
 
 def _show_trace(reader: "RunReader") -> None:
-    """The trace of the first ambiguous question that was answered at least partly right."""
-    from branchwise.ui.console import console
+    """The trace of the first ambiguous question, and its gold."""
+    from branchwise.ui.console import console, print_line
     from branchwise.ui.steps import describe
 
     screen = console()
     row = _telling_item(reader)
     screen.print("\nOne question, step by step:", style="bold")
     for event in reader.events(row.item):
-        for line in describe(event.kind, event.data):
-            screen.print(f"  {line}", markup=False, no_wrap=True, overflow="ellipsis")
-    screen.print("  gold:", markup=False)
+        for line in describe(event.kind, event.data, passages=2):
+            print_line(screen, f"  {line}")
+    print_line(screen, "  gold")
     for branch in row.question.branches:
         names = "; ".join(answer.text for answer in branch.answers)
-        screen.print(f"    {branch.name}: {names}", markup=False)
+        print_line(screen, f"            {branch.name}: {names}")
 
 
 def _telling_item(reader: "RunReader") -> "ItemRow":
@@ -109,4 +109,4 @@ def _show_next(run: Path, corpus: Path, source: Path) -> None:
         f"  branchwise run --questions {source} --corpus {corpus} \\",
         "    --model openai:NAME@http://localhost:8000/v1 --out runs/mine",
     ]
-    console().print("\n".join(lines), markup=False)
+    console().print("\n".join(lines), markup=False, soft_wrap=True)

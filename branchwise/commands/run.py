@@ -101,6 +101,7 @@ def finish(made: "Run") -> None:
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
             f"  branchwise resume {made.path}",
             markup=False,
+            soft_wrap=True,
         )
         sys.exit(1)
     show_scores(made)
@@ -115,7 +116,7 @@ def show_scores(made: "Run") -> None:
     screen = console()
     for table in report_tables([(made.path.name, score(made.path))]):
         screen.print(table)
-    screen.print(f"Run: {made.path}", markup=False)
+    screen.print(f"Run: {made.path}", markup=False, soft_wrap=True)
 
 
 def _read_ids(path: Path | None) -> list[str] | None:

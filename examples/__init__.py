@@ -1,0 +1,1 @@
+"""Example corpora and question sets that ship with the package."""
