@@ -4,6 +4,7 @@ https://platform.openai.com/docs/api-reference/chat: the body, its stream of chu
 `reasoning_content` (vLLM, DeepSeek) and `reasoning` (OpenRouter, newer vLLM) carry the thinking.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -144,21 +145,21 @@ def make_call(name: str, arguments: Any, id: str) -> dict[str, Any]:
 
     `arguments`: a JSON object, or the text of one (nothing at all counts as no arguments).
     """
-    error = None if name else "the call names no tool"
-    args = arguments = whole_characters(arguments) if isinstance(arguments, str) else arguments
-    if isinstance(arguments, str) or arguments is None:
-        try:
-            args = orjson.loads(arguments) if arguments and arguments.strip() else {}
-        except ValueError as reason:
-            error = error or f"the arguments are no valid JSON: {reason}"
+    # Always through text: what has been an object in a body may hold what no record can.
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    text = whole_characters(text)
+    error, args = None if name else "the call names no tool", None
+    try:
+        args = orjson.loads(text) if text.strip() else {}
+    except ValueError as reason:
+        error = error or f"the arguments are no valid JSON: {reason}"
     if error is None and not isinstance(args, dict):
         error = "the arguments are no JSON object"
     if error is None:
         return {"name": name, "args": args, "id": id, "type": "tool_call"}
-    raw = arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode()
     return {
         "name": name,
-        "args": raw[:MAX_TEXT],
+        "args": text[:MAX_TEXT],
         "id": id,
         "error": error,
         "type": "invalid_tool_call",
@@ -189,4 +190,4 @@ def whole_characters(text: str) -> str:
 
 def _count(mapping: Any, name: str) -> int:
     value = mapping.get(name) if isinstance(mapping, Mapping) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return value if type(value) is int and 0 < value < 2**53 else 0

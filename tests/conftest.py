@@ -14,7 +14,7 @@ settings.load_profile("branchwise")
 # Test folders are no packages: this makes `import chat_server` work in all of them.
 sys.path.insert(0, str(Path(__file__).parent))
 
-from chat_server import ChatServer
+from chat_server import ChatServer  # noqa: E402
 
 
 @pytest.fixture

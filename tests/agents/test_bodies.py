@@ -4,6 +4,7 @@ import contextlib
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +62,7 @@ def test_any_body_is_a_completion_or_a_model_error(data: object) -> None:
         return
     ids = [call["id"] for call in (*read.tool_calls, *read.invalid_tool_calls)]
     assert len(set(ids)) == len(ids)
-    assert Completion.from_payload(read.payload(1.0)) == read
+    assert Completion.from_payload(orjson.loads(orjson.dumps(read.payload(1.0)))) == read
 
 
 @given(st.lists(JSON | BODY))
@@ -97,6 +98,14 @@ def test_calls_get_ids_where_the_server_gives_none_or_one_twice() -> None:
     read = read_body(body(content=None, tool_calls=given_ids))
     assert [call["id"] for call in read.tool_calls] == ["call_0", "a", "a_2"]
     assert read.finish == "tool_calls"
+
+
+@pytest.mark.parametrize("arguments", [10**30, {"k": 10**30}, {"k": "\ud800"}, [1], False])
+def test_arguments_that_come_as_objects_can_always_be_recorded(arguments: object) -> None:
+    call = {"function": {"name": "t", "arguments": arguments}}
+    read = read_body(body(content=None, tool_calls=[call]))
+    assert len(read.tool_calls) + len(read.invalid_tool_calls) == 1
+    assert orjson.dumps(read.payload(0.0))
 
 
 @pytest.mark.parametrize(
