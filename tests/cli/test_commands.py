@@ -1,0 +1,145 @@
+"""The commands as a person types them."""
+
+import json
+import os
+import sys
+
+import pytest
+from chat_server import call, say
+
+from branchwise.__main__ import main
+
+GOOD = json.dumps({"reasoning": "r", "answers": {"Heat (1995 film)": ["Michael Mann"]}})
+QUESTION = {
+    "id": "q1",
+    "question": "Who directed Heat?",
+    "answers": {"Heat (1995 film)": ["Michael Mann"]},
+}
+PASSAGES = [
+    {"id": "p1", "contents": "Heat (1995 film)\nMichael Mann directed Heat in 1995."},
+    {"id": "p2", "contents": "[bold]Kong[/bold]\nA \u001b[31mred\u001b[0m ape, [link=x]climbing."},
+]
+
+
+@pytest.fixture
+def type_in(monkeypatch, capfd):
+    """Run the command line; return its exit code, standard output and standard error."""
+
+    def call_main(*arguments):
+        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return call_main
+
+
+@pytest.fixture
+def corpus(tmp_path, type_in):
+    source = tmp_path / "passages.jsonl"
+    source.write_text("\n".join(map(json.dumps, PASSAGES)))
+    assert type_in("corpus", "build", "--from", source, "--out", tmp_path / "C")[0] == 0
+    assert type_in("corpus", "index", tmp_path / "C", "--kind", "bm25")[0] == 0
+    return tmp_path / "C"
+
+
+@pytest.fixture
+def questions(tmp_path):
+    path = tmp_path / "questions.jsonl"
+    path.write_text(json.dumps(QUESTION))
+    return path
+
+
+@pytest.fixture
+def model(chat_server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    return f"openai:scripted@{chat_server.url}"
+
+
+def test_every_command_has_help_with_an_example(type_in):
+    groups = {"corpus": ("build", "index", "search", "info"), "tools": ("list",)}
+    single = ("demo", "ask", "run", "resume", "score", "report", "export")
+    commands = [(name,) for name in single]
+    commands += [(group, name) for group, names in groups.items() for name in names]
+    for command in commands:
+        code, out, _ = type_in(*command, "--help")
+        assert code == 0
+        assert "Example: branchwise" in " ".join(out.split()), command
+
+
+def test_a_run_is_scored_reported_exported_and_scored_again(
+    type_in, corpus, questions, model, chat_server, tmp_path
+):
+    chat_server.play([call("local_retriever", query="Heat"), say(GOOD)])
+    arguments = ("--questions", questions, "--corpus", corpus, "--model", model)
+    code, out, _ = type_in("run", *arguments, "--out", tmp_path / "R")
+    assert code == 0
+    assert "1.00" in out
+    scored = json.loads(type_in("score", tmp_path / "R", "--json")[1])
+    em = scored["aggregates"]["all"]["strict_em"]
+    assert (em["mean"], em["n"]) == (1.0, 1)
+    assert type_in("report", tmp_path / "R")[0] == 0
+
+    lines = tmp_path / "items.jsonl"
+    assert type_in("export", tmp_path / "R", "--events", "--out", lines)[0] == 0
+    (item,) = map(json.loads, lines.read_text().splitlines())
+    assert item["answers"] == {"Heat (1995 film)": ["Michael Mann"]}
+    assert item["evidence"][0] == "p1"
+    assert [event["kind"] for event in item["events"]] == [
+        "start", "model", "tool", "model", "answer",
+    ]  # fmt: skip
+    again = type_in("score", "--questions", questions, "--predictions", lines, "--json")[1]
+    assert json.loads(again)["aggregates"]["all"]["strict_em"]["mean"] == 1.0
+
+
+def test_ask_streams_its_steps_and_prints_the_answer(type_in, corpus, model, chat_server):
+    chat_server.play([call("local_retriever", query="Heat"), say(GOOD)])
+    code, out, err = type_in("ask", "Who directed Heat?", "--corpus", corpus, "--model", model)
+    assert code == 0
+    assert json.loads(out)["answers"] == {"Heat (1995 film)": ["Michael Mann"]}
+    assert "calls local_retriever(query='Heat')" in err
+    assert "[p1] Heat (1995 film)" in err
+
+
+def test_markup_and_escapes_in_passages_are_shown_as_text(type_in, corpus, model, chat_server):
+    chat_server.play([call("local_retriever", query="red ape"), say(GOOD)])
+    _, _, err = type_in("ask", "Which ape?", "--corpus", corpus, "--model", model)
+    assert "[p2] [bold]Kong[/bold]" in err
+    assert "\x1b" not in err
+
+
+def test_ask_says_why_a_model_cannot_be_had(type_in, model, chat_server):
+    chat_server.play([])
+    code, out, err = type_in("ask", "Who directed Heat?", "--model", model)
+    assert code == 1
+    assert out == ""
+    assert "bad_request" in err
+    assert "Traceback" not in err
+
+
+def test_export_to_a_closed_pipe_ends_quietly(type_in, questions, tmp_path, monkeypatch):
+    assert type_in("run", "--questions", questions, "--out", tmp_path / "R")[0] == 0
+    reading, writing = os.pipe()
+    os.close(reading)
+    saved = os.dup(1)
+    os.dup2(writing, 1)
+    try:
+        code, _, err = type_in("export", tmp_path / "R")
+    finally:
+        os.dup2(saved, 1)
+    assert "Traceback" not in err
+    assert code in (0, 1)
+
+
+def test_the_demo_runs_on_the_bundled_encoder(type_in, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    code, out, err = type_in("demo", "--out", tmp_path / "demo", "--questions", "3")
+    assert code == 0, err
+    assert "One question, step by step" in out
+    assert "branchwise ask" in out
+    assert type_in("demo", "--out", tmp_path / "demo", "--questions", "3")[0] == 0
+    assert (tmp_path / "demo" / "run-2").is_dir()
