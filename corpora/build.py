@@ -39,12 +39,15 @@ def build_corpus(source: str, out: Path, progress: Progress = silent) -> Built:
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError("is there already", where=str(out), remedy="choose another --out")
-    with new_folder(out) as folder, (folder / CORPUS_FILE).open("wb") as stream:
-        if _is_corpus_file(source):
-            repeated = _from_corpus_file(Path(source), stream, progress)
-        else:
-            repeated = _from_questions(source, stream, progress)
-        stream.flush()
+    with new_folder(out) as folder:
+        # Under another name until it is whole: a kill leaves no folder that opens.
+        unfinished = folder / f"{CORPUS_FILE}.unfinished"
+        with unfinished.open("wb") as stream:
+            if _is_corpus_file(source):
+                repeated = _from_corpus_file(Path(source), stream, progress)
+            else:
+                repeated = _from_questions(source, stream, progress)
+        unfinished.rename(folder / CORPUS_FILE)
         Corpus.open(folder)
     return Built(Corpus.open(out), repeated)
 

@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 import zstandard
@@ -121,6 +124,23 @@ def test_an_interrupted_build_leaves_nothing_and_can_be_repeated(write, tmp_path
         build_corpus(str(source), tmp_path / "out" / "C", interrupt)
     assert list((tmp_path / "out").iterdir()) == []
     assert len(build_corpus(str(source), tmp_path / "out" / "C").corpus) == 2
+
+
+def test_a_killed_build_leaves_no_folder_that_opens(write, tmp_path):
+    source = write("in.jsonl", {"contents": "A\nx"}, {"contents": "B\ny"})
+    program = (
+        "import os, signal, sys; from pathlib import Path; from branchwise.corpora import build;"
+        "build._REPORT_EVERY = 2;"
+        "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL);"
+        "build.build_corpus(sys.argv[1], Path(sys.argv[2]), die)"
+    )
+    out = tmp_path / "out" / "C"
+    ended = subprocess.run([sys.executable, "-c", program, str(source), str(out)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    (left,) = (tmp_path / "out").iterdir()
+    for folder in (left, out):
+        with pytest.raises(InputError, match="no corpus here"):
+            Corpus.open(folder)
 
 
 def test_a_built_corpus_opens_without_another_scan(write, tmp_path, monkeypatch):

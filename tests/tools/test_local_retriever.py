@@ -76,7 +76,8 @@ async def test_nothing_found_is_said():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"query": "a", "k": 0}, {"query": "a", "k": 51}, {"query": ""}, {}]
+    "arguments",
+    [{"query": "a", "k": 0}, {"query": "a", "k": 51}, {"query": ""}, {}, {"query": "\ud800"}],
 )
 async def test_arguments_out_of_bounds_are_refused_before_any_search(echo, arguments):
     with pytest.raises(ValidationError):
