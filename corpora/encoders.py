@@ -164,7 +164,6 @@ def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encod
 
 
 def _load_torch(model: EncoderModel) -> "SentenceTransformer":
-    import torch  # noqa: F401  (before numba: see openvino_export)
     from sentence_transformers import SentenceTransformer
 
     with quiet():
@@ -179,7 +178,6 @@ def _load_openvino(model: EncoderModel, precision: str | None) -> tuple["Sentenc
             remedy="pip install 'branchwise[fast]' and optimum-intel, or index with "
             "`--backend torch`",
         )
-    import torch  # noqa: F401  (before numba: see openvino_export)
     from sentence_transformers import SentenceTransformer
 
     folder = exported(model)

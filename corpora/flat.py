@@ -100,8 +100,6 @@ def build_flat(
     progress: Progress,
 ) -> None:
     """Encode every passage, as its `contents` stands in the file, into `folder`."""
-    # torch before faiss: two OpenMP runtimes in one process, the encoder's should be the first.
-    import torch  # noqa: F401, I001
     import faiss
 
     vectors = new_vectors(encoder.identity.dimension, dtype)
@@ -116,7 +114,6 @@ def build_flat(
 
 def open_flat(corpus: Corpus, folder: Path, encoder: Encoder) -> FlatIndex:
     """The index in `folder`. Raises InputError where its file is damaged."""
-    import torch  # noqa: F401, I001
     import faiss
 
     file = folder / VECTORS_FILE

@@ -9,7 +9,8 @@ import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
@@ -76,10 +77,7 @@ def _candidates(scores: "np.ndarray", k: int) -> "np.ndarray":
 
 def build_lexical(corpus: Corpus, folder: Path, progress: Progress) -> None:
     """Analyse and count every passage into `folder`."""
-    # torch before bm25s: numba, where installed, makes torch slow when it comes first.
-    import torch  # noqa: F401, I001
-    import bm25s
-
+    bm25s = _bm25s()
     analyzer = Analyzer()
     vocabulary: dict[str, int] = {}
     documents: list[list[int]] = []
@@ -102,9 +100,7 @@ def build_lexical(corpus: Corpus, folder: Path, progress: Progress) -> None:
 
 def open_lexical(corpus: Corpus, folder: Path) -> LexicalIndex:
     """The index in `folder`. Raises InputError where its files are damaged."""
-    import torch  # noqa: F401, I001
-    import bm25s
-
+    bm25s = _bm25s()
     try:
         bm25 = bm25s.BM25.load(folder / TERMS_FOLDER, mmap=True)
         fits = bm25.scores["num_docs"] == len(corpus)
@@ -117,3 +113,14 @@ def open_lexical(corpus: Corpus, folder: Path) -> LexicalIndex:
             remedy=f"rebuild it: branchwise corpus index {corpus.path} --kind bm25",
         )
     return LexicalIndex(bm25, Analyzer(), corpus)
+
+
+def _bm25s() -> ModuleType:
+    """bm25s; with numba, which makes torch tens of times slower where it comes first, torch too."""
+    import importlib.util
+
+    if importlib.util.find_spec("numba"):
+        import torch  # noqa: F401
+    import bm25s
+
+    return cast(ModuleType, bm25s)

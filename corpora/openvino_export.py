@@ -30,8 +30,6 @@ def exported(model: EncoderModel) -> Path:
     if (folder / "openvino" / "openvino_model.xml").is_file():
         return folder
     with quiet(), new_folder(folder) as partial:
-        # torch first: numba in the same process makes it slow when it comes second.
-        import torch  # noqa: F401
         from sentence_transformers import SentenceTransformer
 
         encoder = SentenceTransformer(
