@@ -8,21 +8,32 @@ grouped by token count, and on torch queries go one at a time.
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from branchwise.corpora.encoder_models import EncoderModel, find_model
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.manifest import Backend, EncoderIdentity
 from branchwise.corpora.openvino_export import exported, has_openvino
+from branchwise.corpora.openvino_queries import PRECISION_HINTS, OpenVinoQueries, is_usual
 from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.quiet import quiet
+from branchwise.corpora.token_groups import same_length
 
 if TYPE_CHECKING:
     import numpy as np
     from sentence_transformers import SentenceTransformer
 
-LARGEST_GROUP = 64
 _TORCH_BATCH = 32
+
+
+class QueryEncoder(Protocol):
+    """What searching needs of an encoder."""
+
+    identity: EncoderIdentity
+
+    def encode_queries(self, queries: Sequence[str]) -> "np.ndarray":
+        """float32 [n, dimension], unit length; each row bit-identical to encoding it alone."""
+        ...
 
 
 class Encoder:
@@ -61,7 +72,7 @@ class Encoder:
         return self._encode_groups(texts, self._same_length(texts), progress)
 
     def _same_length(self, texts: Sequence[str]) -> list[list[int]]:
-        """Positions of texts of equal token count, at most `LARGEST_GROUP` together."""
+        """Positions of texts of equal token count."""
         if len(texts) < 2:
             return [[i] for i in range(len(texts))]
         tokens = self._model.tokenizer(
@@ -72,14 +83,7 @@ class Encoder:
             return_attention_mask=False,
             return_token_type_ids=False,
         )["input_ids"]
-        by_length: dict[int, list[int]] = {}
-        for position, ids in enumerate(tokens):
-            by_length.setdefault(len(ids), []).append(position)
-        return [
-            group[start : start + LARGEST_GROUP]
-            for _, group in sorted(by_length.items())
-            for start in range(0, len(group), LARGEST_GROUP)
-        ]
+        return same_length([len(ids) for ids in tokens])
 
     def _encode_groups(
         self, texts: Sequence[str], groups: Iterable[Sequence[int]], progress: Progress
@@ -113,8 +117,8 @@ def load_encoder(name: str, backend: Literal["auto", "torch", "openvino"] = "aut
     return _load(model, chosen, None)
 
 
-def reopen_encoder(identity: EncoderIdentity) -> Encoder:
-    """The encoder that an index was built with, in the same number format.
+def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
+    """The encoder that an index was built with, for queries, in the same number format.
 
     Raises InputError where it is not here, or not the same. Another backend does not stand in:
     its vectors differ.
@@ -125,6 +129,10 @@ def reopen_encoder(identity: EncoderIdentity) -> Encoder:
             f"the encoder {identity.name} is not the one that the index was built with "
             f"(SHA-256 {model.digest[:12]}, the index has {identity.digest[:12]})"
         )
+    if identity.backend == "openvino" and has_openvino():
+        folder = exported(model)
+        if is_usual(folder, identity):
+            return OpenVinoQueries(folder, identity)
     encoder = _load(model, identity.backend, identity.precision)
     if encoder.identity != identity:
         found = encoder.identity.model_dump()
@@ -181,7 +189,7 @@ def _load_openvino(model: EncoderModel, precision: str | None) -> tuple["Sentenc
     from sentence_transformers import SentenceTransformer
 
     folder = exported(model)
-    settings = {"INFERENCE_PRECISION_HINT": _HINTS[precision]} if precision else {}
+    settings = {"INFERENCE_PRECISION_HINT": PRECISION_HINTS[precision]} if precision else {}
     with quiet():
         encoder = SentenceTransformer(
             str(folder),
@@ -193,10 +201,7 @@ def _load_openvino(model: EncoderModel, precision: str | None) -> tuple["Sentenc
         openvino_model: Any = encoder[0].model  # optimum-intel's, made by the backend
         openvino_model.compile()
     hint = openvino_model.request.get_property("INFERENCE_PRECISION_HINT").to_string()
-    return encoder, {short: long for long, short in _HINTS.items()}[hint]
-
-
-_HINTS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+    return encoder, {short: long for long, short in PRECISION_HINTS.items()}[hint]
 
 
 def _pooling(encoder: "SentenceTransformer") -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from branchwise.corpora.encoders import Encoder
+from branchwise.corpora.encoders import Encoder, QueryEncoder
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.progress import Progress
@@ -30,7 +30,7 @@ _BELOW_BLAS = 100_000
 class FlatIndex:
     """Ranks rows by the inner product of passage and query vectors. Thread-safe."""
 
-    def __init__(self, vectors: Any, encoder: Encoder, corpus: Corpus) -> None:
+    def __init__(self, vectors: Any, encoder: QueryEncoder, corpus: Corpus) -> None:
         self._vectors, self._encoder, self._corpus = vectors, encoder, corpus
 
     def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
@@ -112,7 +112,7 @@ def build_flat(
     faiss.write_index(vectors, str(folder / VECTORS_FILE))
 
 
-def open_flat(corpus: Corpus, folder: Path, encoder: Encoder) -> FlatIndex:
+def open_flat(corpus: Corpus, folder: Path, encoder: QueryEncoder) -> FlatIndex:
     """The index in `folder`. Raises InputError where its file is damaged."""
     import faiss
 

@@ -1,5 +1,8 @@
 """Encoders: a query's vector is its own, on every backend; weights are checked."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -71,10 +74,37 @@ def test_vectors_are_those_of_plain_sentence_transformers(encoders, backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_index_reopens_the_encoder_that_it_names(encoders, backend):
+    """On openvino queries then go without sentence-transformers, which must show nowhere."""
     encoder = encoders(backend)
     again = reopen_encoder(encoder.identity)
     assert again.identity == encoder.identity
-    assert np.array_equal(again.encode_queries(["Etna"]), encoder.encode_queries(["Etna"]))
+    vectors = again.encode_queries(QUERIES)
+    assert vectors == pytest.approx(encoder.encode_queries(QUERIES), abs=1e-5)
+    alone = np.vstack([again.encode_queries([query]) for query in QUERIES])
+    assert np.array_equal(vectors, alone)
+
+
+@pytest.mark.skipif(not has_openvino(), reason="openvino not installed")
+def test_reopening_on_openvino_loads_no_torch(encoders):
+    identity = encoders("openvino").identity.model_dump_json()
+    program = (
+        "import sys; from branchwise.corpora.encoders import EncoderIdentity, reopen_encoder;"
+        "reopen_encoder(EncoderIdentity.model_validate_json(sys.argv[1])).encode_queries(['a']);"
+        "print([n for n in ('torch', 'sentence_transformers') if n in sys.modules])"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", program, identity], capture_output=True, text=True, check=True
+    )
+    assert shown.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_long_query_is_cut_where_the_encoder_cuts_it(encoders, backend):
+    identity = encoders(backend).identity
+    long = "river " * identity.max_tokens
+    longer = long + "volcano"
+    again = reopen_encoder(identity)
+    assert np.array_equal(again.encode_queries([long]), again.encode_queries([longer]))
 
 
 def test_changed_weights_are_refused(encoders):

@@ -92,8 +92,16 @@ def test_an_index_of_another_corpus_is_refused(copied):
     ("changes", "message"),
     [
         ({"encoder__digest": "0" * 64}, r"all-MiniLM-L6-v2 is not the one"),
-        ({"encoder__max_tokens": 512}, r"differs from the index in max_tokens"),
-        ({"encoder__dimension": 7, "encoder__pooling": "cls"}, r"in pooling, dimension"),
+        (
+            {
+                "encoder__backend": "torch",
+                "encoder__precision": "float32",
+                "encoder__max_tokens": 9,
+            },
+            r"differs from the index in max_tokens",
+        ),
+        ({"encoder__dimension": 7, "encoder__pooling": "max"}, r"in pooling, dimension"),
+        ({"encoder__dimension": 7}, r"the index has 7|differs from the index in dimension"),
     ],
 )
 def test_an_index_of_another_encoder_is_refused(copied, changes, message):
