@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, Field
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever
 from branchwise.tools.artifacts import PassageRecord, ToolArtifact
@@ -32,28 +32,31 @@ class _QueryAndK(_Query):
     k: int = Field(default=DEFAULT_K, description="How many passages to return.", ge=1, le=MAX_K)
 
 
+class _LocalRetriever(BaseTool):
+    """A class of its own: StructuredTool inspects its function's types again at every call."""
+
+    batcher: SkipValidation[Batcher]
+    default_k: int
+
+    def _run(self, query: str, k: int = 0) -> tuple[str, ToolArtifact]:
+        return _result(self.batcher.search_blocking(query, k or self.default_k))
+
+    async def _arun(self, query: str, k: int = 0) -> tuple[str, ToolArtifact]:
+        return _result(await self.batcher.search(query, k or self.default_k))
+
+
 def make_local_retriever(search: Batcher | Retriever, k: int | None = None) -> BaseTool:
     """The tool over a retriever; with `k` given, the model cannot choose it.
 
     Its result is text for the model and a `ToolArtifact` (ids, titles, texts, scores).
     """
-    batcher = search if isinstance(search, Batcher) else Batcher(search)
-
-    def blocking(query: str, k: int = k or DEFAULT_K) -> tuple[str, ToolArtifact]:
-        return _result(batcher.search_blocking(query, k))
-
-    async def concurrent(query: str, k: int = k or DEFAULT_K) -> tuple[str, ToolArtifact]:
-        return _result(await batcher.search(query, k))
-
-    schema: type[BaseModel] = _QueryAndK if k is None else _Query
-    return StructuredTool.from_function(
-        func=blocking,
-        coroutine=concurrent,
+    return _LocalRetriever(
         name=NAME,
         description=_DESCRIPTION,
-        args_schema=schema,
+        args_schema=_QueryAndK if k is None else _Query,
         response_format="content_and_artifact",
-        infer_schema=False,
+        batcher=search if isinstance(search, Batcher) else Batcher(search),
+        default_k=k or DEFAULT_K,
     )
 
 

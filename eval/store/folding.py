@@ -4,6 +4,7 @@ A tool result of fifteen passages holds each text twice, in what the model reads
 artifact. `fold` takes the texts out, `unfold` puts them back, byte for byte.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -61,7 +62,11 @@ def unfold_question(body: bytes, lookup: Callable[[str], StoredPassage]) -> Ques
 
 
 def _stored(record: Mapping[str, Any]) -> StoredPassage:
-    id, title, text = record["id"], record["title"], record["text"]
+    return _with_hash(record["id"], record["title"], record["text"])
+
+
+@functools.lru_cache(maxsize=4096)
+def _with_hash(id: str, title: str, text: str) -> StoredPassage:
     # The id is hashed too: a corpus may give two ids to one text.
     return StoredPassage(passage_id(f"{id}\n{title}", text), id, title, text)
 
