@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from branchwise.corpora.encoder_models import EncoderModel, find_model
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.manifest import Backend, EncoderIdentity
-from branchwise.corpora.openvino_export import exported, has_openvino
+from branchwise.corpora.openvino_export import exported, has_openvino, refuse_telemetry
 from branchwise.corpora.openvino_queries import PRECISION_HINTS, OpenVinoQueries, is_usual
 from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.quiet import quiet
@@ -150,6 +150,7 @@ def _automatic() -> Backend:
 
 
 def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encoder:
+    refuse_telemetry()  # importing sentence-transformers imports openvino too, where it is
     if backend == "openvino":
         encoder, precision = _load_openvino(model, precision)
     else:

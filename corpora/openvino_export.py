@@ -5,6 +5,7 @@ Exporting takes seconds at each start, loading what was exported a fraction of o
 
 import importlib.util
 import os
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -24,8 +25,18 @@ def has_openvino() -> bool:
         return False
 
 
+def refuse_telemetry() -> None:
+    """Keep openvino and nncf from reporting each conversion to a web analytics service.
+
+    They do so unasked where the package `openvino_telemetry` can be imported, and have no setting
+    against it; where it cannot, they go without. Call before either is imported.
+    """
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+
+
 def exported(model: EncoderModel) -> Path:
     """Folder of the exported model, made now where it is not in the cache."""
+    refuse_telemetry()
     folder = _cache() / _key(model)
     if (folder / "openvino" / "openvino_model.xml").is_file():
         return folder

@@ -1,5 +1,6 @@
 """Encoders: a query's vector is its own, on every backend; weights are checked."""
 
+import os
 import subprocess
 import sys
 
@@ -85,17 +86,39 @@ def test_an_index_reopens_the_encoder_that_it_names(encoders, backend):
 
 
 @pytest.mark.skipif(not has_openvino(), reason="openvino not installed")
-def test_reopening_on_openvino_loads_no_torch(encoders):
+def test_reopening_on_openvino_loads_no_torch_and_no_telemetry(encoders):
     identity = encoders("openvino").identity.model_dump_json()
     program = (
         "import sys; from branchwise.corpora.encoders import EncoderIdentity, reopen_encoder;"
         "reopen_encoder(EncoderIdentity.model_validate_json(sys.argv[1])).encode_queries(['a']);"
-        "print([n for n in ('torch', 'sentence_transformers') if n in sys.modules])"
+        "heavy = ('torch', 'sentence_transformers', 'openvino_telemetry');"
+        "print([name for name in heavy if sys.modules.get(name)])"
     )
     shown = subprocess.run(
         [sys.executable, "-c", program, identity], capture_output=True, text=True, check=True
     )
     assert shown.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(not has_openvino(), reason="openvino not installed")
+def test_exporting_a_model_reports_to_nobody(tmp_path):
+    """openvino's reporting keeps its ids in `~/intel`."""
+    program = (
+        "import sys; from branchwise.corpora.encoders import load_encoder;"
+        "load_encoder('all-MiniLM-L6-v2', 'openvino');"
+        "print(sorted(n for n in sys.modules if 'telemetry' in n and 'openvino_' in n))"
+    )
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"}
+    shown = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | home,
+    )
+    assert shown.stdout.strip() == "['openvino_telemetry']"  # the None that stands in its place
+    assert shown.stderr == ""
+    assert not (tmp_path / "intel").exists()
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
