@@ -52,16 +52,17 @@ def demo(
 
 def _prepare(out: Path) -> tuple[Path, Path]:
     """The films corpus, built and indexed under `out`, and its questions."""
-    from branchwise.commands.corpus import Kind, build, index
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.build import build_corpus
+    from branchwise.corpora.indexing import build_index
 
     corpus, source = out / "corpus", out / "questions.jsonl"
-    out.mkdir(parents=True, exist_ok=True)
-    with as_file(files("branchwise.examples.films")) as films:
-        shutil.copyfile(films / "questions.jsonl", source)
+    with as_file(files("branchwise.examples.films")) as films, showing("encoding") as progress:
         if not (corpus / "corpus.jsonl").exists():
-            build(source=str(films / "corpus.jsonl"), out=corpus)
-    if not (corpus / "index" / "flat" / "manifest.json").exists():
-        index(corpus, kind=Kind.flat)
+            build_corpus(str(films / "corpus.jsonl"), corpus)
+        if not (corpus / "index" / "flat" / "manifest.json").exists():
+            build_index(corpus, "flat", progress=progress)
+        shutil.copyfile(films / "questions.jsonl", source)
     return corpus, source
 
 
