@@ -1,0 +1,26 @@
+"""What is in the tree is in the wheel."""
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("agents", "branchwise", "corpora", "eval", "examples", "graphs", "tools", "ui")
+SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+
+
+def package_of(folder: Path) -> str:
+    parts = folder.relative_to(ROOT).parts
+    return ".".join(parts if parts[0] == "branchwise" else ("branchwise", *parts))
+
+
+def test_every_folder_of_code_is_a_package_of_the_wheel():
+    found = {package_of(file.parent) for name in FOLDERS for file in (ROOT / name).rglob("*.py")}
+    assert found == set(SETUP["packages"])
+
+
+def test_every_data_file_of_a_package_is_in_the_wheel():
+    for name in FOLDERS:
+        for file in (ROOT / name).rglob("*"):
+            if file.is_file() and file.suffix not in (".py", ".pyc"):
+                patterns = SETUP["package-data"].get(package_of(file.parent), [])
+                assert any(file.match(pattern) for pattern in patterns), file
