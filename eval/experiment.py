@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
@@ -62,7 +62,7 @@ class Selection:
                 where=questions.source,
                 remedy="choose a larger --limit or other --ids",
             )
-        return QuestionSet(questions.source, questions.task, chosen, questions.digest)
+        return QuestionSet(questions.source, questions.task, chosen, questions_digest(chosen))
 
 
 def run(
