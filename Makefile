@@ -10,7 +10,7 @@ demo: install
 	@$(BIN)/branchwise demo
 
 test: install
-	@HF_HUB_OFFLINE=1 $(BIN)/pytest -n 2 --dist loadgroup
+	@HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8
 
 install: $(INSTALLED)
 
