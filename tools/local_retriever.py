@@ -72,4 +72,5 @@ def _shown(record: PassageRecord) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    # Line breaks of every kind are unprintable, and most passages have none.
+    return text if text.isprintable() else " ".join(text.split())
