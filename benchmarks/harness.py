@@ -2,7 +2,8 @@
 
 An in-process model without latency makes five retrieval calls of fifteen passages and then
 answers: 6 model turns and 5 tool calls an item. Measured whole: graph, run store on disk, scoring.
-The bare loop calls the same model and the same retrieval tool and keeps nothing.
+The bare loop calls the same model and the same retrieval tool and keeps nothing; LangGraph with
+its own tool node makes the same calls in a graph, and keeps nothing either.
 
     python benchmarks/harness.py [--items 256] [--repeats 5]
 """
@@ -13,7 +14,8 @@ import gc
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +23,14 @@ import orjson
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.tools import BaseTool
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
 from machine import describe_machine
 
 from branchwise.corpora.passages import make_passage
-from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.corpora.questions import Answer as GoldAnswer
+from branchwise.corpora.questions import Branch, Question
 from branchwise.corpora.retrieval import Hit
 from branchwise.eval.runner import Silent, run_pending
 from branchwise.eval.scores import score_items
@@ -32,6 +38,8 @@ from branchwise.eval.store import RunSpec, RunStore, create_run
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
+
+Answer = Callable[[Question], Coroutine[Any, Any, None]]
 
 CALLS, PASSAGES, WORDS = 5, 15, 100
 TURNS = CALLS + 1
@@ -92,8 +100,11 @@ class Cost(NamedTuple):
 def make_questions(count: int) -> list[Question]:
     """`count` ambiguous questions with two branches."""
     gold = (
-        Branch(name="Heat (1986 film)", answers=(Answer(text="Ann Bell"),)),
-        Branch(name="Heat (1995 film)", answers=(Answer(text="Bob Cole"), Answer(text="Cy Dane"))),
+        Branch(name="Heat (1986 film)", answers=(GoldAnswer(text="Ann Bell"),)),
+        Branch(
+            name="Heat (1995 film)",
+            answers=(GoldAnswer(text="Bob Cole"), GoldAnswer(text="Cy Dane")),
+        ),
     )
     return [
         Question(id=f"q{n}", question=f"Who is in Heat {n}?", ambiguous=True, branches=gold)
@@ -101,11 +112,11 @@ def make_questions(count: int) -> list[Question]:
     ]
 
 
-def measure(work: Callable[[], Awaitable[None]]) -> Cost:
+def measure(work: Callable[[], Coroutine[Any, Any, None]]) -> Cost:
     """Run once on a fresh event loop."""
     gc.collect()
     wall, cpu = time.perf_counter(), time.process_time()
-    asyncio.run(work())  # type: ignore[arg-type]
+    asyncio.run(work())
     return Cost(time.perf_counter() - wall, time.process_time() - cpu)
 
 
@@ -129,20 +140,41 @@ def harness(agent: Agent, questions: list[Question], concurrency: int) -> Cost:
     return measure(work)
 
 
-def bare_loop(agent: Agent, questions: list[Question], concurrency: int) -> Cost:
+async def answer_bare(model: BaseChatModel, tool: BaseTool, question: Question) -> None:
     """The same model and tool calls in a plain loop that records nothing."""
-    model, tool = ScriptedModel(), agent.tools[0]
+    messages: list[BaseMessage] = [SystemMessage("s"), HumanMessage(question.question)]
+    while True:
+        message = (await model._agenerate(messages)).generations[0].message
+        assert isinstance(message, AIMessage)
+        messages.append(message)
+        if not message.tool_calls:
+            orjson.loads(str(message.text))
+            return
+        messages += [await tool.ainvoke(call) for call in message.tool_calls]
+
+
+def with_tool_node(model: BaseChatModel, tool: BaseTool) -> Answer:
+    """The same calls in a graph of one model node and LangGraph's own tool node."""
+
+    async def agent(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [(await model._agenerate(state["messages"])).generations[0].message]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", agent)
+    graph.add_node("tools", ToolNode([tool]))
+    graph.add_edge(START, "agent")
+    graph.add_conditional_edges("agent", tools_condition)
+    graph.add_edge("tools", "agent")
+    compiled = graph.compile()
 
     async def answer(question: Question) -> None:
-        messages: list[BaseMessage] = [SystemMessage("s"), HumanMessage(question.question)]
-        while True:
-            message = (await model._agenerate(messages)).generations[0].message
-            assert isinstance(message, AIMessage)
-            messages.append(message)
-            if not message.tool_calls:
-                orjson.loads(str(message.text))
-                return
-            messages += [await tool.ainvoke(call) for call in message.tool_calls]
+        await compiled.ainvoke({"messages": [HumanMessage(question.question)]})
+
+    return answer
+
+
+def loop(answer: Answer, questions: list[Question], concurrency: int) -> Cost:
+    """Answer all questions, `concurrency` at a time."""
 
     async def work() -> None:
         waiting = iter(questions)
@@ -156,15 +188,14 @@ def bare_loop(agent: Agent, questions: list[Question], concurrency: int) -> Cost
     return measure(work)
 
 
-def report(concurrency: int, items: int, pairs: Sequence[tuple[Cost, Cost]]) -> None:
-    """Print the medians of the pairs (harness, bare loop)."""
-    columns = {"harness": [h for h, _ in pairs], "bare loop": [b for _, b in pairs]}
-    bare = statistics.median(cost.cpu for cost in columns["bare loop"])
-    for name, costs in columns.items():
-        wall = statistics.median(cost.wall for cost in costs)
-        cpu = statistics.median(cost.cpu for cost in costs)
+def report(concurrency: int, items: int, rounds: Sequence[Mapping[str, Cost]]) -> None:
+    """Print the medians over the rounds."""
+    bare = statistics.median(costs["bare loop"].cpu for costs in rounds)
+    for name in rounds[0]:
+        wall = statistics.median(costs[name].wall for costs in rounds)
+        cpu = statistics.median(costs[name].cpu for costs in rounds)
         print(
-            f"{name + f', {concurrency} at once':24}{items / wall:9.0f}"
+            f"{name + f', {concurrency} at once':32}{items / wall:9.0f}"
             f"{1000 * cpu / (items * TURNS):13.2f}{cpu / bare:15.1f}"
         )
 
@@ -183,14 +214,20 @@ def main() -> None:
         f"{options.items} items of {TURNS} model turns and {CALLS} retrievals of {PASSAGES} "
         f"passages of {WORDS} words; median of {options.repeats}"
     )
-    print(f"{'':24}{'items/s':>9}{'CPU ms/turn':>13}{'ratio to bare':>15}")
+    print(f"{'':32}{'items/s':>9}{'CPU ms/turn':>13}{'ratio to bare':>15}")
+    tool, model = agent.tools[0], ScriptedModel()
+    graph = with_tool_node(model, tool)
     for concurrency in (1, 64):
         harness(agent, questions[:64], concurrency)
-        pairs = [
-            (harness(agent, questions, concurrency), bare_loop(agent, questions, concurrency))
+        rounds = [
+            {
+                "branchwise": harness(agent, questions, concurrency),
+                "LangGraph + ToolNode": loop(graph, questions, concurrency),
+                "bare loop": loop(partial(answer_bare, model, tool), questions, concurrency),
+            }
             for _ in range(options.repeats)
         ]
-        report(concurrency, options.items, pairs)
+        report(concurrency, options.items, rounds)
 
 
 if __name__ == "__main__":
