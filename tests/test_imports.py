@@ -50,3 +50,9 @@ def test_command_line_starts_without_heavy_libraries():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert not HEAVY & set(loaded.stdout.split())
+
+
+def test_the_offline_reader_shares_no_code_with_what_makes_questions():
+    for file in (ROOT / "agents" / "offline").glob("*.py"):
+        own = {m for m in imported_modules(file) if m.startswith("branchwise.")}
+        assert all(m.startswith("branchwise.agents.offline") for m in own), file
