@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from branchwise.corpora.questions import Answer, Branch
 from branchwise.eval.alignment import Alignment, align
-from branchwise.eval.entities import AnswerSet, distinct_forms, gold_sets
+from branchwise.eval.entities import AnswerSet, Form, distinct_forms, gold_sets
 from branchwise.eval.matching import matching_size
 from branchwise.eval.normalise import normalise
 
@@ -99,17 +99,37 @@ def _count(texts: Iterable[str], target: AnswerSet | None, question: AnswerSet) 
     """How many entities of `target` the texts name, and how many other entities they name.
 
     Texts are paired with entities one-to-one, as many as can be. A text that names an entity of
-    the target but is left over is another form of one already counted: neither right nor wrong.
-    Wrong texts count once by entity too, where they name one of another branch of the question.
+    the target but is left over is another form of one already counted: neither right nor wrong,
+    unless it is one of several with different disambiguators, which cannot be one entity.
+    Wrong texts count once by entity too, where they write one of another branch out.
     """
-    right_edges: list[set[int]] = []
+    right: list[list[Form]] = []
     wrong_edges: list[set[int]] = []
     unknown = 0
     for forms in distinct_forms(texts):
-        if target is not None and (edges := target.matches_any(forms)):
-            right_edges.append(edges)
-        elif edges := question.matches_any(forms):
+        if target is not None and target.matches_any(forms):
+            right.append(forms)
+        # By key alone: through bare names, an added text could make two wrong ones one.
+        elif edges := question.written(forms[0].key):
             wrong_edges.append(edges)
         else:
             unknown += 1
-    return matching_size(right_edges), matching_size(wrong_edges) + unknown
+    if target is None:
+        return 0, matching_size(wrong_edges) + unknown
+    found = matching_size([target.matches_any(forms) for forms in right])
+    rivals = min(_rivals(right, target), len(right) - found)
+    return found, rivals + matching_size(wrong_edges) + unknown
+
+
+def _rivals(named: Iterable[Sequence[Form]], target: AnswerSet) -> int:
+    """How many texts too many have a disambiguator, for gold names that have none.
+
+    "Heat (1986)" and "Heat (1995)" may each stand for "Heat", but two different disambiguators
+    never match: to list them all must not be free.
+    """
+    keys: dict[str, set[str]] = defaultdict(set)
+    for forms in named:
+        for key, bare in forms:
+            if key != bare and not target.written(key) and target.matches(Form(key, bare)):
+                keys[bare].add(key)
+    return sum(len(found) - 1 for found in keys.values())

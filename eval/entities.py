@@ -58,10 +58,14 @@ class AnswerSet:
     def __len__(self) -> int:
         return self._size
 
+    def written(self, key: str) -> set[int]:
+        """Indices of the entities of which a form has this key."""
+        return self._by_key.get(key, set())
+
     def matches(self, predicted: Form) -> set[int]:
         """Indices of the entities that a predicted text may stand for."""
         key, bare = predicted
-        found = set(self._by_key.get(key, ()))
+        found = set(self.written(key))
         names = self._names
         if bare in names.unique and (key == bare or bare not in names.disambiguated):
             found |= self._by_bare.get(bare, set())

@@ -79,6 +79,14 @@ def test_wrong_forms_of_one_entity_of_another_branch_count_once() -> None:
     assert strict(gold, {"Heat (1986 film)": ["De Niro", "Robert De Niro"]}).predicted == 1
 
 
+def test_a_wrong_answer_never_makes_two_others_count_once() -> None:
+    gold = {"in 1986": ["A"], "in 1995": ["King Kong"]}
+    wrong = ["King Kong", "King Kong 1976 film"]
+    before = strict(gold, {"in 1986": ["A", *wrong]})
+    after = strict(gold, {"in 1986": ["A", *wrong, "King Kong (1976 film)"]})
+    assert (before.right, before.predicted) == (after.right, after.predicted) == (1, 3)
+
+
 def test_gold_branches_of_one_name_are_one_branch() -> None:
     gold = {"King Kong 1976": ["A"], "King Kong (1976)": ["B"], "King Kong (2005)": ["C"]}
     score = strict(gold, {"King Kong (1976)": ["A", "B"], "King Kong (2005)": ["C"]})

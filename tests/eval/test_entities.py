@@ -63,6 +63,13 @@ def test_two_different_disambiguators_never_match() -> None:
     assert counts(["Heat (1995 film)"], ["Heat (1986 film)"]) == (0, 1, 1)
 
 
+def test_listing_every_disambiguator_of_a_bare_gold_name_is_not_free() -> None:
+    kongs = ["King Kong (1933 film)", "King Kong (1976 film)", "King Kong (2005 film)"]
+    assert counts(["King Kong"], kongs) == (1, 3, 1)
+    assert counts(["King Kong"], ["King Kong", kongs[1]]) == (1, 1, 1)
+    assert counts(["King Kong"], [kongs[1], "King Kong, 1976 film"]) == (1, 1, 1)
+
+
 def test_two_different_disambiguators_do_not_match_through_a_bare_alias() -> None:
     gold = Answer(text="Heat (1995 film)", aliases=("Heat",))
     assert counts([gold], ["Heat (1986 film)"]) == (0, 1, 1)
