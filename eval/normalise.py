@@ -13,7 +13,8 @@ _BEFORE_FOLDING = str.maketrans(
     dict.fromkeys("’‘‛´`ʼ′", "'") | dict.fromkeys("™®©℠\ue000\ue001\ue002", "") | {"İ": "i"}
 )
 # An article belongs to a word after it: "Vitamin A" and "A. Milne" keep theirs, "Office, The" not.
-_ARTICLES = re.compile(r"(?<![\w'])(?:an?(?=\s+\S)|the(?=\s|$))")
+# Which sign stands between them must not matter: "Serie A (Brazil)" is "Serie A, Brazil".
+_ARTICLES = re.compile(r"(?<![\w'])(?:an?(?=[\s,;:()]+[^\s,;:()])|the(?=\s|$))")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _INITIALS = re.compile(r"(?<!\S)[^\W\d_](?: [^\W\d_])+(?!\S)")
 _TELLING_MARKS = re.compile(r"(?<=\d)\.(?=\d)|(?<!\S)[-−](?=\d)|(?<=\w)#")
@@ -49,8 +50,12 @@ def tokens(text: str, *, articles: bool = False) -> list[str]:
 
 
 def _fold(text: str) -> str:
-    """Compatibility forms and case removed: NFKC before and after folding (Unicode, 3.13)."""
-    folded = unicodedata.normalize("NFKC", text.translate(_BEFORE_FOLDING)).casefold()
+    """Compatibility forms and case removed: NFKC before and after folding (Unicode, 3.13).
+
+    Composed first, since what is replaced before NFKC may be written as letter and mark.
+    """
+    composed = unicodedata.normalize("NFC", text).translate(_BEFORE_FOLDING)
+    folded = unicodedata.normalize("NFKC", composed).casefold()
     return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 

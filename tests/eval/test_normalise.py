@@ -1,3 +1,6 @@
+import unicodedata
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +22,8 @@ SAME = [
     ("ﬁlm", "film"),
     ("straße", "STRASSE"),
     ("Istanbul", "İstanbul"),
+    ("Istanbul", "I\u0307stanbul"),
+    ("Serie A (Brazil)", "Serie A, Brazil"),
     ("Lego®", "LEGO"),
     ("King  Kong\n(1976 film)", "King Kong 1976 film"),
     ("Be\u0301la", "B\u00e9la"),
@@ -69,3 +74,8 @@ def test_only_white_space_has_no_key(text: str) -> None:
 def test_case_and_outer_space_change_nothing(text: str) -> None:
     assert normalise(f"  {text}\n") == normalise(text)
     assert normalise(normalise(text).upper()) == normalise(normalise(text))
+
+
+@given(st.text(), st.sampled_from(["NFC", "NFD"]))
+def test_canonically_equivalent_texts_have_one_key(text: str, form: Literal["NFC", "NFD"]) -> None:
+    assert normalise(unicodedata.normalize(form, text)) == normalise(text)
