@@ -1,5 +1,6 @@
 """Anyone's predictions: a JSONL file with one answered question a line, read into items."""
 
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,8 +42,8 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     A line has "id" and "answers", and may have "reasoning", "citations", "epoch" (for several
     samples a question), "evidence" (passage ids in the order shown), "how" and "error", as
     `branchwise export` writes them. Where no evidence is named, it is what the task gives every
-    agent without tools. `"answers": ["..."]` is read as the branch `default`, and a text in the
-    place of a list as a list of one.
+    agent without tools. `"answers": ["..."]` is read as the branch `default`, and a text or
+    a number in the place of a list as a list of one.
 
     Raises InputError, with file and line, for bad JSON, a wrong shape, an id that is no
     question's, and an id that came before.
@@ -52,7 +53,7 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     items: list[AnsweredItem] = []
     for number, text in read_lines(path):
         where = f"{path}:{number}"
-        line = _parse(parse_object(text, where), where)
+        line = _parse(parse_object(text.removeprefix(BOM_UTF8), where), where)
         if line.id not in by_id:
             raise InputError(
                 f"no question has the id {line.id!r}",
@@ -85,9 +86,18 @@ def _by_branch(answers: Any, where: str) -> dict[str, Any]:
     if isinstance(answers, list):
         return {DEFAULT_BRANCH: answers}
     if isinstance(answers, dict):
-        return {name: [v] if isinstance(v, str) else v for name, v in answers.items()}
+        return {name: _listed(value, name, where) for name, value in answers.items()}
     what = "is missing" if answers is None else f"must be an object, found {json_kind(answers)}"
     raise InputError(f'"answers" {what}', where=where, remedy=_SHAPE)
+
+
+def _listed(value: Any, name: str, where: str) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    if isinstance(value, str | int | float):
+        return [value]
+    what = f"answers under {name[:80]!r} must be a list of texts, found {json_kind(value)}"
+    raise InputError(what, where=where, remedy=_SHAPE)
 
 
 def _item(line: _Line, question: Question, task_name: str) -> AnsweredItem:
@@ -101,5 +111,5 @@ def _item(line: _Line, question: Question, task_name: str) -> AnsweredItem:
         epoch=line.epoch,
         evidence=Evidence(evidence),
         how=line.how,
-        error=line.error,
+        error=line.error or None,
     )

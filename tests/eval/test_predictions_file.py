@@ -53,11 +53,29 @@ def test_a_question_without_a_prediction_counts_as_empty_and_is_counted(tmp_path
 
 def test_short_forms_of_answers_are_read(tmp_path: Path) -> None:
     file = written(
-        tmp_path, {"id": "q1", "answers": ["A", 1995]}, {"id": "q2", "answers": {"x 1": "B"}}
+        tmp_path,
+        {"id": "q1", "answers": ["A", 1995]},
+        {"id": "q2", "answers": {"x 1": "B", "x 2": 7}},
     )
     one, two = read_predictions(file, QUESTIONS)
     assert one.prediction.answers == {"default": ("A", "1995")}
-    assert two.prediction.answers == {"x 1": ("B",)}
+    assert two.prediction.answers == {"x 1": ("B",), "x 2": ("7",)}
+
+
+def test_a_byte_order_mark_and_windows_line_ends_do_not_matter(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    file.write_bytes(
+        b'\xef\xbb\xbf{"id": "q1", "answers": ["A"]}\r\n\r\n{"id": "q2", "answers": {}}\r\n'
+    )
+    one, _ = read_predictions(file, QUESTIONS)
+    assert one.prediction.answers == {"default": ("A",)}
+
+
+def test_an_empty_error_is_none(tmp_path: Path) -> None:
+    made, _ = read_predictions(
+        written(tmp_path, {"id": "q1", "answers": [], "error": ""}), QUESTIONS
+    )
+    assert made.error is None
 
 
 def test_several_samples_of_a_question_are_told_apart_by_epoch(tmp_path: Path) -> None:
@@ -94,7 +112,11 @@ BAD = [
     ('{"id": "q1"}', '"answers" is missing'),
     ('{"id": "q1", "answers": "A"}', '"answers" must be an object, found a string'),
     ('{"id": "q1", "answers": {"default": [["A"]]}}', "answers.default.0"),
-    ('{"id": "q1", "answers": {"default": null}}', "answers.default"),
+    (
+        '{"id": "q1", "answers": {"default": null}}',
+        "answers under 'default' must be a list of texts",
+    ),
+    ('{"id": "q1", "answers": {"default": {"A": []}}}', "found an object"),
     ('{"answers": {}}', "id: Field required"),
     ('{"id": "q9", "answers": {}}', "no question has the id 'q9'; compare the ids with q.jsonl"),
     ('{"id": "q1", "answers": {}, "epoch": -1}', "epoch"),
