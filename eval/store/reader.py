@@ -3,6 +3,7 @@
 import functools
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store.connection import DATABASE, FORMAT, connect, connect_to_read
 from branchwise.eval.store.folding import StoredPassage, unfold, unfold_question
+from branchwise.eval.store.writer import StoreError
 
 
 class Event(NamedTuple):
@@ -152,13 +154,13 @@ class RunReader:
         return orjson.loads(row[0]) if row else None
 
     def save_scores(self, scorer_digest: str, scores: Mapping[str, Any]) -> None:
-        """Keep scores beside the run, one row a scorer."""
-        connection = connect(self.path / DATABASE)
+        """Keep scores beside the run, one row a scorer. Raises StoreError where it cannot be."""
+        row = (scorer_digest, orjson.dumps(scores))
         try:
-            row = (scorer_digest, orjson.dumps(scores))
-            connection.execute("INSERT OR REPLACE INTO scores VALUES (?, ?)", row)
-        finally:
-            connection.close()
+            with closing(connect(self.path / DATABASE)) as connection:
+                connection.execute("INSERT OR REPLACE INTO scores VALUES (?, ?)", row)
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path}: the scores cannot be kept: {error}") from error
 
     def _read_passage(self, hash: str) -> StoredPassage:
         sql = "SELECT hash, id, title, text FROM passages WHERE hash = ?"

@@ -22,6 +22,7 @@ from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.writer import Statement, Writer
 
 LOCK = "lock"
+DRAFT = f"{DATABASE}.new"
 
 
 class PendingItem(NamedTuple):
@@ -38,9 +39,14 @@ class RunStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        RunReader.check(path)
         self._lock = _lock(path)
-        self.reader = RunReader.open(path)
-        self.writer = Writer(path / DATABASE)
+        try:
+            self.reader = RunReader.open(path)
+            self.writer = Writer(path / DATABASE)
+        except BaseException:
+            os.close(self._lock)
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -55,8 +61,9 @@ class RunStore:
 
     def close(self) -> None:
         """Write what is queued, then let other processes in."""
-        self.writer.close()
+        # The reader first: the last to close folds the WAL back, and a reader cannot.
         self.reader.close()
+        self.writer.close()
         os.close(self._lock)
 
     def pending(self, *, retry_failed: bool = False) -> Iterator[PendingItem]:
@@ -89,15 +96,14 @@ def create_run(path: Path, spec: RunSpec, questions: Sequence[Question]) -> None
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
-        draft = path / f"{DATABASE}.new"
-        # A draft is what a process that was killed right here has left.
-        draft.unlink(missing_ok=True)
-        if any(path.iterdir()):
-            raise InputError(
-                "the folder is not empty", where=str(path), remedy=_remedy_for_occupied(path)
-            )
-        _fill(draft, spec, questions)
-        draft.rename(path / DATABASE)
+        _check_vacant(path)
+        lock = _lock(path)
+        try:
+            _check_vacant(path)
+            _fill(path / DRAFT, spec, questions)
+            (path / DRAFT).rename(path / DATABASE)
+        finally:
+            os.close(lock)
     except (OSError, sqlite3.Error) as error:
         raise InputError(
             f"cannot make a run here ({error})",
@@ -107,9 +113,13 @@ def create_run(path: Path, spec: RunSpec, questions: Sequence[Question]) -> None
 
 
 def _fill(draft: Path, spec: RunSpec, questions: Sequence[Question]) -> None:
+    # What a process that was killed right here has left is begun anew.
+    draft.unlink(missing_ok=True)
     schema = importlib.resources.files("branchwise.eval.store").joinpath("schema.sql").read_text()
     connection = sqlite3.connect(draft, isolation_level=None)
     try:
+        # A draft that fails is thrown away: a journal to roll back with would only be left behind.
+        connection.execute("PRAGMA journal_mode = OFF")
         connection.executescript(f"BEGIN; {schema}")
         meta = {"format": FORMAT, **asdict(spec)}
         rows = [(key, orjson.dumps(value).decode()) for key, value in meta.items()]
@@ -125,16 +135,26 @@ def _fill(draft: Path, spec: RunSpec, questions: Sequence[Question]) -> None:
         connection.close()
 
 
-def _remedy_for_occupied(path: Path) -> str:
+def _check_vacant(path: Path) -> None:
+    """Raise InputError where the folder holds more than a killed process leaves."""
+    if {entry.name for entry in path.iterdir()} <= {LOCK, DRAFT}:
+        return
+    remedy = "choose another --out"
     if (path / DATABASE).exists():
-        return f"continue it with `branchwise resume {path}` or choose another --out"
-    return "choose another --out"
+        remedy = f"continue it with `branchwise resume {path}` or {remedy}"
+    raise InputError("the folder is not empty", where=str(path), remedy=remedy)
 
 
 def _lock(path: Path) -> int:
     """Hold the run folder for this process; the system lets go of it however the process ends."""
-    RunReader.check(path)
-    handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+    try:
+        handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror})",
+            where=str(path),
+            remedy="make the folder writable, or work on a copy of it",
+        ) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

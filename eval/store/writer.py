@@ -30,12 +30,20 @@ class _Batch(NamedTuple):
 
 
 class Writer:
-    """Accepts batches from any event loop, in order."""
+    """Accepts batches from any event loop, in order. Raises StoreError where it cannot be opened.
+
+    After a write that failed nothing more is written: every later batch fails for the same reason.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._failure: str | None = None
+        try:
+            self._connection = connect(path)
+            self._file = path.stat().st_ino
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(_cannot_write(path, error)) from error
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()
-        self._failure: StoreError | None = None
         self._thread = threading.Thread(target=self._work, name="run-store", daemon=True)
         self._thread.start()
 
@@ -45,7 +53,7 @@ class Writer:
         Cancelling the caller does not take the batch back.
         """
         if self._failure:
-            raise self._failure
+            raise StoreError(self._failure)
         done = asyncio.get_running_loop().create_future()
         self._queue.put(_Batch(statements, done))
         await done
@@ -56,12 +64,10 @@ class Writer:
         self._thread.join()
 
     def _work(self) -> None:
-        connection = connect(self._path)
-        try:
+        with contextlib.closing(self._connection):
             while batches := self._take():
-                self._write(connection, batches)
-        finally:
-            connection.close()
+                self._write(batches)
+                self._wake(batches)
 
     def _take(self) -> list[_Batch]:
         """All that is waiting, at least one; empty at the end."""
@@ -77,17 +83,25 @@ class Writer:
             self._queue.put(None)
         return batches
 
-    def _write(self, connection: sqlite3.Connection, batches: Sequence[_Batch]) -> None:
+    def _write(self, batches: Sequence[_Batch]) -> None:
+        if self._failure:
+            return
+        connection = self._connection
         try:
+            # A file that was deleted takes writes as before, and nobody would find them.
+            if self._path.stat().st_ino != self._file:
+                raise FileNotFoundError("another file has taken its place")
             connection.execute("BEGIN IMMEDIATE")
             for batch in batches:
                 for sql, rows in batch.statements:
                     connection.executemany(sql, rows)
             connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            self._failure = StoreError(f"{self._path}: cannot write: {error}")
+        except Exception as error:  # noqa: BLE001 - without this thread every item waits for ever
+            self._failure = _cannot_write(self._path, error)
+            with contextlib.suppress(sqlite3.Error):
+                connection.rollback()
+
+    def _wake(self, batches: Sequence[_Batch]) -> None:
         waiting: defaultdict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]]
         waiting = defaultdict(list)
         for batch in batches:
@@ -97,12 +111,20 @@ class Writer:
                 loop.call_soon_threadsafe(_settle, futures, self._failure)
 
 
-def _settle(futures: Sequence["asyncio.Future[None]"], failure: StoreError | None) -> None:
+def _cannot_write(path: Path, error: Exception) -> str:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    problem = f"{path}: cannot write: {reason}"
+    if isinstance(error, FileNotFoundError):
+        return f"{problem}; the run was deleted or moved while it was written"
+    return f"{problem}; what was committed is safe, go on with: branchwise resume {path.parent}"
+
+
+def _settle(futures: Sequence["asyncio.Future[None]"], failure: str | None) -> None:
     """Wake the waiters, on their loop: one hand-over a transaction, however many they are."""
     for future in futures:
         if future.done():
             continue
         if failure:
-            future.set_exception(failure)
+            future.set_exception(StoreError(failure))
         else:
             future.set_result(None)

@@ -1,16 +1,28 @@
 """The run store: what is committed is there, whole, whatever happens to the process."""
 
+import fcntl
+import signal
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise import score
 from branchwise.agents.journal import CallKey
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
-from branchwise.eval.store import RunSpec, RunStore, StoreError, create_run, open_run
+from branchwise.eval.store import (
+    RunSpec,
+    RunStore,
+    StoreError,
+    connection,
+    create_run,
+    open_run,
+)
 from branchwise.eval.store.connection import DATABASE, FORMAT
 from branchwise.eval.store.folding import fold, unfold
 
@@ -186,8 +198,8 @@ def test_folders_that_hold_no_run_are_refused(tmp_path):
 
 
 def test_a_run_of_a_newer_version_is_refused(run_folder):
-    with sqlite3.connect(run_folder / DATABASE) as connection:
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT + 1),))
+    with sqlite3.connect(run_folder / DATABASE) as written:
+        written.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT + 1),))
     with pytest.raises(InputError, match="newer version"):
         open_run(run_folder)
 
@@ -198,3 +210,101 @@ def test_scores_are_kept_by_scorer(run_folder):
     reader.save_scores("lexical-1", {"em": 0.5})
     reader.save_scores("lexical-1", {"em": 0.6})
     assert reader.saved_scores("lexical-1") == {"em": 0.6}
+
+
+async def test_an_ended_run_is_one_file(run_folder):
+    with RunStore(run_folder) as store:
+        for pending in list(store.pending()):
+            await store.begin(pending).finish("done", outcome())
+    assert {file.name for file in run_folder.iterdir()} == {DATABASE, "lock"}
+    score(run_folder)
+    assert {file.name for file in run_folder.iterdir()} == {DATABASE, "lock"}
+
+
+def test_a_folder_that_cannot_be_written_is_read_and_scored_with_a_warning(run_folder, monkeypatch):
+    monkeypatch.setattr(connection.os, "access", lambda path, mode: False)
+    reader = open_run(run_folder)
+    assert reader.progress()["total"] == 2
+    assert {file.name for file in run_folder.iterdir()} == {DATABASE, "lock"}
+    reader.close()
+
+    def refuse(path):
+        raise sqlite3.OperationalError("attempt to write a readonly database")
+
+    monkeypatch.setattr("branchwise.eval.store.reader.connect", refuse)
+    with pytest.warns(UserWarning, match="the scores cannot be kept: attempt to write"):
+        assert score(run_folder).items == ()
+
+
+async def test_an_item_never_waits_for_a_write_that_cannot_happen(run_folder):
+    with RunStore(run_folder) as store:
+        journal = store.begin(next(store.pending()))
+        with pytest.raises(StoreError, match="surrogates not allowed"):
+            await journal.finish("\ud800", outcome())
+
+
+async def test_nothing_is_written_after_a_write_that_failed(run_folder):
+    with RunStore(run_folder) as store:
+        first, second = (store.begin(pending) for pending in store.pending())
+        with pytest.raises(StoreError):
+            await first.finish("no such status", outcome())
+        with pytest.raises(StoreError, match="go on with: branchwise resume"):
+            await second.finish("done", outcome())
+    assert open_run(run_folder).progress()["pending"] == 2
+
+
+async def test_a_run_that_was_deleted_is_noticed_at_the_next_write(run_folder):
+    with RunStore(run_folder) as store:
+        journal = store.begin(next(store.pending()))
+        (run_folder / DATABASE).unlink()
+        with pytest.raises(StoreError, match="the run was deleted or moved"):
+            await journal.keep(journal.recall(KEY), {})
+
+
+def test_a_run_that_cannot_be_opened_for_writing_is_let_go(run_folder, monkeypatch):
+    def refuse(path):
+        raise sqlite3.OperationalError("unable to open database file")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("branchwise.eval.store.writer.connect", refuse)
+        with pytest.raises(StoreError, match="unable to open"):
+            RunStore(run_folder)
+    RunStore(run_folder).close()
+
+
+KILLED_WHILE_MAKING = """
+import os, sys
+from pathlib import Path
+from branchwise.corpora.passages import make_passage
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.store import RunSpec, create_run
+
+passages = tuple(make_passage(f"t{n}", f"{n} text " * 2000) for n in range(500))
+gold = (Branch(name="default", answers=(Answer(text="Mann"),)),)
+
+class Questions(list):
+    def __iter__(self):
+        yield Question(id="q1", question="Who?", branches=gold, passages=passages)
+        os.kill(os.getpid(), 9)
+
+spec = RunSpec("branches", "q", "q", {}, {}, "s", 1, "0.1.0")
+create_run(Path(sys.argv[1]), spec, Questions())
+"""
+
+
+def test_a_run_killed_while_it_is_made_can_be_made_again(tmp_path):
+    path = tmp_path / "run"
+    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_MAKING, path], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert [file.name for file in path.iterdir() if file.name.startswith(DATABASE)]
+    create_run(path, make_spec(), [make_question()])
+    assert open_run(path).progress()["total"] == 1
+
+
+def test_a_run_is_made_by_one_process_at_a_time(tmp_path):
+    (tmp_path / "lock").touch()
+    with (tmp_path / "lock").open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another process is writing"):
+            create_run(tmp_path, make_spec(), [make_question()])
+    create_run(tmp_path, make_spec(), [make_question()])
