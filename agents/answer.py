@@ -37,11 +37,12 @@ def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ())
     """Read `text` as an answer of `format`. Never raises, whatever the text.
 
     Strict: the whole text is JSON of exactly the format's shape. Tolerant: the last JSON object
-    in the text that can be read as an answer (models put drafts first), then the same with
+    in the text that can be read as an answer (models put drafts first; one that has the answer's
+    keys goes before others), then the same with
     json-repair. `fragments` are the ids of numbered passages (`AnswerFormat.read`).
     """
     problem = "the reply is empty" if not text.strip() else "there is no JSON object in the reply"
-    for data, strict in _documents(text):
+    for data, strict in _documents(text, format.schema["required"]):
         try:
             prediction = format.read(data, fragments)
         except FormatError as error:
@@ -52,8 +53,11 @@ def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ())
     return ParsedAnswer(None, "failed", problem)
 
 
-def _documents(text: str) -> Iterator[tuple[Any, bool]]:
-    """What may be the answer, best guess first; True beside the whole text."""
+def _documents(text: str, keys: Sequence[str]) -> Iterator[tuple[Any, bool]]:
+    """What may be the answer, best guess first; True beside the whole text.
+
+    The last object with one of `keys`, which an answer has; other objects may only list sources.
+    """
     if len(text) <= MAX_STRICT:
         whole = _load(text)
         if whole is not None:
@@ -61,7 +65,9 @@ def _documents(text: str) -> Iterator[tuple[Any, bool]]:
             return
     tail = text[-MAX_TOLERANT:]
     candidates = list(_objects(_FENCE.sub("\n", tail)))[-MAX_CANDIDATES:]
-    for candidate in reversed(candidates):
+    likely = [any(f'"{key}"' in candidate for key in keys) for candidate in candidates]
+    ranked = sorted(zip(likely, range(len(candidates)), candidates, strict=True), reverse=True)
+    for _, _, candidate in ranked:
         data = _load(candidate)
         if data is not None:
             yield data, False
@@ -77,10 +83,22 @@ def _load(text: str) -> dict[str, Any] | list[Any] | None:
     if _depth(text) > MAX_DEPTH:
         return None
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=_joined)
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict | list) else None
+
+
+def _joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; lists under a key that comes twice are one: two readings of one name, say."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        earlier = found.get(key)
+        if isinstance(earlier, list) and isinstance(value, list):
+            earlier.extend(value)
+        else:
+            found[key] = value
+    return found
 
 
 def _repair(text: str) -> dict[str, Any] | list[Any] | None:

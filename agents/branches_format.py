@@ -1,6 +1,6 @@
 """`{"reasoning": str, "answers": {branch: [entity, ...]}}`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -14,7 +14,10 @@ from branchwise.agents.format_error import (
     FormatError,
     distinct,
     first_text,
+    flattened,
+    says_something,
     text_of,
+    unwrapped,
 )
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH
@@ -57,8 +60,10 @@ class BranchesFormat:
 
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """Also: a bare list or text (`default`), one text for a list, `answer` for `answers`,
-        numbers, `{branch: {"answers": [...]}}`, a list of `{"branch", "answers"}`.
+        numbers, `{branch: {"answers": [...]}}`, a list of `{"branch", "answers"}`, lists in
+        lists, readings of readings, and all that in an object or a list of its own.
         """
+        data = unwrapped(data, _ENTITIES, _BRANCH)
         if isinstance(data, list):
             data = {"answers": data}
         if not isinstance(data, Mapping):
@@ -67,6 +72,8 @@ class BranchesFormat:
         branches: dict[str, list[str]] = {}
         for name, entities in _branches(answers):
             branches.setdefault(name, []).extend(entities)
+        if not any(branches.values()) and says_something(answers, but=_BRANCH):
+            raise FormatError('no list of texts was found under "answers"')
         return Prediction(
             reasoning=text_of(data.get("reasoning"), MAX_REASONING) or "",
             answers={
@@ -90,13 +97,28 @@ def _branches(answers: Any) -> list[tuple[str, list[str]]]:
     if answers is None:
         return []
     if isinstance(answers, Mapping):
-        named = [(str(key).strip()[:MAX_NAME], value) for key, value in answers.items()]
+        named = [(key.strip()[:MAX_NAME], value) for key, value in _readings(answers)]
         return [(name or DEFAULT_BRANCH, _entities(value)) for name, value in named]
     if isinstance(answers, list):
         return [_listed(entry) for entry in answers]
+    if isinstance(answers, str) and answers.lstrip().startswith("{"):
+        raise FormatError('"answers" is a text, not an object')
     if text_of(answers, MAX_ENTITY) is not None:
         return [(DEFAULT_BRANCH, _entities(answers))]
     raise FormatError('"answers" is neither an object nor a list')
+
+
+def _readings(answers: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Branches by name; `{"Heat": {"1986": [...], "1995": [...]}}` has two."""
+    for name, value in answers.items():
+        if (
+            isinstance(value, Mapping)
+            and not any(key in value for key in _ENTITIES + _ENTITY)
+            and all(isinstance(inner, list) for inner in value.values())
+        ):
+            yield from ((f"{name} {reading}", inner) for reading, inner in value.items())
+        else:
+            yield str(name), value
 
 
 def _listed(entry: Any) -> tuple[str, list[str]]:
@@ -116,7 +138,7 @@ def _entities(value: Any) -> list[str]:
         entity = first_text(value, _ENTITY, MAX_ENTITY)
         return [entity] if entity else []
     if isinstance(value, list):
-        return [entity for part in value[:MAX_ENTITIES] for entity in _entity(part)]
+        return [entity for part in flattened(value)[:MAX_ENTITIES] for entity in _entity(part)]
     return _entity(value)
 
 

@@ -15,7 +15,10 @@ from branchwise.agents.format_error import (
     FormatError,
     distinct,
     first_text,
+    flattened,
+    says_something,
     text_of,
+    unwrapped,
 )
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH
@@ -23,6 +26,7 @@ from branchwise.corpora.questions import DEFAULT_BRANCH
 _LISTS = ("conditions", "answers", "properties", "results")
 _CONDITION = ("condition", "reading", "branch", "interpretation")
 _ANSWER = ("answer", "answers", "groundtruth", "text")
+_NO_ANSWER = (*_CONDITION, "citations")
 _FRAGMENT = re.compile(
     r"\s*(?:\[\s*)?(?:(?:fragment|passage|source)\s*)?#?(\d{1,6})\b", re.IGNORECASE
 )
@@ -83,12 +87,15 @@ class ConditionsFormat:
         passage stays as it is written, so that it counts as a wrong one. A condition that comes
         twice is one branch where the answer is the same, and gets a number where it is not.
         """
+        data = unwrapped(data, _LISTS, _CONDITION)
         answers: dict[str, tuple[str, ...]] = {}
         citations: dict[str, tuple[str, ...]] = {}
         for condition, found, cited in _entries(data, fragments):
             name = _free_name(condition, found, answers)
             answers[name] = found
             citations[name] = distinct([*citations.get(name, ()), *cited], MAX_ENTITIES)
+        if not answers and says_something(_list_in(data), but=_NO_ANSWER):
+            raise FormatError('no text was found under "answer"')
         reasoning = data.get("reasoning") if isinstance(data, Mapping) else None
         return Prediction(
             reasoning=text_of(reasoning, MAX_REASONING) or "",
@@ -137,7 +144,10 @@ def _list_in(data: object) -> list[Any]:
 
 def _answers(entry: Mapping[str, Any]) -> tuple[str, ...]:
     value = next((entry[name] for name in _ANSWER if entry.get(name)), None)
-    parts = value if isinstance(value, list) else [value]
+    parts = [
+        first_text(part, _ANSWER, MAX_SENTENCES) if isinstance(part, Mapping) else part
+        for part in flattened(value)
+    ]
     return distinct((text_of(part, MAX_SENTENCES) or "" for part in parts), MAX_ENTITIES)
 
 

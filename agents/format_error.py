@@ -1,4 +1,4 @@
-"""What is raised where an answer does not have the shape that was asked for, and its bounds."""
+"""What is raised where an answer does not have the shape that was asked for; texts in bounds."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -34,3 +34,47 @@ def first_text(mapping: Mapping[str, Any], names: Iterable[str], limit: int) -> 
 def distinct(texts: Iterable[str], limit: int) -> tuple[str, ...]:
     """The texts in their order, empty ones and exact repeats left out, at most `limit`."""
     return tuple(dict.fromkeys(text for text in texts if text))[:limit]
+
+
+def flattened(value: Any) -> list[Any]:
+    """The parts of a list, those of lists in it among them; a list of `value` if it is none."""
+    if not isinstance(value, list):
+        return [value]
+    return [part for inner in value for part in flattened(inner)]
+
+
+def says_something(value: Any, but: Iterable[str] = ()) -> bool:
+    """Whether JSON data holds more than blanks, anywhere but under the keys `but`."""
+    if isinstance(value, Mapping):
+        return any(says_something(v, but) for k, v in value.items() if k not in but)
+    if isinstance(value, list):
+        return any(says_something(part, but) for part in value)
+    return bool(value.strip()) if isinstance(value, str) else value is not None
+
+
+def unwrapped(data: Any, keys: Iterable[str], names: Iterable[str]) -> Any:
+    """The whole answer in `data`, where it is the only thing in a list or in an object.
+
+    A whole answer has objects under one of `keys`, and none of `names`, as a branch has.
+    """
+    keys, names = tuple(keys), tuple(names)
+    while True:
+        inner = data if isinstance(data, list) else _values(data, keys)
+        if len(inner) != 1 or not _is_whole(inner[0], keys, names):
+            return data
+        data = inner[0]
+
+
+def _values(data: Any, keys: tuple[str, ...]) -> list[Any]:
+    """What may be a whole answer in an object: what is under one of `keys`, else all."""
+    if not isinstance(data, Mapping):
+        return []
+    return [data[key] for key in keys if key in data] or list(data.values())
+
+
+def _is_whole(value: Any, keys: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    if not isinstance(value, Mapping) or any(name in value for name in names):
+        return False
+    found = [value.get(key) for key in keys]
+    firsts = [part[0] if isinstance(part, list) and part else part for part in found]
+    return any(isinstance(first, Mapping) for first in firsts)

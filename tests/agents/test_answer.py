@@ -35,6 +35,7 @@ def test_the_whole_text_in_the_exact_shape_is_strict() -> None:
         f"Here is my answer: {GOOD} I hope it helps {{really}}.",
         f'First I thought {{"answers": {{"A": ["wrong"]}}}}, but no: {GOOD}',
         f'{GOOD}\n\n{{"name": "local_retriever", "arguments": {{"query": "x"}}}}',
+        f'{GOOD}\n\nSources: {{"sources": ["p1", "p2"]}}',
         f"An open {{ brace, then {GOOD}",
         f'An open {{ brace and a 5" quote, then {GOOD}',
         "{'answers': {'A': ['x']}}",
@@ -62,6 +63,12 @@ def test_no_answer_fails_with_a_problem_in_one_line(text: str) -> None:
     assert "\n" not in parsed.problem
 
 
+def test_a_key_that_comes_twice_loses_no_answer() -> None:
+    parsed = parse_answer('{"answers": {"Heat": ["x"], "Ali": [], "Heat": ["y"]}}', BRANCHES)
+    assert parsed.prediction is not None
+    assert parsed.prediction.answers == {"Heat": ("x", "y"), "Ali": ()}
+
+
 def test_fragments_are_resolved() -> None:
     text = '{"conditions": [{"condition": "c", "answer": "a", "citations": ["Fragment 2"]}]}'
     parsed = parse_answer(text, CONDITIONS, ["p", "q"])
@@ -84,6 +91,7 @@ def test_fragments_are_resolved() -> None:
         '{"answers": {"A": ["' + 'x\\"' * 500_000,
         '\'{"answers": ' * 20_000,
         "\\" * 1_000_001,
+        '{"answers": {' + ",".join(['"A": ["x"]'] * 80_000) + "}}",
         '{"answers": {"A": [' + "1" * 10_000 + "]}}",
         ("]" * 5000) + '{"answers": ' + ("[" * 5000),
     ],

@@ -41,6 +41,13 @@ ANY_JSON = st.recursive(
         ({"answers": {"": ["x"]}}, {"default": ("x",)}),
         ({"answers": {"A": []}}, {"A": ()}),
         ({"A (1976 film)": ["x"], "B": []}, {"A (1976 film)": ("x",), "B": ()}),
+        ([{"reasoning": "r", "answers": {"A": ["x"]}}], {"A": ("x",)}),
+        ({"answer": {"reasoning": "r", "answers": {"A": ["x"]}}}, {"A": ("x",)}),
+        ({"response": {"reasoning": "r", "answers": {"A": ["x"]}}}, {"A": ("x",)}),
+        ({"answers": {"A": [["x", "y"], [["z"]]]}}, {"A": ("x", "y", "z")}),
+        ({"answers": {"A": {"1": ["x"], "2": ["y"]}}}, {"A 1": ("x",), "A 2": ("y",)}),
+        ({"answers": [{"branch": "A", "answers": []}]}, {"A": ()}),
+        ([{"branch": "A", "answers": [{"text": "x"}]}], {"A": ("x",)}),
     ],
 )
 def test_branches_in_common_variants(data: object, answers: dict[str, Any]) -> None:
@@ -49,7 +56,17 @@ def test_branches_in_common_variants(data: object, answers: dict[str, Any]) -> N
 
 @pytest.mark.parametrize(
     "data",
-    ["x", 7, None, {}, {"name": "local_retriever", "arguments": {"query": "x"}}, {"answers": True}],
+    [
+        "x",
+        7,
+        None,
+        {},
+        {"name": "local_retriever", "arguments": {"query": "x"}},
+        {"answers": True},
+        {"answers": {"A": [True]}},
+        {"answers": {"A": {"B": {"C": {}, "D": "x"}}}},
+        {"answers": '{"A": ["x"]}'},
+    ],
 )
 def test_what_holds_no_answer_is_a_format_error(data: object) -> None:
     with pytest.raises(FormatError):
@@ -134,10 +151,22 @@ def test_repeated_conditions_lose_nothing() -> None:
         {"conditions": {"condition": "c", "answer": "a"}},
         {"conditions": {"c": "a"}},
         {"conditions": [{"condition": "c", "answer": ["a"]}]},
+        {"conditions": [{"condition": "c", "answer": [["a"]]}]},
+        {"conditions": [{"condition": "c", "answer": {"text": "a"}}]},
+        [{"conditions": [{"condition": "c", "answer": "a"}]}],
+        {"answer": {"conditions": [{"condition": "c", "answer": "a"}]}},
     ],
 )
 def test_conditions_in_common_variants(data: object) -> None:
     assert CONDITIONS.read(data).answers == {"c": ("a",)}
+
+
+def test_conditions_whose_answers_cannot_be_read_are_a_format_error() -> None:
+    for unreadable in (True, {"said": "a"}):
+        with pytest.raises(FormatError):
+            CONDITIONS.read({"conditions": [condition("c", unreadable, "Fragment 1")]})
+    for empty in ("", " ", None, []):
+        assert not CONDITIONS.read({"conditions": [condition("c", empty, "Fragment 1")]}).answers
 
 
 @given(ANY_JSON, st.sampled_from(sorted(FORMATS)))
