@@ -1,7 +1,10 @@
 """The command line's entry: bad input is one clear line and exit code 2."""
 
+import errno
 import os
 import sys
+import warnings
+from typing import Any
 
 
 def main() -> None:
@@ -9,6 +12,7 @@ def main() -> None:
     # Nothing here may ask a model hub or send traces anywhere unless the user says so.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("LANGSMITH_TRACING", "false")
+    warnings.showwarning = _warn
     from branchwise.cli import app
     from branchwise.corpora.errors import InputError
 
@@ -20,13 +24,38 @@ def main() -> None:
         sys.exit(_complain("interrupted", 1))
     except BrokenPipeError:
         # `branchwise ... | head`: the reader has what it wanted.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         sys.exit(0)
+    except Exception as error:
+        if not _is_about_storage(error):
+            raise
+        _drop_output()
+        sys.exit(_complain(str(error), 1))
+
+
+def _is_about_storage(error: Exception) -> bool:
+    """Whether the disk is at fault: then a traceback would only hide what to do."""
+    from branchwise.eval.store import StoreError
+
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+    return isinstance(error, StoreError) or (isinstance(error, OSError) and error.errno in full)
+
+
+def _drop_output() -> None:
+    """What is still buffered goes nowhere: Python would try to write it once more at its end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str, code: int) -> int:
-    sys.stderr.write(f"branchwise: {message}\n")
+    from branchwise.ui.console import printable
+
+    sys.stderr.write(f"branchwise: {printable(message)}\n")
     return code
+
+
+def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
+    _complain(f"warning: {message}", 0)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,11 @@ def error_console() -> "Console":
     return Console(stderr=True, highlight=False)
 
 
+def printable(text: str) -> str:
+    """Text from outside without what could steer a terminal: escapes, controls, directions."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
 def print_line(screen: "Console", line: str) -> None:
     """One line of text from outside: no markup; cut at the edge of a terminal, whole in a pipe."""
     if screen.is_terminal:

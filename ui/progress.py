@@ -4,7 +4,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from branchwise.ui.console import error_console
+from branchwise.ui.console import error_console, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -45,7 +45,7 @@ class RunProgress:
         if record["error"]:
             self._failed += 1
             line = f"failed: {question.id}: {record['error']}"
-            self._console.print(line[:300], markup=False, soft_wrap=True)
+            self._console.print(printable(line[:300]), markup=False, soft_wrap=True)
         if self._bar:
             failed = f"{self._failed} failed" if self._failed else ""
             self._bar.update(self._task, completed=self._ended, failed=failed, rate=self._rate())

@@ -105,7 +105,10 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
 def _arguments(args: Any) -> str:
     if not isinstance(args, Mapping):
         return _short(args)
-    return ", ".join(f"{key}={_short(value, 80)!r}" for key, value in args.items())
+    return ", ".join(
+        f"{key}={_short(value, 80)!r}" if isinstance(value, str) else f"{key}={_short(value, 80)}"
+        for key, value in args.items()
+    )
 
 
 def _first_line(text: str) -> str:

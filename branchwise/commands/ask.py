@@ -1,6 +1,7 @@
 """`branchwise ask`: one question, its steps as they happen."""
 
 import asyncio
+import json
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,9 +35,9 @@ def ask(
     try:
         outcome = asyncio.run(_watch(agent, question, quiet=json_output))
     except ModelError as error:
-        error_console().print(f"branchwise: {error.kind}: {error}", markup=False)
+        error_console().print(f"branchwise: {error.kind}: {error}", markup=False, soft_wrap=True)
         sys.exit(1)
-    _show(outcome, as_json=json_output)
+    _show(outcome)
     sys.exit(1 if outcome.how == "failed" else 0)
 
 
@@ -55,7 +56,9 @@ async def _watch(agent: "Agent", question: str, *, quiet: bool) -> "Outcome":
             for line in [] if quiet else describe(kind, data):
                 print_line(screen, line)
 
-    asked = Question(id="ask", question=question)
+    # A shell may pass bytes that are no text; no model server takes them.
+    text = question.encode(errors="surrogateescape").decode(errors="replace")
+    asked = Question(id="ask", question=text)
     brief = brief_for(get_task("branches"), asked, has_tools=bool(agent.tools))
     try:
         return await agent.answer(brief, Printing())
@@ -63,15 +66,11 @@ async def _watch(agent: "Agent", question: str, *, quiet: bool) -> "Outcome":
         await agent.aclose()
 
 
-def _show(outcome: "Outcome", *, as_json: bool) -> None:
+def _show(outcome: "Outcome") -> None:
     import orjson
-
-    from branchwise.ui.console import console
 
     prediction = outcome.prediction
     shown = {"reasoning": prediction.reasoning, "answers": prediction.answers}
     text = orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
-    if as_json:
-        typer.echo(text)
-    else:
-        console().print(text, markup=False)
+    # Plain in both cases: a console would break long strings into lines, and the JSON with them.
+    typer.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))

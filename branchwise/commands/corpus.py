@@ -149,6 +149,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     Example: branchwise corpus info C
     """
     from branchwise.corpora.folder import Corpus
+    from branchwise.ui.console import printable
 
     facts = _facts(Corpus.open(path))
     if json_output:
@@ -158,7 +159,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     typer.echo(f"SHA-256 {facts['sha256']}")
     for name, manifest in facts["indexes"].items():
         problem = manifest.get("problem")
-        typer.echo(f"index {name}: {_printable(problem or _described(manifest))}")
+        typer.echo(f"index {name}: {printable(problem or _described(manifest))}")
     if not facts["indexes"]:
         typer.echo(f"no index yet; make one: branchwise corpus index {path} --kind flat")
 
@@ -193,15 +194,12 @@ def _described(manifest: dict[str, Any]) -> str:
 
 
 def _show(rank: int, hit: "Hit") -> None:
+    from branchwise.ui.console import printable
+
     text = " ".join(hit.passage.text.split())
     shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-    typer.echo(_printable(f"{rank}. [{hit.passage.id}] {hit.passage.title}  ({hit.score:.4f})"))
-    typer.echo(f"   {_printable(shown)}")
-
-
-def _printable(text: str) -> str:
-    """Passages are anyone's text: what could steer a terminal is shown as �."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    typer.echo(printable(f"{rank}. [{hit.passage.id}] {hit.passage.title}  ({hit.score:.4f})"))
+    typer.echo(f"   {printable(shown)}")
 
 
 def _print_json(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,8 @@ def export(
         if out is None:
             for line in lines:
                 sys.stdout.buffer.write(line)
+            # Here rather than at the very end, where a full disk could not be reported any more.
+            sys.stdout.buffer.flush()
             return
         _write(out, lines)
     finally:
@@ -47,6 +50,8 @@ def _write(out: Path, lines: Iterator[bytes]) -> None:
             file.writelines(lines)
         draft.replace(out)
     except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise InputError(
             f"cannot be written ({error.strerror})", where=str(out), remedy="choose another --out"
         ) from error

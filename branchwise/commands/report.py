@@ -53,6 +53,7 @@ def warn_if_pending(path: Path) -> None:
             f"{path}: {counts['pending']} of {counts['total']} items have not ended and are not "
             f"counted; go on with: branchwise resume {path}",
             markup=False,
+            soft_wrap=True,
         )
 
 

@@ -112,6 +112,22 @@ def test_markup_and_escapes_in_passages_are_shown_as_text(type_in, corpus, model
     assert "\x1b" not in err
 
 
+def test_ask_prints_json_whatever_the_answer_holds(type_in, model, chat_server):
+    answers = {"a " + "long name " * 30: ["\x9b31m", "\u202e", "\U000e0001", "é"]}
+    chat_server.play([say(json.dumps({"reasoning": "r", "answers": answers}))])
+    code, out, _ = type_in("ask", "Who?", "--model", model)
+    assert code == 0
+    assert all(line.isprintable() for line in out.splitlines())
+    (entities,) = json.loads(out)["answers"].values()
+    assert entities[-1] == "é"
+
+
+def test_a_question_that_is_no_text_is_asked_with_replacements(type_in, corpus):
+    code, _, err = type_in("ask", "Who directed Heat\udcff?", "--corpus", corpus)
+    assert code == 0, err
+    assert "question  Who directed Heat\ufffd?" in err
+
+
 def test_ask_says_why_a_model_cannot_be_had(type_in, model, chat_server):
     chat_server.play([])
     code, out, err = type_in("ask", "Who directed Heat?", "--model", model)

@@ -19,7 +19,7 @@ def test_a_model_turn_names_its_calls():
     call = {"id": "c1", "name": "local_retriever", "args": {"query": "King Kong", "k": 3}}
     assert describe("model", MODEL | {"tool_calls": [call], "finish": "tool_calls"}) == [
         "turn 2    120 tokens in, 7 out, 0.25 s",
-        "          calls local_retriever(query='King Kong', k='3')",
+        "          calls local_retriever(query='King Kong', k=3)",
     ]
 
 

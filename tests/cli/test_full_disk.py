@@ -1,0 +1,69 @@
+"""A disk that is full is one line and exit code 1, and nothing that was recorded is lost."""
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from branchwise.eval.store import open_run
+
+QUESTIONS = 40
+
+
+@pytest.fixture
+def questions(tmp_path):
+    path = tmp_path / "questions.jsonl"
+    lines = [
+        {"id": f"q{n}", "question": f"Who directed film {n}?", "answers": {"default": ["Mann"]}}
+        for n in range(QUESTIONS)
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+def type_in(*arguments, largest_file=resource.RLIM_INFINITY, stdout=subprocess.PIPE):
+    """The command in a process of its own that may write no file above this size."""
+    return subprocess.run(
+        [sys.executable, "-m", "branchwise", *map(str, arguments)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file,) * 2),
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_run_goes_on_when_there_is_room_again(questions, tmp_path):
+    path = tmp_path / "R"
+    full = type_in("run", "--questions", questions, "--out", path, largest_file=200_000)
+    assert full.returncode == 1
+    assert full.stdout == ""
+    assert full.stderr.startswith("branchwise: ")
+    assert f"go on with: branchwise resume {path}" in full.stderr
+    assert full.stderr.count("\n") == 1
+    assert 0 < open_run(path).progress()["done"] < QUESTIONS
+    assert type_in("resume", path).returncode == 0
+    assert open_run(path).progress()["done"] == QUESTIONS
+
+
+def test_an_export_that_does_not_fit_leaves_nothing_behind(questions, tmp_path):
+    assert type_in("run", "--questions", questions, "--out", tmp_path / "R").returncode == 0
+    out = tmp_path / "items.jsonl"
+    full = type_in("export", tmp_path / "R", "--events", "--out", out, largest_file=10_000)
+    assert full.returncode == 2
+    assert full.stderr.count("\n") == 1
+    assert not list(tmp_path.glob("items*"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", [("export",), ("score",), ("score", "--json"), ("report",)])
+def test_output_that_does_not_fit_is_one_line(questions, tmp_path, command):
+    run = ("run", "--questions", questions, "--limit", 2, "--out", tmp_path / "R")
+    assert type_in(*run).returncode == 0
+    with Path("/dev/full").open("w") as nowhere:
+        full = type_in(*command, tmp_path / "R", stdout=nowhere)
+    assert full.returncode == 1
+    assert full.stderr == "branchwise: [Errno 28] No space left on device\n"
