@@ -2,7 +2,7 @@
 
 import asyncio
 import warnings
-from collections.abc import Collection, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,15 +47,16 @@ class Selection:
         """The chosen questions, in order; InputError for an id that is not there, or for none."""
         chosen = questions.questions
         if self.ids is not None:
-            missing = sorted(set(self.ids) - {q.id for q in chosen})
+            wanted = set(self.ids)
+            missing = sorted(wanted - {q.id for q in chosen})
             if missing:
                 raise InputError(
                     f"no question has the id {missing[0]!r}",
                     where=questions.source,
                     remedy="check the ids that were asked for",
                 )
-            chosen = tuple(q for q in chosen if q.id in set(self.ids))
-        chosen = chosen[: self.limit]
+            chosen = tuple(q for q in chosen if q.id in wanted)
+        chosen = chosen[: None if self.limit is None else max(self.limit, 0)]
         if not chosen:
             raise InputError(
                 "no questions are left to run",
@@ -81,6 +82,7 @@ def run(
     Blocks until every item has ended or the run was interrupted. Raises InputError before any
     work where something is missing, StoreError where the folder cannot be written.
     """
+    _check_at_least_one(epochs=epochs, concurrency=concurrency)
     loaded = load_questions(questions) if isinstance(questions, str) else questions
     chosen = selection.of(loaded)
     path = Path(out) if out else _default_folder()
@@ -113,6 +115,7 @@ def resume(
     InputError where the system would not be the one that began the run (`corpus` says where its
     corpus has moved to).
     """
+    _check_at_least_one(concurrency=concurrency)
     reader = open_run(Path(path))
     try:
         meta = reader.meta
@@ -154,8 +157,28 @@ def _blocking(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
+    stop: list[Callable[[], object]] = []
+
+    async def stoppable() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+        stop.append(lambda: loop.call_soon_threadsafe(task.cancel))
+        return await task
+
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
+        result = thread.submit(asyncio.run, stoppable())
+        try:
+            return result.result()
+        except KeyboardInterrupt:
+            # The interrupt of a notebook reaches this thread alone; the run would go on in its own.
+            for cancel in stop:
+                cancel()
+            raise
+
+
+def _check_at_least_one(**counts: int) -> None:
+    for name, count in counts.items():
+        if count < 1:
+            raise InputError(f"{name} is {count}", remedy="give a number of at least 1")
 
 
 def _check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from chat_server import call, fail, say, search_then_answer
+from chat_server import call, fail, hang, say, search_then_answer
 
 from branchwise import Selection, resume, run, score
 from branchwise.corpora.build import build_corpus
@@ -132,6 +132,36 @@ async def test_a_run_can_be_made_inside_a_running_loop(
         warnings.simplefilter("error")
         made = run(str(question_file(2)), make_system(), out=tmp_path / "run")
     assert made.state.done == 2
+
+
+async def test_an_interrupt_inside_a_running_loop_stops_the_run(
+    chat_server, make_system, question_file, tmp_path
+):
+    asked = iter(range(1_000_000))
+
+    def interrupt_at_the_fifth(body):
+        if (number := next(asked)) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        return hang() if number >= 4 else say(GOOD)
+
+    chat_server.play(interrupt_at_the_fifth)
+    # As in a notebook; asyncio's own handler would only cancel this test.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(str(question_file(9)), make_system(), out=tmp_path / "run", concurrency=1)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(chat_server.requests) == 5
+    chat_server.play(lambda body: say(GOOD))
+    assert resume(tmp_path / "run").state.done == 5
+
+
+@pytest.mark.parametrize("counts", [{"epochs": 0}, {"concurrency": 0}, {"concurrency": -1}])
+def test_a_run_of_nothing_at_a_time_is_refused(make_system, question_file, tmp_path, counts):
+    with pytest.raises(InputError, match="at least 1"):
+        run(str(question_file(1)), make_system(), out=tmp_path / "run", **counts)
+    assert not (tmp_path / "run").exists()
 
 
 def test_questions_can_be_given_as_objects(chat_server, make_system, question_file, tmp_path):
