@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from branchwise.agents.bodies import whole_characters
 from branchwise.graphs.agent import Outcome
 
 MAX_ERROR_CHARS = 1000
@@ -25,7 +26,7 @@ def outcome_record(outcome: Outcome) -> dict[str, Any]:
 def error_record(error: BaseException) -> dict[str, Any]:
     """An item that could not be answered: an empty prediction that counts 0, and why."""
     kind = getattr(error, "kind", type(error).__name__)
-    message = " ".join(str(error).split())[:MAX_ERROR_CHARS]
+    message = " ".join(_words(error).split())[:MAX_ERROR_CHARS]
     return {
         "prediction": {},
         "how": "failed",
@@ -33,3 +34,10 @@ def error_record(error: BaseException) -> dict[str, Any]:
         "evidence": [],
         "error": f"{kind}: {message}",
     }
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return whole_characters(str(error))
+    except Exception:  # noqa: BLE001 - the exceptions of plug-ins and models are anyone's code
+        return "(an error without words)"

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelError
 from branchwise.corpora.questions import Question
 from branchwise.eval.outcomes import error_record, outcome_record
@@ -119,7 +120,7 @@ class _Pass:
             journal.event("error", {"kind": error.kind, "message": str(error)})
             return error_record(error)
         except Exception as error:  # noqa: BLE001 - one item's failure must not end the others
-            where = traceback.format_exc(limit=-3)
+            where = whole_characters(traceback.format_exc(limit=-3))
             journal.event("error", {"kind": type(error).__name__, "message": where[-4000:]})
             return error_record(error)
 

@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
+from branchwise.agents.bodies import whole_characters
 from branchwise.agents.journal import CallKey, Slot
 from branchwise.graphs.state import AgentState, ItemContext, Node
 from branchwise.graphs.system import Budget
@@ -131,11 +132,11 @@ async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> 
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
     artifact = message.artifact if isinstance(message.artifact, Mapping) else {}
-    return ToolResult(_bounded(message.text), artifact)
+    return ToolResult(_bounded(whole_characters(message.text)), artifact)
 
 
 def _failure(problem: str) -> ToolResult:
-    line = " ".join(problem.split())[:MAX_ERROR_CHARS]
+    line = " ".join(whole_characters(problem).split())[:MAX_ERROR_CHARS]
     return ToolResult(f"Error: {line}", {}, line)
 
 

@@ -1,0 +1,72 @@
+"""Tool calls get results, whatever the tool does."""
+
+import json
+from typing import Any
+
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.runtime import Runtime
+
+from branchwise.agents.journal import MemoryJournal
+from branchwise.graphs.state import AgentState, ItemContext, Spent
+from branchwise.graphs.system import Budget
+from branchwise.graphs.tool_node import MAX_RESULT_CHARS, make_tool_node
+
+
+@tool
+def half_a_character(query: str) -> str:
+    """Says what no record can hold."""
+    return f"{query} \ud83d"
+
+
+@tool
+def failing(query: str) -> str:
+    """Fails with what no record can hold."""
+    raise ValueError("\udc00 " + query)
+
+
+@tool
+def talkative(query: str) -> str:
+    """Says far too much."""
+    return query * 10_000_000
+
+
+async def results_of(
+    tools: list[BaseTool], calls: list[dict[str, Any]], budget: Budget
+) -> tuple[list[str], dict[str, Any], MemoryJournal]:
+    journal = MemoryJournal()
+    state = AgentState(messages=[AIMessage("", tool_calls=calls)], spent=Spent())
+    context = ItemContext(journal, 60.0)
+    update: Any = await make_tool_node(tools, budget)(state, runtime=Runtime(context=context))
+    return [message.text for message in update["messages"]], update, journal
+
+
+def call(name: str, number: int = 1, **args: Any) -> dict[str, Any]:
+    return {"name": name, "args": args, "id": f"c{number}", "type": "tool_call"}
+
+
+async def test_half_characters_of_tools_become_whole_ones_that_can_be_recorded() -> None:
+    calls = [call("half_a_character", 1, query="a"), call("failing", 2, query="b")]
+    texts, _, journal = await results_of([half_a_character, failing], calls, Budget())
+    assert texts == ["a \ufffd", "Error: ValueError: \ufffd b"]
+    json.dumps(journal.events, ensure_ascii=False).encode()
+
+
+async def test_an_endless_result_is_cut_and_says_so() -> None:
+    (text,), _, _ = await results_of([talkative], [call("talkative", query="x")], Budget())
+    assert len(text) < MAX_RESULT_CHARS + 100
+    assert text.endswith("[cut: 10000000 characters]")
+
+
+async def test_calls_beyond_the_budget_are_answered_and_not_run() -> None:
+    calls = [call("half_a_character", n, query=str(n)) for n in range(3)]
+    texts, update, _ = await results_of([half_a_character], calls, Budget(calls=2))
+    assert texts[2] == "Error: not run: the tool-call budget is spent"
+    assert update["spent"].calls == 2
+
+
+async def test_bad_arguments_and_unknown_tools_say_what_fits() -> None:
+    calls = [call("failing", 1), call("nope", 2, query="a")]
+    texts, _, _ = await results_of([failing], calls, Budget())
+    assert texts[0] == "Error: bad arguments: query: Field required"
+    assert texts[1] == "Error: there is no tool 'nope'; the tools are: failing"
