@@ -8,7 +8,7 @@ even through an alias that lacks it.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -118,28 +118,40 @@ def _forms(answer: Answer) -> frozenset[Form]:
     return frozenset(form(text) for text in answer.forms if text.strip())
 
 
-def _merge(answers: Iterable[Answer], by_qid: dict[str, set[Form]]) -> list[Entity]:
+def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[Form]]) -> list[Entity]:
     """Distinct entities: answers of one text are one (no prediction could tell them apart), and
     answers of one Wikidata id are.
     """
-    merged: list[tuple[set[str], Entity]] = []
+    groups: list[list[Answer]] = []
+    group_of: dict[tuple[str, str], int] = {}
     for answer in answers:
         if not answer.text.strip():
             continue
-        marks = {f"text {form(answer.text).key}"}
-        new = Entity(_forms(answer), frozenset())
-        if answer.qid:
-            marks.add(f"qid {answer.qid}")
-            new = Entity(frozenset(by_qid[answer.qid]), frozenset({answer.qid}))
-        apart = []
-        for known, entity in merged:
-            if known.isdisjoint(marks):
-                apart.append((known, entity))
-            else:
-                marks |= known
-                new = Entity(entity.forms | new.forms, entity.qids | new.qids)
-        merged = [*apart, (marks, new)]
-    return [entity for _, entity in merged]
+        known = {group_of[mark] for mark in _marks(answer) if mark in group_of}
+        # The largest stays: no answer is moved more often than its group can double.
+        home = max(known, key=lambda index: len(groups[index]), default=len(groups))
+        if not known:
+            groups.append([])
+        moved = [other for index in known - {home} for other in groups[index]]
+        for index in known - {home}:
+            groups[index] = []
+        for member in (answer, *moved):
+            groups[home].append(member)
+            group_of.update(dict.fromkeys(_marks(member), home))
+    return [_entity(group, by_qid) for group in groups if group]
+
+
+def _marks(answer: Answer) -> list[tuple[str, str]]:
+    """What an answer shares with every other one that is the same entity."""
+    text = ("text", form(answer.text).key)
+    return [text, ("qid", answer.qid)] if answer.qid else [text]
+
+
+def _entity(answers: Sequence[Answer], by_qid: Mapping[str, set[Form]]) -> Entity:
+    forms: set[Form] = set()
+    for answer in answers:
+        forms |= by_qid[answer.qid] if answer.qid else _forms(answer)
+    return Entity(frozenset(forms), frozenset(a.qid for a in answers if a.qid))
 
 
 def _bare_names(entities: Sequence[Entity]) -> BareNames:

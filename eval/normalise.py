@@ -20,7 +20,7 @@ _INITIALS = re.compile(r"(?<!\S)[^\W\d_](?: [^\W\d_])+(?!\S)")
 _TELLING_MARKS = re.compile(r"(?<=\d)\.(?=\d)|(?<!\S)[-−](?=\d)|(?<=\w)#")
 # Private-use characters hold the place of marks that stay while the other punctuation goes.
 _HOLD = {".": "\ue000", "-": "\ue001", "−": "\ue001", "#": "\ue002"}
-_RELEASE = str.maketrans({"\ue000": ".", "\ue001": "-", "\ue002": "#"})
+_RELEASE = {0xE000: ".", 0xE001: "-", 0xE002: "#"}
 # Scripts written without spaces: Thai to Lao, Burmese, Khmer, kana, Han.
 _UNSPACED = re.compile(
     r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -62,14 +62,24 @@ def _fold(text: str) -> str:
 def _words(text: str) -> str:
     """A folded text without punctuation, initials joined, single spaces."""
     held = _TELLING_MARKS.sub(lambda m: _HOLD[m[0]], _THOUSANDS.sub("", text))
-    kept = "".join(map(_kept, held.replace("&", " and "))).translate(_RELEASE)
+    kept = held.replace("&", " and ").translate(_KEPT)
     return _INITIALS.sub(lambda m: m[0].replace(" ", ""), " ".join(kept.split()))
 
 
-@lru_cache(maxsize=4_096)
-def _kept(character: str) -> str:
-    """What becomes of a character: nothing, a space, or itself."""
-    category = unicodedata.category(character)
-    if character in "'." or category == "Cf":  # soft hyphens, joiners: no part of the word
-        return ""
-    return " " if category[0] in "PZ" or category == "Cc" or character == "|" else character
+class _Kept(dict[int, str]):
+    """What becomes of a character: nothing, a space, or itself. Filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        if character in "'." or category == "Cf":  # soft hyphens, joiners: no part of the word
+            kept = ""
+        elif category[0] in "PZ" or category == "Cc" or character == "|":
+            kept = " "
+        else:
+            kept = character
+        self[code] = kept
+        return kept
+
+
+_KEPT = _Kept(_RELEASE)
