@@ -38,6 +38,7 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
     settings = system.to_system()
+    allow_open_files(concurrency)
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
     from branchwise.ui.progress import RunProgress
@@ -73,6 +74,7 @@ def resume(
 
     Example: branchwise resume runs/20260102-150405
     """
+    allow_open_files(concurrency)
     from branchwise.eval import experiment
     from branchwise.eval.store import open_run
     from branchwise.ui.progress import RunProgress
@@ -90,6 +92,20 @@ def resume(
             observer=progress,
         )
     finish(continued)
+
+
+def allow_open_files(concurrency: int) -> None:
+    """Let this process hold a connection for each question at a time, as far as the system goes.
+
+    Many systems start a process with 256 or 1024 open files and let it ask for more.
+    """
+    import resource
+
+    needed = 2 * concurrency + 128
+    soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        allowed = needed if most == resource.RLIM_INFINITY else min(needed, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
 def finish(made: "Run") -> None:
