@@ -1,9 +1,10 @@
 """The lexical alignment: which gold branch each predicted branch stands for, by names alone.
 
-Names are compared by what sets the gold branches apart. Let T_j be the tokens of gold name j of n,
-and df(t) the number of gold names with token t. A token weighs ln(n / df(t)), so one that is in
-all gold names weighs nothing; neither does one that is in none. The similarity of a predicted name
-with tokens Q and gold name j is Dice's coefficient by weight,
+Names are compared by what sets the gold branches apart. Let T_j be the tokens of gold name j of n
+(one that comes again in it counts as another one), and df(t) the number of gold names with token
+t. A token weighs ln(n / df(t)), so one that is in all gold names weighs nothing; neither does one
+that is in none. The similarity of a predicted name with tokens Q and gold name j is Dice's
+coefficient by weight,
 
     s = 2 w(Q and T_j) / (w(Q) + w(T_j)),
 
@@ -43,7 +44,8 @@ class _Name:
 
     @property
     def years(self) -> frozenset[str]:
-        return frozenset(token for token in self.tokens if _YEAR.fullmatch(token))
+        words = (token.split()[0] for token in self.tokens)
+        return frozenset(word for word in words if _YEAR.fullmatch(word))
 
 
 def align(gold: Sequence[str], predicted: Iterable[str]) -> Alignment:
@@ -88,7 +90,13 @@ def _is_default(name: str) -> bool:
 
 def _name(text: str, articles: bool) -> _Name:
     text = text[:MAX_CHARACTERS]
-    return _Name(normalise(text, articles=articles), frozenset(tokens(text, articles=articles)))
+    found: Counter[str] = Counter()
+    # A token that comes again is another one: "1984 (1984 film)" has a year, "1984 (play)" none.
+    for token in tokens(text, articles=articles):
+        found[token] += 1
+        if found[token] > 1:
+            found[f"{token} {found[token]}"] = 0
+    return _Name(normalise(text, articles=articles), frozenset(found))
 
 
 def _telling(name: _Name, weights: Mapping[str, float]) -> _Name:

@@ -44,6 +44,16 @@ def test_a_year_in_all_gold_names_is_not_compared() -> None:
     assert aligned(gold, ["Rio 2015-16, women"]) == {"Rio 2015-16, women": gold[1]}
 
 
+def test_a_year_that_is_also_the_title_tells_branches_apart() -> None:
+    gold = ["1984 (1956 film)", "1984 (1984 film)"]
+    assert aligned(gold, ["1984 (film of 1984)", "1984 (1956)"]) == {
+        "1984 (film of 1984)": gold[1],
+        "1984 (1956)": gold[0],
+    }
+    gold = ["1984 (1956 film, Hurt)", "1984 (1984 film, Hurt)", "1984 (book)"]
+    assert aligned(gold, ["1984 with Hurt (1984)"]) == {"1984 with Hurt (1984)": gold[1]}
+
+
 def test_leftovers_join_the_branch_that_they_name() -> None:
     found = aligned(HEATS, ["Heat (1995)", "1995: the leads", "cast of 1995"])
     assert set(found.values()) == {HEATS[1]}
