@@ -35,15 +35,19 @@ class AlignedPair:
 
 
 def gold_properties(question: Question) -> tuple[Property, ...]:
-    """The gold properties. Several answers of one branch are parts of one text."""
-    return tuple(
+    """The gold properties. Several answers of one branch are parts of one text.
+
+    Their order in the file decides nothing, not even between equal alignments.
+    """
+    found = [
         Property(
             "" if branch.name == DEFAULT_BRANCH else branch.name,
             _wordings(branch),
             frozenset(branch.citations),
         )
         for branch in question.branches
-    )
+    ]
+    return tuple(sorted(found, key=lambda p: (p.condition, p.answers, sorted(p.citations))))
 
 
 def _wordings(branch: Branch) -> tuple[str, ...]:

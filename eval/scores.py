@@ -109,7 +109,7 @@ def score_items(task: Task, items: Iterable[AnsweredItem], *, seed: int = 0) -> 
     unscored = () if shown else tuple(c.key for c in task.columns if c.needs_evidence)
     rows = tuple(_score(task, item, unscored) for item in ordered)
     return Scores(
-        Scorer(task.name, task.version, seed=seed),
+        Scorer(task.name, task.version, task.matcher, seed=seed),
         _count(ordered),
         _aggregates(task, rows, seed),
         rows,

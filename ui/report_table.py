@@ -29,7 +29,10 @@ def report_tables(runs: Sequence[NamedScores]) -> "Iterator[RenderableType]":
         chosen = [(name, scores) for name, scores in runs if scores.scorer.task == task]
         columns = [c for c in get_task(task).columns if _has_values(c, chosen)]
         for title in dict.fromkeys(column.table for column in columns):
-            yield _table(title, [c for c in columns if c.table == title], chosen)
+            # Not as the table's own title: that is wrapped to the table's width.
+            name = f" · {_printable(chosen[0][0])}" if len(chosen) == 1 else ""
+            yield _text(f"\n{title}{name}", "bold")
+            yield _table([c for c in columns if c.table == title], chosen)
         yield _notes(columns, chosen)
         yield _counts(chosen)
 
@@ -38,19 +41,11 @@ def _has_values(column: Column, runs: Sequence[NamedScores]) -> bool:
     return any(scores.aggregates["all"][column.key].n for _, scores in runs)
 
 
-def _table(title: str, columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
+def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
     from rich import box
     from rich.table import Table
 
-    name = f" · {_printable(runs[0][0])}" if len(runs) == 1 else ""
-    table = Table(
-        title=_text(f"\n{title}{name}", "bold"),
-        title_justify="left",
-        title_style="",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column(overflow="fold", min_width=11)
     table.add_column("\nn", justify="right")
     for column in columns:

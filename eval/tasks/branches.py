@@ -1,6 +1,7 @@
 """The task `branches`: find every reading of a question and every entity of its answer set."""
 
 from branchwise.corpora.questions import Question
+from branchwise.eval.alignment import MATCHER
 from branchwise.eval.branch_scores import align_answers, gold_branches, pooled_score, strict_score
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.support import DEPTHS, support_recall
@@ -8,7 +9,7 @@ from branchwise.eval.tasks.task import Column, Metrics, Setting, ask
 
 _PROMPTS: dict[Setting, str] = {"search": "answer_with_tools", "direct": "answer_directly"}
 
-_SETS, _MORE = "answer sets", "answered questions and retrieval"
+_SETS, _MORE = "answer sets", "answered and retrieval"
 _STRICT_NOTE = "strict: an entity is right under a branch of the same reading only"
 _POOLED_NOTE = "pooled: branches are ignored"
 _EM_NOTE = "EM: nothing wrong and nothing missing"
@@ -32,6 +33,7 @@ class BranchesTask:
     name = "branches"
     version = 1
     format = "branches"
+    matcher = MATCHER
     columns: tuple[Column, ...] = (
         Column("strict_precision", "strict\nP", _SETS, note=_STRICT_NOTE),
         Column("strict_recall", "strict\nR", _SETS),

@@ -30,6 +30,7 @@ class CondAmbigQATask:
     name = "condambigqa"
     version = 1
     format = "conditions"
+    matcher = "answer F1"
     columns: tuple[Column, ...] = (
         Column("answer_f1", "answer\nF1", _TEXT, note=_F1_NOTE),
         Column("condition_f1", "condition\nF1", _TEXT),

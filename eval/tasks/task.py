@@ -36,12 +36,14 @@ class Task(Protocol):
     """A kind of question. Stateless; `get_task` returns the one instance of each.
 
     `format` is the answer format that the parser reads (a key of `agents.formats.FORMATS`);
-    `version` changes whenever a score of the same item may change.
+    `version` changes whenever a score of the same item may change; `matcher` says by what
+    predicted branches are aligned with gold ones.
     """
 
     name: str
     version: int
     format: str
+    matcher: str
     columns: tuple[Column, ...]
 
     def setting(self, question: Question, has_tools: bool) -> Setting:

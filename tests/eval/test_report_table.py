@@ -102,6 +102,17 @@ def test_everything_fits_80_columns() -> None:
     assert max(map(len, printed(runs).splitlines())) <= 80
 
 
+def test_a_title_is_one_line_however_narrow_its_table() -> None:
+    assert "answered and retrieval · a-run-with-a-long-name" in printed(
+        [("a-run-with-a-long-name", scores())]
+    )
+
+
+def test_the_matcher_that_is_named_is_the_one_that_aligned() -> None:
+    assert "matcher: lexical" in printed([("a", scores())])
+    assert "matcher: answer F1" in printed([("a", scores("condambigqa"))])
+
+
 def test_runs_of_different_tasks_stand_apart() -> None:
     text = printed([("a", scores()), ("c", scores("condambigqa"))])
     assert text.index("answer sets · a") < text.index("answers in free text · c")
