@@ -73,7 +73,8 @@ class StreamFold:
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
-        self._calls: dict[int, dict[str, str]] = {}
+        self._calls: list[dict[str, str]] = []
+        self._open: dict[int, dict[str, str]] = {}
         self._finish: str | None = None
         self._usage: Any = None
 
@@ -97,13 +98,16 @@ class StreamFold:
     def _add_call(self, part: Any) -> None:
         if not isinstance(part, Mapping):
             return
-        index = part.get("index")
-        call = self._calls.setdefault(
-            index if isinstance(index, int) else len(self._calls),
-            {"id": "", "name": "", "arguments": ""},
-        )
+        index, id = part.get("index"), _text(part.get("id"))
+        call = self._open.get(index) if isinstance(index, int) else None
+        # Some servers number every call 0: another id begins another call.
+        if call is None or (id and call["id"] not in ("", id)):
+            call = {"id": "", "name": "", "arguments": ""}
+            self._calls.append(call)
+        if isinstance(index, int):
+            self._open[index] = call
         function = _part(part, "function")
-        call["id"] = call["id"] or _text(part.get("id"))
+        call["id"] = call["id"] or id
         call["name"] += _text(function.get("name"))
         arguments = function.get("arguments")
         call["arguments"] += arguments if isinstance(arguments, str) else ""
@@ -117,9 +121,7 @@ class StreamFold:
         if self._finish is None:
             raise ModelError("cut", "the stream ended before its end", retryable=True)
         message: dict[str, Any] = {name: "".join(parts) for name, parts in self._texts.items()}
-        message["tool_calls"] = [
-            {"id": c["id"], "function": c} for _, c in sorted(self._calls.items())
-        ]
+        message["tool_calls"] = [{"id": call["id"], "function": call} for call in self._calls]
         return {
             "choices": [{"message": message, "finish_reason": self._finish}],
             "usage": self._usage,

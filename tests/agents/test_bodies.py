@@ -74,6 +74,24 @@ def test_any_stream_folds_into_a_completion_or_a_model_error(chunks: list[object
         read_body(fold.body())
 
 
+def test_streamed_calls_that_share_an_index_are_told_apart_by_their_ids() -> None:
+    fold = StreamFold()
+    for id, name, arguments in (
+        ("a", "f", "{"),
+        ("", "", "}"),
+        ("b", "g", '{"x"'),
+        ("b", "", ": 1}"),
+    ):
+        call = {"index": 0, "id": id, "function": {"name": name, "arguments": arguments}}
+        fold.add({"choices": [{"delta": {"tool_calls": [call]}}]})
+    fold.add({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
+    calls = read_body(fold.body()).tool_calls
+    assert [(c["id"], c["name"], c["args"]) for c in calls] == [
+        ("a", "f", {}),
+        ("b", "g", {"x": 1}),
+    ]
+
+
 def test_content_in_parts_is_joined() -> None:
     parts = [
         {"type": "text", "text": "Michael "},
