@@ -153,7 +153,8 @@ def make_call(name: str, arguments: Any, id: str) -> dict[str, Any]:
     error, args = None if name else "the call names no tool", None
     try:
         args = orjson.loads(text) if text.strip() else {}
-    except ValueError as reason:
+        orjson.dumps(args)  # reads deeper nesting than it writes, and a record must be written
+    except (ValueError, TypeError) as reason:
         error = error or f"the arguments are no valid JSON: {reason}"
     if error is None and not isinstance(args, dict):
         error = "the arguments are no JSON object"

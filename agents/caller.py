@@ -53,8 +53,8 @@ class ModelCaller:
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Model and decoding, as they enter the system digest. Holds no key."""
-        return {"model": str(self.spec), **self.decoding.identity}
+        """Model and decoding, as they enter the system digest. Holds no key and no address."""
+        return {"model": self.spec.model, **self.decoding.identity}
 
     async def ask(
         self,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from branchwise.agents.bodies import make_call, read_usage
+from branchwise.agents.bodies import make_call, read_usage, whole_characters
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.failures import classify, one_line
 from branchwise.agents.reply import Completion, ModelError
@@ -141,14 +141,15 @@ class InProcess:
 
 def _completion(message: AIMessage) -> Completion:
     usage: Mapping[str, Any] = message.usage_metadata or {}
+    made = [*message.tool_calls, *message.invalid_tool_calls]
+    calls = [
+        make_call(c["name"] or "", c["args"], c["id"] or f"call_{n}") for n, c in enumerate(made)
+    ]
     return Completion(
-        text=message.text,
-        finish="tool_calls" if message.tool_calls or message.invalid_tool_calls else "stop",
-        tool_calls=tuple(
-            make_call(c["name"], c["args"], c["id"] or f"call_{n}")
-            for n, c in enumerate(message.tool_calls)
-        ),
-        invalid_tool_calls=tuple(dict(call) for call in message.invalid_tool_calls),
+        text=whole_characters(str(message.text)),
+        finish="tool_calls" if calls else "stop",
+        tool_calls=tuple(call for call in calls if "error" not in call),
+        invalid_tool_calls=tuple(call for call in calls if "error" in call),
         usage=read_usage(
             {
                 "prompt_tokens": usage.get("input_tokens", 0),

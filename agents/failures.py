@@ -89,6 +89,9 @@ def _status_error(error: openai.APIStatusError, where: str) -> ModelError:
     if status in _RETRIED or status >= 500:
         wait = retry_after(error.response.headers)
         return ModelError("server", message, retryable=True, retry_after=wait, status=status)
+    if status == 404:
+        hint = "is the model's name right, and does the URL end in /v1?"
+        return ModelError("not_found", one_line(f"{message} ({hint})"), status=status)
     return ModelError("bad_request", message, status=status)
 
 
@@ -99,7 +102,9 @@ def _said(error: openai.APIStatusError) -> str:
         for name in ("message", "detail", "error"):
             if isinstance(body.get(name), str):
                 return str(body[name])
-    return str(body or error.message)[:2000]
+    said = str(body or error.message)[:2000]
+    # Some servers answer in plain text that begins with the status.
+    return said.removeprefix(f"{error.status_code}").lstrip(" :") or said
 
 
 def retry_after(

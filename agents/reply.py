@@ -13,6 +13,7 @@ Finish = Literal["stop", "length", "tool_calls", "refusal", "content_filter"]
 FailureKind = Literal[
     "context_length",
     "auth",
+    "not_found",
     "rate_limit",
     "server",
     "timeout",

@@ -21,6 +21,9 @@ _OPENAI = re.compile(
     r"openai:(?P<name>[^\s@]+(?:@(?!https?://)[^\s@]+)*)(?:@(?P<url>https?://\S+))?"
 )
 
+# Names may hold an @ themselves (vendor/model@version), but no version looks like host:port.
+_ADDRESS = re.compile(r"@(localhost|[\w.-]+:\d+)(/|$)")
+
 
 @dataclass(frozen=True)
 class ModelSpec:
@@ -44,10 +47,20 @@ class ModelSpec:
         if text == "offline":
             return cls("offline", "offline")
         found = _OPENAI.fullmatch(text)
+        if found and found["url"] is None and _ADDRESS.search(found["name"]):
+            raise InputError(
+                f"the address in {_shown(text)!r} does not begin with http:// or https://",
+                remedy="write it out, up to /v1",
+            )
         if found is None or "://" in found["name"]:
             raise InputError(f"unknown model {_shown(text)!r}", remedy=EXAMPLES)
         url = found["url"]
         return cls("openai", found["name"], None if url is None else _checked_url(url))
+
+    @property
+    def model(self) -> str:
+        """Provider and name without the server: what answers depend on. A server may move."""
+        return f"{self.provider}:{self.name}"
 
     def __str__(self) -> str:
         if self.provider == "offline":

@@ -39,6 +39,10 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     # Lazy: `branchwise --help` must not pay for langgraph and openai.
     if name == "__version__":

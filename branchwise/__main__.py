@@ -2,9 +2,13 @@
 
 import errno
 import os
+import re
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import click
 
 
 def main() -> None:
@@ -13,13 +17,22 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("LANGSMITH_TRACING", "false")
     warnings.showwarning = _warn
+    import click
+
     from branchwise.cli import app
     from branchwise.corpora.errors import InputError
 
     try:
-        app()
+        sys.exit(app(standalone_mode=False) or 0)
     except InputError as error:
         sys.exit(_complain(str(error), 2))
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.ClickException as error:
+        sys.exit(_complain(_usage(error), 2))
+    except click.Abort:
+        sys.exit(_complain("interrupted", 1))
     except KeyboardInterrupt:
         sys.exit(_complain("interrupted", 1))
     except BrokenPipeError:
@@ -31,6 +44,15 @@ def main() -> None:
             raise
         _drop_output()
         sys.exit(_complain(str(error), 1))
+
+
+def _usage(error: "click.ClickException") -> str:
+    """What is wrong with the command line, in one line like all bad input."""
+    # Click and Typer each add their suggestion.
+    said = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
+    context = getattr(error, "ctx", None)
+    remedy = f"see `{context.command_path} --help`" if context else "see `branchwise --help`"
+    return f"{' '.join(said.split()).rstrip('.')}; {remedy}"
 
 
 def _is_about_storage(error: Exception) -> bool:

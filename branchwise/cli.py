@@ -1,5 +1,7 @@
 """The command line: every command is a function in `commands/`, registered here."""
 
+from typing import Annotated
+
 import typer
 
 from branchwise.commands.ask import ask
@@ -13,12 +15,32 @@ from branchwise.commands.tools import tools_app
 
 app = typer.Typer(
     name="branchwise",
-    help="A harness for search agents on questions with several readings and many answers.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("branchwise"))
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """A harness for search agents on questions with several readings and many answers."""
+
 
 for command in (demo, ask, run, resume, score, report, export):
     app.command()(command)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from branchwise.corpora.errors import InputError
+
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file by renaming a finished one into its place."""
@@ -28,10 +30,19 @@ def new_folder(path: Path) -> Iterator[Path]:
     """An empty folder to fill, renamed to `path` at the end, gone after an error or Ctrl-C.
 
     What stands at `path` is replaced only then. A process that is killed leaves a hidden
-    `.NAME.XXXX.partial` folder behind, which nothing loads.
+    `.NAME.XXXX.partial` folder behind, which nothing loads. Raises InputError where no folder can
+    be made.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+    except OSError as error:
+        raise InputError(
+            f"no folder can be made here ({error.strerror})",
+            where=str(path),
+            remedy="choose another place",
+        ) from None
+    partial = Path(made)
     try:
         partial.chmod(0o777 & ~_mask())
         yield partial

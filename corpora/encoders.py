@@ -151,10 +151,19 @@ def _automatic() -> Backend:
 
 def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encoder:
     refuse_telemetry()  # importing sentence-transformers imports openvino too, where it is
-    if backend == "openvino":
-        encoder, precision = _load_openvino(model, precision)
-    else:
-        encoder, precision = _load_torch(model), "float32"
+    try:
+        if backend == "openvino":
+            encoder, precision = _load_openvino(model, precision)
+        else:
+            encoder, precision = _load_torch(model), "float32"
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"holds no model that sentence-transformers can load ({type(error).__name__})",
+            where=str(model.folder),
+            remedy="name a sentence-transformers model or its folder with --encoder",
+        ) from error
     prompts = encoder.prompts or {}
     identity = EncoderIdentity(
         name=model.name,

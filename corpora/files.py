@@ -100,7 +100,11 @@ def parse_object(line: bytes, where: str) -> dict[str, Any]:
             f"not valid JSON ({_short(error)})", where=where, remedy="write one object per line"
         ) from None
     if not isinstance(value, dict):
-        raise InputError(f"expected a JSON object, found {json_kind(value)}", where=where)
+        raise InputError(
+            f"expected a JSON object, found {json_kind(value)}",
+            where=where,
+            remedy="write one object per line, without a list around them",
+        )
     return value
 
 
@@ -113,12 +117,17 @@ def read_json_array(path: Path) -> list[Any]:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise InputError(f"not valid JSON ({error.msg})", where=f"{path}:{error.lineno}") from None
+        raise InputError(
+            f"not valid JSON ({error.msg})", where=f"{path}:{error.lineno}", remedy=_ONE_ARRAY
+        ) from None
     if not isinstance(value, list):
-        raise InputError(f"expected a JSON array, found {json_kind(value)}", where=str(path))
+        raise InputError(
+            f"expected a JSON array, found {json_kind(value)}", where=str(path), remedy=_ONE_ARRAY
+        )
     return value
 
 
+_ONE_ARRAY = "give the file as its authors publish it: one JSON array"
 _KINDS = {dict: "an object", list: "an array", str: "a string", bool: "true or false"}
 
 

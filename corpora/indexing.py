@@ -52,6 +52,7 @@ def _flat(
     from branchwise.corpora.encoders import load_encoder
     from branchwise.corpora.flat import build_flat
 
+    progress(0, len(corpus))
     encoder = load_encoder(encoder_name, backend)
     chosen: Literal["float16", "float32"] = "float16" if dtype == "auto" else dtype
     build_flat(corpus, folder, encoder, chosen, progress)

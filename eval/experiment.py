@@ -105,6 +105,7 @@ def resume(
     path: Path | str,
     *,
     corpus: Path | None = None,
+    model: str | None = None,
     concurrency: int = 8,
     retry_failed: bool = False,
     observer: Observer | None = None,
@@ -112,8 +113,8 @@ def resume(
     """Continue a run that was killed, interrupted or extended by `retry_failed`.
 
     No item that has ended is run again, no recorded response is asked for again. Raises
-    InputError where the system would not be the one that began the run (`corpus` says where its
-    corpus has moved to).
+    InputError where the system would not be the one that began the run. `corpus` says where its
+    corpus is now, `model` where the server of the same model is now.
     """
     _check_at_least_one(concurrency=concurrency)
     reader = open_run(Path(path))
@@ -121,7 +122,8 @@ def resume(
         meta = reader.meta
     finally:
         reader.close()
-    settings = dict(meta["system"]) | ({"corpus": str(corpus)} if corpus else {})
+    moved = {"corpus": str(corpus) if corpus else None, "model": model}
+    settings = dict(meta["system"]) | {key: value for key, value in moved.items() if value}
     agent = _agent(System.model_validate(settings), meta["task"])
     _check_same_system(Path(path), meta, agent)
     return _continue(Path(path), agent, concurrency, observer, retry_failed=retry_failed)

@@ -9,11 +9,13 @@ from branchwise.eval.store import ItemRow, RunReader
 
 
 def export_lines(reader: RunReader, *, with_events: bool = False) -> Iterator[bytes]:
-    """One line an item, ended or not, in order.
+    """One line an item that has ended, in order.
 
     `id` and `answers` are where `branchwise score --predictions` looks for them.
     """
     for row in reader.items():
+        if row.outcome is None:
+            continue
         record = _record(row)
         if with_events:
             record["events"] = [event._asdict() for event in reader.events(row.item)]

@@ -115,7 +115,7 @@ class _Pass:
         except StoreError:
             raise
         except ModelError as error:
-            if error.kind == "auth":
+            if self._is_hopeless(error):
                 raise _PassEnded(str(error)) from error
             journal.event("error", {"kind": error.kind, "message": str(error)})
             return error_record(error)
@@ -123,6 +123,12 @@ class _Pass:
             where = whole_characters(traceback.format_exc(limit=-3))
             journal.event("error", {"kind": type(error).__name__, "message": where[-4000:]})
             return error_record(error)
+
+    def _is_hopeless(self, error: ModelError) -> bool:
+        """Whether every other question would end the same way: the key is refused, or there is no
+        such model, path or permission and nothing has been answered yet."""
+        refused = error.kind in ("auth", "not_found") and self.done == 0
+        return refused or (error.kind == "auth" and error.status == 401)
 
 
 @contextmanager

@@ -43,7 +43,8 @@ class Counts:
     """How items ended. A failed one counts 0; `answered` gave at least one entity or output.
 
     A format error is an answer that could not be read; its item is not failed, but empty.
-    `missing` are questions that a predictions file does not answer: empty too.
+    `missing` are questions that a predictions file does not answer: empty too. `pending` items of
+    a run have not ended: they are in no mean yet.
     """
 
     items: int
@@ -51,6 +52,7 @@ class Counts:
     failed: int
     format_errors: int
     missing: int = 0
+    pending: int = 0
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,9 @@ class Agent:
         self.system = system
         self.prompts = Prompts.load(Path(system.prompts) if system.prompts else None)
         self._retriever = retriever or _retriever(system)
-        self.tools = make_tools(system.tools, ToolContext(self._retriever, system.k))
+        default = ("local_retriever",) if self._retriever else ()
+        names = default if system.tools is None else system.tools
+        self.tools = make_tools(names, ToolContext(self._retriever, system.k))
         self._caller = ModelCaller(spec, system.decoding, self.prompts, model=model)
         self._format = FORMATS[answer_format]
         self.graph = build_base_graph(

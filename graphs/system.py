@@ -25,13 +25,14 @@ class System(BaseModel):
 
     `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only
     one there is, else `flat`); `k` fixes the number of passages a search returns and takes it out
-    of the tool's schema. Without tools the model answers directly.
+    of the tool's schema. `tools`: None is `local_retriever` where there is a corpus, else none;
+    without tools the model answers directly.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str = "offline"
-    tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
     corpus: str | None = None
     retriever: str | None = None
     k: int | None = Field(default=None, ge=1, le=50)

@@ -15,10 +15,11 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class RunProgress:
-    """An observer of a run (`eval.runner.Observer`)."""
+    """An observer of a run (`eval.runner.Observer`) of `total` items, `ended` of them before."""
 
-    def __init__(self, total: int) -> None:
-        self._total, self._ended, self._failed = total, 0, 0
+    def __init__(self, total: int, ended: int = 0) -> None:
+        self._total, self._ended, self._failed = total, ended, 0
+        self._before = ended
         self._console = error_console()
         self._bar: Progress | None = None
         self._began = self._printed = time.monotonic()
@@ -27,7 +28,9 @@ class RunProgress:
         if self._console.is_terminal:
             self._bar = _bar(self._console)
             self._bar.start()
-            self._task = self._bar.add_task("answering", total=self._total, failed="", rate="")
+            self._task = self._bar.add_task(
+                "answering", total=self._total, completed=self._before, failed="", rate=""
+            )
         return self
 
     def __exit__(
@@ -50,11 +53,11 @@ class RunProgress:
             failed = f"{self._failed} failed" if self._failed else ""
             self._bar.update(self._task, completed=self._ended, failed=failed, rate=self._rate())
         elif self._is_time_for_a_line():
-            self._console.print(f"{self._ended}/{self._total} answered, {self._rate()}")
+            self._console.print(f"{self._ended}/{self._total} ended, {self._rate()}")
 
     def _rate(self) -> str:
         seconds = time.monotonic() - self._began
-        return f"{self._ended / seconds:.1f} a second" if seconds > 0 else ""
+        return f"{(self._ended - self._before) / seconds:.1f} a second" if seconds > 0 else ""
 
     def _is_time_for_a_line(self) -> bool:
         now = time.monotonic()

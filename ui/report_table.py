@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.scores import Counts, Scores
 from branchwise.eval.tasks import Column, get_task
+from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,7 +31,7 @@ def report_tables(runs: Sequence[NamedScores]) -> "Iterator[RenderableType]":
         columns = [c for c in get_task(task).columns if _has_values(c, chosen)]
         for title in dict.fromkeys(column.table for column in columns):
             # Not as the table's own title: that is wrapped to the table's width.
-            name = f" · {_printable(chosen[0][0])}" if len(chosen) == 1 else ""
+            name = f" · {printable(chosen[0][0])[:200]}" if len(chosen) == 1 else ""
             yield _text(f"\n{title}{name}", "bold")
             yield _table([c for c in columns if c.table == title], chosen)
         yield _notes(columns, chosen)
@@ -45,7 +46,7 @@ def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
     table.add_column(overflow="fold", min_width=11)
     table.add_column("\nn", justify="right")
     for column in columns:
@@ -55,7 +56,7 @@ def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
             table.add_section()
             table.add_row(_text(subset, "bold"))
         for name, scores in runs:
-            label = _text(subset) if len(runs) == 1 else _indented(_text(_printable(name)))
+            label = _text(subset) if len(runs) == 1 else _indented(_text(printable(name)[:200]))
             n = scores.questions(subset)
             found = scores.aggregates[subset]
             cells = [_cell(found[column.key], column.digits, n) for column in columns]
@@ -103,7 +104,7 @@ def _counts(runs: Sequence[NamedScores]) -> "Padding":
     text = _text("")
     for name, scores in runs:
         counts = scores.counts
-        text.append(f"\n{_printable(name)}: items {counts.items} · answered {counts.answered}")
+        text.append(f"\n{printable(name)[:200]}: items {counts.items} · answered {counts.answered}")
         for what, number in _losses(counts):
             text.append(f" · {what} {number}", style="bold red" if number else "")
     return _indented(text)
@@ -111,7 +112,8 @@ def _counts(runs: Sequence[NamedScores]) -> "Padding":
 
 def _losses(counts: Counts) -> list[tuple[str, int]]:
     losses = [("failed", counts.failed), ("format errors", counts.format_errors)]
-    return losses + ([("without a prediction", counts.missing)] if counts.missing else [])
+    rarer = [("without a prediction", counts.missing), ("not ended", counts.pending)]
+    return losses + [loss for loss in rarer if loss[1]]
 
 
 def _indented(text: "Text") -> "Padding":
@@ -126,8 +128,3 @@ def _text(text: str, style: str = "") -> "Text":
     from rich.text import Text
 
     return Text(text, style=style)
-
-
-def _printable(name: str) -> str:
-    """A name from outside without control characters: it may hold terminal escapes."""
-    return "".join(c if c.isprintable() else "�" for c in name)[:200]

@@ -22,22 +22,28 @@ def ask(
         bool, typer.Option("--json", help="Print only the answer, as JSON.")
     ] = False,
 ) -> None:
-    """Ask one question and watch the agent work.
+    """Ask one question and watch the agent work: steps on standard error, then the answer.
 
     Example: branchwise ask "Who directed King Kong?" --corpus C
     """
     settings = system.to_system()
     from branchwise.agents.caller import ModelError
+    from branchwise.corpora.errors import InputError
     from branchwise.graphs.agent import Agent
     from branchwise.ui.console import error_console
 
+    if not question.strip():
+        raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
     agent = Agent(settings)
     try:
         outcome = asyncio.run(_watch(agent, question, quiet=json_output))
     except ModelError as error:
         error_console().print(f"branchwise: {error.kind}: {error}", markup=False, soft_wrap=True)
         sys.exit(1)
-    _show(outcome)
+    if json_output:
+        _print_json(outcome)
+    else:
+        _print_answer(outcome)
     sys.exit(1 if outcome.how == "failed" else 0)
 
 
@@ -53,8 +59,10 @@ async def _watch(agent: "Agent", question: str, *, quiet: bool) -> "Outcome":
 
     class Printing(MemoryJournal):
         def event(self, kind: str, data: Mapping[str, Any]) -> None:
-            for line in [] if quiet else describe(kind, data):
-                print_line(screen, line)
+            # An answer that was read is printed at the end, on standard output.
+            if not quiet and (kind != "answer" or data["how"] == "failed"):
+                for line in describe(kind, data):
+                    print_line(screen, line)
 
     # A shell may pass bytes that are no text; no model server takes them.
     text = question.encode(errors="surrogateescape").decode(errors="replace")
@@ -66,11 +74,18 @@ async def _watch(agent: "Agent", question: str, *, quiet: bool) -> "Outcome":
         await agent.aclose()
 
 
-def _show(outcome: "Outcome") -> None:
+def _print_answer(outcome: "Outcome") -> None:
+    from branchwise.ui.console import console, print_line, printable
+
+    for branch, entities in outcome.prediction.answers.items():
+        print_line(console(), printable(f"{branch}: {'; '.join(entities)}"))
+
+
+def _print_json(outcome: "Outcome") -> None:
     import orjson
 
     prediction = outcome.prediction
     shown = {"reasoning": prediction.reasoning, "answers": prediction.answers}
     text = orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
-    # Plain in both cases: a console would break long strings into lines, and the JSON with them.
+    # No console: it would break long strings into lines, and the JSON with them.
     typer.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))

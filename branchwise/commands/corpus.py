@@ -130,8 +130,11 @@ def search(
 
     Example: branchwise corpus search C "Who won the 2010 World Cup?" --k 5
     """
+    from branchwise.corpora.errors import InputError
     from branchwise.corpora.open import open_retriever
 
+    if not query.strip():
+        raise InputError("the query is empty", remedy="put it in quotes after the corpus folder")
     hits = open_retriever(path, retriever).search([query], k)[0]
     if json_output:
         _print_json([hit.passage.model_dump() | {"score": hit.score} for hit in hits])

@@ -1,6 +1,8 @@
 """`branchwise demo`: the main job on the films example, without a key or a network."""
 
+import os
 import shutil
+import sys
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -54,8 +56,13 @@ def _prepare(out: Path) -> tuple[Path, Path]:
     """The films corpus, built and indexed under `out`, and its questions."""
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.build import build_corpus
+    from branchwise.corpora.errors import InputError
     from branchwise.corpora.indexing import build_index
 
+    if (out / "corpus.jsonl").exists():
+        raise InputError(
+            "the folder is a corpus", where=str(out), remedy="choose another folder with --out"
+        )
     corpus, source = out / "corpus", out / "questions.jsonl"
     with as_file(files("branchwise.examples.films")) as films, showing("encoding") as progress:
         if not (corpus / "corpus.jsonl").exists():
@@ -100,14 +107,26 @@ def _telling_item(reader: "RunReader") -> "ItemRow":
 
 
 def _show_next(run: Path, corpus: Path, source: Path) -> None:
+    from shlex import quote
+
     from branchwise.ui.console import console
 
+    program, at = _program(), quote(str(corpus))
     lines = [
         "\nNext:",
-        f'  branchwise ask "Who directed King Kong?" --corpus {corpus}',
-        f"  branchwise export {run}",
+        f'  {program} ask "Who directed King Kong?" --corpus {at}',
+        f"  {program} export {quote(str(run))} --events",
         "  with a language model (any OpenAI-compatible server):",
-        f"  branchwise run --questions {source} --corpus {corpus} \\",
+        f"  {program} run --questions {quote(str(source))} --corpus {at} \\",
         "    --model openai:NAME@http://localhost:8000/v1 --out runs/mine",
     ]
     console().print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def _program() -> str:
+    """What to type for this program: its name, or its path where the name is not found."""
+    started = Path(sys.argv[0])
+    found = shutil.which("branchwise")
+    if found and Path(found).resolve() == started.resolve():
+        return "branchwise"
+    return os.path.relpath(started) if started.name == "branchwise" else "python -m branchwise"

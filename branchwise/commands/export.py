@@ -37,6 +37,7 @@ def export(
             sys.stdout.buffer.flush()
             return
         _write(out, lines)
+        typer.echo(f"{out}: {reader.progress()['total']} items")
     finally:
         reader.close()
 

@@ -19,26 +19,32 @@ def showing(what: str, unit: str = "passages") -> "Iterator[Progress]":
     screen = error_console()
     if screen.is_terminal:
         with _bar(screen, unit) as bar:
-            task = bar.add_task(what, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total or None)
+            task = bar.add_task(f"{what} (loading)", total=None)
+            yield lambda done, total: bar.update(
+                task, description=what if done else None, completed=done, total=total or None
+            )
     else:
         yield _Lines(what, unit, screen)
 
 
 class _Lines:
-    """A line now and then, and one at the end."""
+    """A line now and then, and one at the end. The rate leaves out what came before the first
+    passages: loading an encoder takes longer than a small corpus."""
 
     def __init__(self, what: str, unit: str, screen: Any) -> None:
         self._what, self._unit, self._screen = what, unit, screen
         self._began = self._printed = time.monotonic()
+        self._first: int | None = None
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if done != total and now - self._printed < SECONDS_BETWEEN_LINES:
+        if self._first is None and done and done != total:
+            self._first, self._began = done, now
+        if done != total and (not done or now - self._printed < SECONDS_BETWEEN_LINES):
             return
         self._printed, seconds = now, max(now - self._began, 1e-9)
         of = f"/{total}" if total else ""
-        rate = done / seconds
+        rate = (done - (self._first or 0)) / seconds
         left = f", {(total - done) / rate:.0f} s left" if rate and total > done else ""
         line = f"{self._what}: {done}{of} {self._unit}, {rate:.0f} a second{left}"
         self._screen.print(line, markup=False)

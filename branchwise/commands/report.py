@@ -1,5 +1,6 @@
 """`branchwise report`: one table for one run or several."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ def report(
     Example: branchwise report runs/base runs/expanded
     """
     runs = [(path, _read(path)) for path in paths]
+    _warn_if_not_comparable([scores for _, scores in runs])
     if json_output:
         import orjson
 
@@ -58,16 +60,20 @@ def warn_if_pending(path: Path) -> None:
 
 
 def _read(path: Path) -> "Scores":
-    from branchwise.eval.scores import score_items
-    from branchwise.eval.store import open_run
-    from branchwise.eval.tasks import get_task
+    from branchwise.eval.scoring import read_scores
 
     warn_if_pending(path)
-    reader = open_run(path)
-    try:
-        return score_items(get_task(reader.task), reader.answered_items())
-    finally:
-        reader.close()
+    return read_scores(path)
+
+
+def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
+    from branchwise.ui.console import error_console
+
+    if len({frozenset(item.id for item in scores.items) for scores in runs}) > 1:
+        error_console().print(
+            "The runs do not hold the same questions: their means are not comparable.",
+            soft_wrap=True,
+        )
 
 
 def _summary(scores: "Scores") -> dict[str, object]:

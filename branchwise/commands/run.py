@@ -65,6 +65,9 @@ def resume(
     corpus: Annotated[
         Path | None, typer.Option(help="Where the run's corpus is now, if it has moved.")
     ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The same model at another address: openai:NAME@URL.")
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
     ] = False,
@@ -82,11 +85,12 @@ def resume(
     reader = open_run(path)
     counts = reader.progress()
     reader.close()
-    total = counts["pending"] + (counts["failed"] if retry_failed else 0)
-    with RunProgress(total) as progress:
+    ended = counts["done"] + (0 if retry_failed else counts["failed"])
+    with RunProgress(counts["total"], ended) as progress:
         continued = experiment.resume(
             path,
             corpus=corpus,
+            model=model,
             concurrency=concurrency,
             retry_failed=retry_failed,
             observer=progress,
@@ -121,6 +125,18 @@ def finish(made: "Run") -> None:
         )
         sys.exit(1)
     show_scores(made)
+    reader = made.open()
+    counts = reader.progress()
+    reader.close()
+    if counts["failed"]:
+        error_console().print(
+            f"{counts['failed']} of {counts['total']} items failed and count 0; again with:\n"
+            f"  branchwise resume {made.path} --retry-failed",
+            markup=False,
+            soft_wrap=True,
+        )
+    if counts["failed"] == counts["total"]:
+        sys.exit(1)
 
 
 def show_scores(made: "Run") -> None:
@@ -143,7 +159,8 @@ def _read_ids(path: Path | None) -> list[str] | None:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8"
         raise InputError(
-            f"cannot be read ({error})", where=str(path), remedy="name a file of ids, one a line"
+            f"cannot be read ({why})", where=str(path), remedy="name a file of ids, one a line"
         ) from error
     return [line.strip() for line in lines if line.strip()]

@@ -75,18 +75,21 @@ class SystemOptions:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = "--" + str(first["loc"][-1]).replace("_", "-")
-            raise InputError(
-                str(first["msg"]), where=where, remedy="see `branchwise run --help`"
-            ) from None
+            raise InputError(str(first["msg"]), where=where, remedy="see --help") from None
 
     def _system(self) -> "System":
         from branchwise.agents.decoding import Decoding
+        from branchwise.corpora.errors import InputError
         from branchwise.graphs.system import Budget, System
 
-        default_tools = ["local_retriever"] if self.corpus else []
+        if self.corpus is None and (self.retriever or self.k):
+            unused = "--retriever" if self.retriever else "--k"
+            raise InputError(
+                "there is no corpus to search", where=unused, remedy="add --corpus DIR"
+            )
         return System(
             model=self.model,
-            tools=tuple(self.tool if self.tool is not None else default_tools),
+            tools=None if self.tool is None else tuple(self.tool),
             corpus=str(self.corpus) if self.corpus else None,
             retriever=self.retriever,
             k=self.k,

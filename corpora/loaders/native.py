@@ -43,9 +43,14 @@ def _from_shorthand(record: dict[str, Any], where: str) -> dict[str, Any]:
     answers = record["answers"]
     if "branches" in record:
         raise InputError('has both "answers" and "branches"', where=where, remedy="keep one")
-    if not isinstance(answers, dict) or not all(isinstance(v, list) for v in answers.values()):
+    wrong = (
+        [json_kind(answers)]
+        if not isinstance(answers, dict)
+        else [f"{json_kind(v)} under {k!r}" for k, v in answers.items() if not isinstance(v, list)]
+    )
+    if wrong:
         raise InputError(
-            f'"answers" must map branch names to lists of texts, found {json_kind(answers)}',
+            f'"answers" must map branch names to lists of texts, found {wrong[0]}',
             where=where,
             remedy='write "answers": {"default": ["..."]}',
         )

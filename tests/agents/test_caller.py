@@ -208,7 +208,7 @@ async def test_nobody_at_the_address_is_a_connection_error(waits: Waits) -> None
     ("failure", "kind"),
     [
         (fail(400, "no such parameter"), "bad_request"),
-        (fail(404, "no such model"), "bad_request"),
+        (fail(404, "no such model"), "not_found"),
         (fail(401, "wrong key"), "auth"),
         (fail(403, "not yours"), "auth"),
         (context_length(), "context_length"),

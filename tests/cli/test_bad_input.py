@@ -205,6 +205,48 @@ def test_unknown_ids_are_named(complain, questions, tmp_path):
     assert "'q7'" in line
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("run",), ("nope",), ("run", "--limit", "0", "--questions", "x"), ("tools", "lst")],
+)
+def test_a_wrong_command_line_is_one_line_too(complain, arguments):
+    assert "--help" in complain(*arguments)
+
+
+@pytest.mark.parametrize("option", [("--retriever", "flat"), ("--k", "3")])
+def test_search_options_without_a_corpus_say_so(complain, questions, option):
+    line = complain("run", "--questions", questions, *option)
+    assert option[0] in line
+    assert "--corpus" in line
+
+
+def test_empty_texts_are_not_asked(complain, corpus):
+    assert "empty" in complain("ask", " ")
+    assert "empty" in complain("corpus", "search", corpus, "")
+
+
+def test_places_where_no_folder_can_be_made(complain, lines):
+    path = lines("passages.jsonl", PASSAGE)
+    assert str(path) in complain("corpus", "build", "--from", path, "--out", path / "C")
+    assert str(path) in complain("demo", "--out", path)
+
+
+def test_a_demo_into_a_corpus_folder_is_refused(complain, corpus):
+    assert "is a corpus" in complain("demo", "--out", corpus)
+
+
+def test_a_folder_that_is_no_encoder(complain, corpus, tmp_path):
+    (tmp_path / "E").mkdir()
+    line = complain("corpus", "index", corpus, "--encoder", tmp_path / "E", "--backend", "torch")
+    assert str(tmp_path / "E") in line
+    assert "--encoder" in line
+
+
+def test_an_address_without_its_scheme(complain, questions):
+    line = complain("run", "--questions", questions, "--model", "openai:m@localhost:8000")
+    assert "http://" in line
+
+
 def test_bad_predictions_are_named(complain, lines, questions):
     path = lines("predictions.jsonl", {"id": "q9", "answers": {}})
     line = complain("score", "--questions", questions, "--predictions", path)

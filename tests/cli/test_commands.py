@@ -5,8 +5,9 @@ import os
 import sys
 
 import pytest
-from chat_server import call, say
+from chat_server import call, fail, say
 
+import branchwise
 from branchwise.__main__ import main
 
 GOOD = json.dumps({"reasoning": "r", "answers": {"Heat (1995 film)": ["Michael Mann"]}})
@@ -100,7 +101,7 @@ def test_ask_streams_its_steps_and_prints_the_answer(type_in, corpus, model, cha
     chat_server.play([call("local_retriever", query="Heat"), say(GOOD)])
     code, out, err = type_in("ask", "Who directed Heat?", "--corpus", corpus, "--model", model)
     assert code == 0
-    assert json.loads(out)["answers"] == {"Heat (1995 film)": ["Michael Mann"]}
+    assert out == "Heat (1995 film): Michael Mann\n"
     assert "calls local_retriever(query='Heat')" in err
     assert "[p1] Heat (1995 film)" in err
 
@@ -115,8 +116,8 @@ def test_markup_and_escapes_in_passages_are_shown_as_text(type_in, corpus, model
 def test_ask_prints_json_whatever_the_answer_holds(type_in, model, chat_server):
     answers = {"a " + "long name " * 30: ["\x9b31m", "\u202e", "\U000e0001", "é"]}
     chat_server.play([say(json.dumps({"reasoning": "r", "answers": answers}))])
-    code, out, _ = type_in("ask", "Who?", "--model", model)
-    assert code == 0
+    code, out, err = type_in("ask", "Who?", "--model", model, "--json")
+    assert (code, err) == (0, "")
     assert all(line.isprintable() for line in out.splitlines())
     (entities,) = json.loads(out)["answers"].values()
     assert entities[-1] == "é"
@@ -135,6 +136,45 @@ def test_ask_says_why_a_model_cannot_be_had(type_in, model, chat_server):
     assert out == ""
     assert "bad_request" in err
     assert "Traceback" not in err
+
+
+def test_a_run_in_which_every_question_failed_has_failed(
+    type_in, questions, model, chat_server, tmp_path
+):
+    chat_server.play(lambda body: fail(400, "no"))
+    code, out, err = type_in(
+        "run", "--questions", questions, "--model", model, "--out", tmp_path / "R"
+    )
+    assert code == 1
+    assert "failed 1" in out
+    assert f"branchwise resume {tmp_path / 'R'} --retry-failed" in err
+
+
+def test_a_resumed_run_counts_what_had_ended_before(type_in, tmp_path, model, chat_server):
+    path = tmp_path / "q.jsonl"
+    path.write_text("\n".join(json.dumps(QUESTION | {"id": f"q{n}"}) for n in range(3)))
+    script = iter([say(GOOD), fail(400, "no"), say(GOOD), say(GOOD)])
+    chat_server.play(lambda body: next(script))
+    arguments = ("--questions", path, "--model", model, "--concurrency", "1")
+    assert type_in("run", *arguments, "--out", tmp_path / "R")[0] == 0
+    code, _, err = type_in("resume", tmp_path / "R", "--retry-failed")
+    assert code == 0
+    assert "3/3 ended" in err
+
+
+def test_runs_of_different_questions_are_not_compared_in_silence(type_in, tmp_path):
+    for name in ("a", "b"):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text(json.dumps(QUESTION | {"id": name}))
+        assert type_in("run", "--questions", path, "--out", tmp_path / name)[0] == 0
+    code, _, err = type_in("report", tmp_path / "a", tmp_path / "b")
+    assert code == 0
+    assert "do not hold the same questions" in " ".join(err.split())
+    assert type_in("report", tmp_path / "a", tmp_path / "a")[2] == ""
+
+
+def test_the_version_is_printed(type_in):
+    assert type_in("--version") == (0, f"{branchwise.__version__}\n", "")
 
 
 def test_export_to_a_closed_pipe_ends_quietly(type_in, questions, tmp_path, monkeypatch):

@@ -111,6 +111,12 @@ def test_items_that_have_not_ended_are_said_and_not_counted(run_folder: Path) ->
     assert json.loads(result.stdout)["counts"]["items"] == 1
 
 
+def test_items_that_have_not_ended_are_in_the_counts(run_folder: Path) -> None:
+    (entry,) = json.loads(run("report", run_folder, "--json"))
+    assert entry["counts"]["pending"] == 1
+    assert "not ended 1" in run("report", run_folder)
+
+
 def test_report_shows_runs_beside_each_other(run_folder: Path) -> None:
     document = json.loads(run("report", run_folder, run_folder, "--json"))
     assert [entry["path"] for entry in document] == [str(run_folder)] * 2

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from chat_server import call, fail, hang, say, search_then_answer
+from chat_server import ChatServer, call, fail, hang, say, search_then_answer
 
 from branchwise import Selection, resume, run, score
 from branchwise.corpora.build import build_corpus
@@ -112,6 +112,34 @@ def test_a_corpus_that_moved_is_found_and_another_is_refused(
     build_index(tmp_path / "D", "bm25")
     with pytest.raises(InputError, match="changed: retriever"):
         resume(made.path, corpus=tmp_path / "D")
+
+
+def test_a_server_that_moved_is_found_and_another_model_is_refused(
+    chat_server, make_system, question_file, tmp_path
+):
+    chat_server.play([say(GOOD), fail(400, "no")])
+    made = run(str(question_file(2)), make_system(), out=tmp_path / "run", concurrency=1)
+    moved = ChatServer([say(GOOD)]).start()
+    try:
+        again = resume(made.path, model=f"openai:scripted@{moved.url}", retry_failed=True)
+        assert again.state.done == 1
+        assert len(moved.requests) == 1
+        with pytest.raises(InputError, match="changed: model"):
+            resume(made.path, model=f"openai:other@{moved.url}")
+    finally:
+        moved.stop()
+
+
+def test_a_corpus_is_searched_unless_tools_say_otherwise(
+    chat_server, make_system, question_file, tmp_path
+):
+    chat_server.play(lambda body: say(GOOD))
+    for name, tools in (("default", None), ("none", ())):
+        system = make_system().model_copy(update={"tools": tools})
+        run(str(question_file(1)), system, out=tmp_path / name)
+    with_tools, without = chat_server.requests
+    assert [t["function"]["name"] for t in with_tools["tools"]] == ["local_retriever"]
+    assert "tools" not in without
 
 
 def test_another_package_version_is_a_warning(chat_server, make_system, question_file, tmp_path):

@@ -223,6 +223,26 @@ def test_a_refused_key_stops_the_run_and_leaves_its_questions_to_resume(
     assert made.open().progress()["pending"] == 5
 
 
+def test_a_path_that_is_not_there_stops_a_run_that_has_answered_nothing(
+    chat_server, make_system, question_file, tmp_path
+):
+    chat_server.play(lambda body: fail(404, "Not Found"))
+    made = run(str(question_file(5)), make_system(), out=tmp_path / "run", concurrency=1)
+    assert "/v1" in made.state.stopped
+    assert len(chat_server.requests) == 1
+
+
+def test_a_refusal_by_status_403_fails_its_question_alone_once_others_were_answered(
+    chat_server, make_system, question_file, tmp_path
+):
+    def script(body):
+        return fail(403, "moderated") if "number 0002" in str(body["messages"]) else say(GOOD)
+
+    chat_server.play(script)
+    made = run(str(question_file(5)), make_system(), out=tmp_path / "run", concurrency=1)
+    assert made.open().progress() == {"total": 5, "done": 4, "failed": 1, "pending": 0}
+
+
 def test_one_failing_question_leaves_the_others_alone(
     chat_server, make_system, question_file, tmp_path
 ):

@@ -18,5 +18,5 @@ def test_hostile_ids_and_errors_cannot_steer_the_terminal(
         shown.ended(question, {"error": "server: \x9b31m no"})
     said = capfd.readouterr().err
     assert "[red]: server:" in said
-    assert "1/1 answered" in said
+    assert "1/1 ended" in said
     assert all(line.isprintable() for line in said.splitlines())
