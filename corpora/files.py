@@ -1,5 +1,6 @@
 """Reading data files: bounded lines, gzip and zstandard, errors that name file and line."""
 
+import codecs
 import gzip
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -87,7 +88,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     where=f"{path}:{number}",
                     remedy="write one JSON object per line",
                 )
-            if not line.isspace():
+            if number == 1:
+                line = line.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with one
+            if line and not line.isspace():
                 yield number, line
 
 

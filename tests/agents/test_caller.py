@@ -26,7 +26,7 @@ from chat_server import (
 )
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
-from langchain_core.outputs import ChatResult
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 
 from branchwise.agents.answer import parse_answer
@@ -465,6 +465,35 @@ async def test_a_fault_of_an_in_process_model_is_a_model_error(
     error = await error_of(caller)
     assert error.kind == "server"
     assert "out of memory with *** and more" in str(error)
+
+
+class Odd(BaseChatModel):
+    """An in-process model whose message holds what no record can."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "odd"
+
+    def _generate(self, *args: Any, **more: Any) -> ChatResult:
+        deep: dict[str, Any] = {}
+        for _ in range(500):
+            deep = {"a": deep}
+        calls = [
+            {"name": "search", "args": args, "id": f"c{n}"}
+            for n, args in enumerate([{"q": "x"}, deep, {"q": float("nan")}, {"q": "half \ud800"}])
+        ]
+        message = AIMessage("half \udc00 a character", tool_calls=calls)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+async def test_what_cannot_be_recorded_of_an_in_process_model_is_made_so() -> None:
+    journal = RecordingJournal()
+    caller = ModelCaller(ModelSpec.parse("offline"), Decoding(), Prompts.load(), model=Odd())
+    reply = await caller.ask([HumanMessage("q")], journal=journal)
+    (payload,) = journal.kept.values()
+    assert orjson.loads(orjson.dumps(payload))["content"].startswith("half ")
+    assert [call["id"] for call in reply.message.tool_calls] == ["c0"]
+    assert [call["id"] for call in reply.message.invalid_tool_calls] == ["c1", "c2", "c3"]
 
 
 async def test_one_caller_serves_many_at_once(

@@ -146,3 +146,10 @@ def test_an_overlong_line_is_refused_before_it_is_parsed(write, monkeypatch):
     monkeypatch.setattr("branchwise.corpora.files.MAX_LINE_BYTES", 100)
     with pytest.raises(InputError, match=r"q\.jsonl:1: the line is longer"):
         load_questions(str(write("q.jsonl", "x" * 101)))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_question(tmp_path):
+    path = tmp_path / "q.jsonl"
+    line = b'{"id": "q1", "question": "Who?", "answers": {"default": ["x"]}}\n'
+    path.write_bytes(b"\xef\xbb\xbf" + line)
+    assert load_questions(str(path)).questions[0].id == "q1"
