@@ -46,7 +46,9 @@ def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
+    # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
+    room = 1 if len(columns) < 6 else 0
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, room, 0, 0))
     table.add_column(overflow="fold", min_width=11)
     table.add_column("\nn", justify="right")
     for column in columns:

@@ -133,3 +133,19 @@ def test_numbers_are_rounded_without_a_leading_zero() -> None:
         "-.40",
         "10.50",
     ]
+
+
+def test_the_widest_cells_are_whole_at_80_columns() -> None:
+    widest = Aggregate(1.0, 3600, 1.0, 1.0)
+    for name in ("branches", "condambigqa"):
+        made = scores(name)
+        aggregates = {
+            subset: dict.fromkeys(metrics, widest) for subset, metrics in made.aggregates.items()
+        }
+        text = printed([("a-long-run-name", replace(made, aggregates=aggregates))])
+        tables: dict[str, int] = {}
+        for column in get_task(name).columns:
+            tables[column.table] = tables.get(column.table, 0) + 1
+        intervals = [line.count("1.00–1.00") for line in text.splitlines() if "1.00–1.00" in line]
+        assert set(intervals) == set(tables.values())
+        assert all(len(line) <= 80 for line in text.splitlines())

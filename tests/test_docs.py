@@ -1,0 +1,33 @@
+"""What the documents point at is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from branchwise.cli import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("examples/*/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_and_options_exist(page):
+    group = typer.main.get_command(app)
+    blocks = "\n".join(re.findall(r"```\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+    for line in re.findall(r"^branchwise (.*(?:\\\n.*)*)", blocks, re.MULTILINE):
+        words = line.split("#")[0].split()
+        command = group
+        while hasattr(command, "commands"):
+            assert words[0] in command.commands, line
+            command = command.commands[words.pop(0)]
+        known = {option for parameter in command.params for option in parameter.opts}
+        assert {word for word in words if word.startswith("--")} <= known, line
