@@ -10,6 +10,7 @@ from branchwise.commands.system_options import SystemOptions, with_system_option
 
 if TYPE_CHECKING:
     from branchwise.eval.experiment import Run
+    from branchwise.eval.scores import Scores
 
 Concurrency = Annotated[int, typer.Option(help="Questions at a time.", min=1, max=1024)]
 
@@ -124,31 +125,30 @@ def finish(made: "Run") -> None:
             soft_wrap=True,
         )
         sys.exit(1)
-    show_scores(made)
-    reader = made.open()
-    counts = reader.progress()
-    reader.close()
-    if counts["failed"]:
+    counts = show_scores(made).counts
+    if counts.failed:
         error_console().print(
-            f"{counts['failed']} of {counts['total']} items failed and count 0; again with:\n"
+            f"{counts.failed} of {counts.items} items failed and count 0; again with:\n"
             f"  branchwise resume {made.path} --retry-failed",
             markup=False,
             soft_wrap=True,
         )
-    if counts["failed"] == counts["total"]:
+    if counts.failed == counts.items:
         sys.exit(1)
 
 
-def show_scores(made: "Run") -> None:
-    """Score the run and print its table."""
+def show_scores(made: "Run") -> "Scores":
+    """Score the run, print its tables, and return the scores."""
     from branchwise.eval.scoring import score
     from branchwise.ui.console import console
     from branchwise.ui.report_table import report_tables
 
     screen = console()
-    for table in report_tables([(made.path.name, score(made.path))]):
+    scores = score(made.path)
+    for table in report_tables([(made.path.name, scores)]):
         screen.print(table)
     screen.print(f"Run: {made.path}", markup=False, soft_wrap=True)
+    return scores
 
 
 def _read_ids(path: Path | None) -> list[str] | None:
