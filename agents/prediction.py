@@ -20,8 +20,3 @@ class Prediction(BaseModel):
     answers: Mapping[str, tuple[str, ...]] = {}
     citations: Mapping[str, tuple[str, ...]] = {}
     task_output: Any = None
-
-    @property
-    def is_empty(self) -> bool:
-        """True where no branch holds an entity and there is no other output."""
-        return not any(self.answers.values()) and self.task_output is None

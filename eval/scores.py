@@ -136,7 +136,7 @@ def _count(items: Sequence[AnsweredItem]) -> Counts:
 
 
 def _is_answered(prediction: Prediction) -> bool:
-    """As `is_empty` says, but blank texts are none, as in the scores."""
+    """Whether any branch holds a text that is not blank, or there is other output."""
     texts = (text for branch in prediction.answers.values() for text in branch)
     return prediction.task_output is not None or any(text.strip() for text in texts)
 
