@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,8 @@ def make_tool_node(tools: Sequence[BaseTool], budget: Budget) -> Node:
             _answer_call(call, by_name, context, within_budget=n < allowed)
             for n, call in enumerate(calls)
         ]
-        results = await asyncio.gather(*pending)
+        # Most turns make one call, which needs no task of its own.
+        results = [await pending[0]] if len(pending) == 1 else await asyncio.gather(*pending)
         messages = [
             ToolMessage(result.content, tool_call_id=call["id"] or "", name=call["name"] or "")
             for call, result in zip(calls, results, strict=True)
@@ -69,11 +70,11 @@ def _answer_call(
     context: ItemContext,
     *,
     within_budget: bool,
-) -> "asyncio.Task[ToolResult]":
-    """Start one call. Slots are taken here, in the model's order, so that a replay matches."""
+) -> Coroutine[Any, Any, ToolResult]:
+    """One call. Its slot is taken now, in the order of the model, so that a replay matches."""
     problem = _refusal(call, tools) if within_budget else "not run: the tool-call budget is spent"
     slot = None if problem else context.journal.recall(_key(call))
-    return asyncio.ensure_future(_finish_call(call, tools, context, slot, problem))
+    return _finish_call(call, tools, context, slot, problem)
 
 
 async def _finish_call(
