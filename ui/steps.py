@@ -64,9 +64,16 @@ def _answer(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"{'answer':<9} format error: {data['problem']}"
         yield f"          raw: {_short(data['raw'])}"
         return
-    yield f"{'answer':<9} read as {data['how']} JSON"
+    yield f"{'answer':<9} {_READ[data['how']]}".rstrip()
     for branch, entities in data["prediction"]["answers"].items():
         yield f"          {branch}: {'; '.join(entities) or '(none)'}"
+
+
+_READ = {
+    "strict": "",
+    "tolerant": "(not quite in the right form, but read)",
+    "repaired": "(after one repair call)",
+}
 
 
 def _budget(data: Mapping[str, Any]) -> Iterator[str]:

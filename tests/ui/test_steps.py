@@ -1,5 +1,7 @@
 """Steps in words, from whatever a model or a passage says."""
 
+import pytest
+
 from branchwise.ui.steps import MAX_LINE, describe
 
 MODEL = {
@@ -65,3 +67,21 @@ def test_a_format_error_shows_the_raw_text():
 
 def test_every_step_kind_that_is_not_known_is_still_shown():
     assert describe("later", {"a": 1}) == ["later: {'a': 1}"]
+
+
+@pytest.mark.parametrize(
+    ("how", "first"),
+    [
+        ("strict", "answer"),
+        ("tolerant", "answer    (not quite in the right form, but read)"),
+        ("repaired", "answer    (after one repair call)"),
+    ],
+)
+def test_an_answer_lists_its_branches_and_how_it_was_read(how, first):
+    answers = {"Heat (1995 film)": ["Al Pacino", "Val Kilmer"], "Heat (1986 film)": []}
+    data = {"how": how, "problem": None, "prediction": {"answers": answers}}
+    assert describe("answer", data) == [
+        first,
+        "          Heat (1995 film): Al Pacino; Val Kilmer",
+        "          Heat (1986 film): (none)",
+    ]
