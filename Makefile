@@ -44,6 +44,7 @@ format: install
 
 bench: install
 	$(BIN)/python benchmarks/harness.py
+	$(BIN)/python benchmarks/client.py
 	$(BIN)/python benchmarks/retrieval.py
 
 clean:
