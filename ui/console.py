@@ -1,7 +1,8 @@
 """The consoles that commands print to."""
 
+import json
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,6 +27,25 @@ def error_console() -> "Console":
 def printable(text: str) -> str:
     """Text from outside without what could steer a terminal: escapes, controls, directions."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def printable_json(value: Any) -> str:
+    """Indented JSON that holds text from outside: what could steer a terminal is escaped in it.
+
+    JSON itself escapes some control characters only: not those of 8 bits, nor directions.
+    """
+    import orjson
+
+    return harmless_json(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+
+
+def harmless_json(text: str) -> str:
+    """JSON that reads as the same, every line of it printable."""
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n"))
+
+
+def _escaped(line: str) -> str:
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
 def print_line(screen: "Console", line: str) -> None:

@@ -1,7 +1,6 @@
 """`branchwise ask`: one question, its steps as they happen."""
 
 import asyncio
-import json
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -82,10 +81,8 @@ def _print_answer(outcome: "Outcome") -> None:
 
 
 def _print_json(outcome: "Outcome") -> None:
-    import orjson
+    from branchwise.ui.console import printable_json
 
     prediction = outcome.prediction
-    shown = {"reasoning": prediction.reasoning, "answers": prediction.answers}
-    text = orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
     # No console: it would break long strings into lines, and the JSON with them.
-    typer.echo("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
+    typer.echo(printable_json({"reasoning": prediction.reasoning, "answers": prediction.answers}))

@@ -1,6 +1,5 @@
 """`branchwise corpus`: build, index, search and look at passage collections."""
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -206,6 +205,6 @@ def _show(rank: int, hit: "Hit") -> None:
 
 
 def _print_json(value: Any) -> None:
-    import orjson
+    from branchwise.ui.console import printable_json
 
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+    typer.echo(printable_json(value))

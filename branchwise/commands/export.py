@@ -26,13 +26,14 @@ def export(
     """
     from branchwise.eval.export import export_lines
     from branchwise.eval.store import open_run
+    from branchwise.ui.console import harmless_json
 
     reader = open_run(path)
     try:
         lines = export_lines(reader, with_events=events)
         if out is None:
             for line in lines:
-                sys.stdout.buffer.write(line)
+                sys.stdout.buffer.write(harmless_json(line.decode()).encode())
             # Here rather than at the very end, where a full disk could not be reported any more.
             sys.stdout.buffer.flush()
             return

@@ -23,10 +23,9 @@ def report(
     runs = [(path, _read(path)) for path in paths]
     _warn_if_not_comparable([scores for _, scores in runs])
     if json_output:
-        import orjson
+        from branchwise.ui.console import printable_json
 
-        document = [{"path": str(path), **_summary(scores)} for path, scores in runs]
-        typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        typer.echo(printable_json([{"path": str(p), **_summary(scores)} for p, scores in runs]))
         return
     from branchwise.ui.console import console
     from branchwise.ui.report_table import report_tables

@@ -79,10 +79,9 @@ def _score_file(questions: str, predictions: Path, task: str | None) -> "Scores"
 
 def _show(name: str, scores: "Scores", *, as_json: bool) -> None:
     if as_json:
-        import orjson
+        from branchwise.ui.console import printable_json
 
-        document = {"name": name, **scores.to_json()}
-        typer.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        typer.echo(printable_json({"name": name, **scores.to_json()}))
         return
     from branchwise.ui.console import console
     from branchwise.ui.report_table import report_tables

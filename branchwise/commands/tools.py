@@ -1,6 +1,5 @@
 """`branchwise tools`: what an agent may call."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -25,9 +24,9 @@ def list_tools(
 
     tools = known_tools()
     if json_output:
-        import orjson
+        from branchwise.ui.console import printable_json
 
-        sys.stdout.write(orjson.dumps(tools, option=orjson.OPT_INDENT_2).decode() + "\n")
+        typer.echo(printable_json(tools))
         return
     for name, summary in tools.items():
         typer.echo(f"{name}  {summary}")

@@ -199,3 +199,26 @@ def test_the_demo_runs_on_the_bundled_encoder(type_in, tmp_path, monkeypatch):
     assert "branchwise ask" in out
     assert type_in("demo", "--out", tmp_path / "demo", "--questions", "3")[0] == 0
     assert (tmp_path / "demo" / "run-2").is_dir()
+
+
+def test_no_json_on_a_screen_can_steer_it(type_in, tmp_path):
+    hostile = "T\x9b31m\u202e\x7f"
+    source, path = tmp_path / "passages.jsonl", tmp_path / "q.jsonl"
+    source.write_text(json.dumps({"id": "p1", "contents": f"{hostile}\nAn ape."}))
+    path.write_text(json.dumps(QUESTION | {"id": hostile, "question": f"Which ape {hostile}?"}))
+    corpus, run = tmp_path / "C", tmp_path / "R"
+    assert type_in("corpus", "build", "--from", source, "--out", corpus)[0] == 0
+    assert type_in("corpus", "index", corpus, "--kind", "bm25")[0] == 0
+    assert type_in("run", "--questions", path, "--corpus", corpus, "--out", run)[0] == 0
+    (hit,) = shown_json(type_in("corpus", "search", corpus, "ape", "--json"))
+    assert hit["title"] == hostile
+    (item,) = shown_json(type_in("score", run, "--json"))["items"]
+    assert item["id"] == hostile
+    assert shown_json(type_in("export", run, "--events"))["id"] == hostile
+
+
+def shown_json(said):
+    code, out, _ = said
+    assert code == 0
+    assert all(line.isprintable() for line in out.splitlines())
+    return json.loads(out)
