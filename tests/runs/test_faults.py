@@ -109,11 +109,19 @@ def test_a_context_that_stays_too_long_is_a_recorded_error(run_one, chat_server)
     assert len(chat_server.requests) == 3
 
 
-def test_an_answer_cut_at_the_token_limit_is_repaired_or_read(run_one):
+def test_an_answer_cut_at_the_token_limit_before_its_entities_is_repaired(run_one):
     row, events, scores = run_one([too_long('{"reasoning": "and so'), say(GOOD)])
-    assert row.status == "done"
-    assert scores.aggregates["all"]["strict_em"].mean in (0.0, 1.0)
+    assert row.outcome["how"] == "repaired"
+    assert scores.aggregates["all"]["strict_em"].mean == 1.0
     assert events[1].data["finish"] == "length"
+
+
+def test_an_answer_cut_at_the_token_limit_after_an_entity_is_read(run_one, chat_server):
+    row, events, scores = run_one([too_long(GOOD[: GOOD.index("]")])])
+    assert row.outcome["how"] == "tolerant"
+    assert scores.aggregates["all"]["strict_em"].mean == 1.0
+    assert events[1].data["finish"] == "length"
+    assert len(chat_server.requests) == 1
 
 
 def test_a_refusal_is_a_format_error_and_is_not_argued_with(run_one, chat_server):
@@ -151,19 +159,19 @@ def test_arguments_of_the_wrong_type_say_which_one(run_one):
 
 
 WRAPPED = {
-    "prose": f"Here is what I found.\n\n{GOOD}\n\nI hope this helps!",
-    "fences": f"```json\n{GOOD}\n```",
-    "think": f"<think>Maybe {{}} or not</think>{GOOD}",
+    "prose": (f"Here is what I found.\n\n{GOOD}\n\nI hope this helps!", "tolerant"),
+    "fences": (f"```json\n{GOOD}\n```", "tolerant"),
+    "think": (f"<think>Maybe {{}} or not</think>{GOOD}", "strict"),
 }
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("text", WRAPPED.values(), ids=WRAPPED)
-def test_a_wrapped_answer_is_read_without_a_repair_call(run_one, chat_server, text, stream):
+@pytest.mark.parametrize(("text", "how"), WRAPPED.values(), ids=WRAPPED)
+def test_a_wrapped_answer_is_read_without_a_repair_call(run_one, chat_server, text, how, stream):
     row, _, scores = run_one([say(text)], stream=stream)
     assert scores.aggregates["all"]["strict_em"].mean == 1.0
     assert len(chat_server.requests) == 1
-    assert row.outcome["how"] in ("strict", "tolerant")
+    assert row.outcome["how"] == how
 
 
 def test_prose_without_an_answer_gets_one_repair_call(run_one, chat_server):
