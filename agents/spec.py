@@ -77,12 +77,19 @@ def check_ready(spec: ModelSpec) -> None:
     """Say before any work what would make every call fail. Sends no request.
 
     Raises:
-        InputError: no key for OpenAI's own service, or nobody listens at the base URL.
+        InputError: no key for OpenAI's own service, a key that no request can carry, or nobody
+            listens at the base URL.
     """
     if spec.provider == "offline":
         return
+    key = api_key()
+    if key is not None and not re.fullmatch(r"[!-~]+", key):
+        raise InputError(
+            f"{KEY_VARIABLE} holds spaces, line breaks or letters that no key has",
+            remedy="set it to the key alone",
+        )
     if spec.base_url is None:
-        if api_key() is None:
+        if key is None:
             remedy = (
                 f"set {KEY_VARIABLE}, name a server with openai:{spec.name}@URL, or use offline"
             )

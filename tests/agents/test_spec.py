@@ -118,3 +118,14 @@ def test_a_server_of_ones_own_must_listen_but_needs_no_key(monkeypatch: pytest.M
         check_ready(spec)
     with pytest.raises(InputError, match="nothing answers at http"):
         check_ready(spec)
+
+
+@pytest.mark.parametrize("key", ["sk-abc\nsk-def", "sk-abc def", "“sk-abc”", "sk-abc\x01"])
+def test_a_key_that_no_request_can_carry_is_refused_and_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    for spec in ("openai:m", "openai:m@http://127.0.0.1:9/v1"):
+        with pytest.raises(InputError, match="OPENAI_API_KEY holds") as refused:
+            check_ready(ModelSpec.parse(spec))
+        assert "abc" not in str(refused.value)
