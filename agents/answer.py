@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from branchwise.agents.bodies import whole_characters
 from branchwise.agents.formats import AnswerFormat, FormatError
 from branchwise.agents.prediction import Prediction
 
@@ -42,7 +43,8 @@ def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ())
     json-repair. `fragments` are the ids of numbered passages (`AnswerFormat.read`).
     """
     problem = "the reply is empty" if not text.strip() else "there is no JSON object in the reply"
-    for data, strict in _documents(text, format.schema["required"]):
+    for found, strict in _documents(text, format.schema["required"]):
+        data = _with_whole_characters(found)
         try:
             prediction = format.read(data, fragments)
         except FormatError as error:
@@ -87,6 +89,13 @@ def _load(text: str) -> dict[str, Any] | list[Any] | None:
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict | list) else None
+
+
+def _with_whole_characters(data: Any) -> Any:
+    """Escapes may spell half characters, which no record can hold."""
+    text = json.dumps(data, ensure_ascii=False)
+    whole = whole_characters(text)
+    return data if whole == text else json.loads(whole, object_pairs_hook=_joined)
 
 
 def _joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -174,6 +174,16 @@ def test_a_wrapped_answer_is_read_without_a_repair_call(run_one, chat_server, te
     assert row.outcome["how"] == how
 
 
+@pytest.mark.parametrize("fence", ["", "```json\n"], ids=["strict", "tolerant"])
+def test_half_characters_in_an_answer_cost_nothing_but_themselves(run_one, fence):
+    escaped = r'{"reasoning": "\ud83d", "answers": {"default": ["Question number 0000", "\udc00"]}}'
+    row, _, scores = run_one([say(fence + escaped)])
+    assert row.status == "done"
+    entities = row.outcome["prediction"]["answers"]["default"]
+    assert entities == ["Question number 0000", "\ufffd"]
+    assert scores.aggregates["all"]["strict_precision"].mean == 0.5
+
+
 def test_prose_without_an_answer_gets_one_repair_call(run_one, chat_server):
     row, events, scores = run_one([say("It was Michael Mann."), say(GOOD)])
     assert row.outcome["how"] == "repaired"
