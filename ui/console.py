@@ -13,7 +13,12 @@ def console() -> "Console":
     """Standard output; plain text where it is no terminal."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would exit with 1, as after a failure; `main` knows that the reader had enough.
+            raise BrokenPipeError
+
+    return Output(highlight=False)
 
 
 @cache
