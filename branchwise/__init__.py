@@ -2,7 +2,7 @@
 
 >>> import branchwise
 >>> run = branchwise.run("questions.jsonl", branchwise.System(model="offline", corpus="C"))
->>> print(branchwise.score(run))
+>>> print(branchwise.score(run).aggregates["all"]["strict_recall"].mean)
 """
 
 from typing import TYPE_CHECKING, Any
