@@ -22,8 +22,15 @@ def main() -> None:
     from branchwise.cli import app
     from branchwise.corpora.errors import InputError
 
+    output = sys.stdout
     try:
         sys.exit(app(standalone_mode=False) or 0)
+    except SystemExit:
+        if sys.stdout is output:
+            raise
+        # Click has met the closed pipe first: it puts another output in place, and exits with 1.
+        _drop_output()
+        sys.exit(0)
     except InputError as error:
         sys.exit(_complain(str(error), 2))
     except click.exceptions.NoArgsIsHelpError as error:
