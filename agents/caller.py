@@ -126,7 +126,8 @@ class ModelCaller:
         turn = sum(message.type == "ai" for message in messages)
         rendered = render_messages(messages, self._instructions(tools))
         completion = await self._endpoint.complete(rendered, (), schema, seconds)
-        return read_calls(completion, turn) if tools.schemas else completion
+        names = [schema["function"]["name"] for schema in tools.schemas]
+        return read_calls(completion, turn, names) if names else completion
 
 
 class _Call:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -14,7 +14,13 @@ from branchwise.agents.reply import Completion
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
 
-_BLOCK = re.compile(r"```tool(?:_call)?[ \t]*\n(.*?)(?:\n?```|\Z)", re.DOTALL)
+# What is asked for, and what many open models were trained to write instead.
+_BLOCK = re.compile(
+    r"```tool(?:_call)?[ \t]*\n(?P<fenced>.*?)(?:\n?```|\Z)"
+    r"|<tool_call>(?P<tagged>.*?)(?:</tool_call>|\Z)",
+    re.DOTALL,
+)
+_JSON_FENCE = re.compile(r"```(?:json)?[ \t]*\n(?P<fenced>.*?)\n?```", re.DOTALL)
 
 
 def describe_tools(schemas: Sequence[Mapping[str, Any]]) -> str:
@@ -66,28 +72,38 @@ def _block(name: str | None, arguments: Any) -> str:
     return f"```tool\n{call}\n```"
 
 
-def read_calls(completion: Completion, turn: int) -> Completion:
+def read_calls(completion: Completion, turn: int, names: Collection[str]) -> Completion:
     """`completion` with the calls that are written in its text.
 
-    `turn` (assistant messages so far) makes the calls' ids unique in the conversation. What
-    follows the last block is dropped: models like to imagine the result there.
+    `turn` (assistant messages so far) makes the calls' ids unique in the conversation. A block of
+    plain JSON is a call where it names one of the tools (`names`) and its arguments. What follows
+    the last block is dropped: models like to imagine the result there.
     """
-    blocks = list(_BLOCK.finditer(completion.text))
+    blocks = list(_BLOCK.finditer(completion.text)) or [
+        found for found in _JSON_FENCE.finditer(completion.text) if _names_a_tool(found[1], names)
+    ]
     if not blocks:
         return completion
     kept, at = [], 0
     for block in blocks:
         kept.append(completion.text[at : block.start()])
         at = block.end()
-    read = [make for block in blocks[:MAX_CALLS] for make in _calls_of(block[1].strip())][
-        :MAX_CALLS
-    ]
+    texts = [next(filter(None, block.groups()), "").strip() for block in blocks[:MAX_CALLS]]
+    read = [made for text in texts for made in _calls_of(text)][:MAX_CALLS]
     numbered = [{**call, "id": f"call_{turn}_{n}"} for n, call in enumerate(read)]
     return completion.with_calls(
         "".join(kept).strip(),
         [call for call in numbered if "error" not in call],
         [call for call in numbered if "error" in call],
     )
+
+
+def _names_a_tool(text: str, names: Collection[str]) -> bool:
+    try:
+        data = orjson.loads(text)
+    except ValueError:
+        return False
+    return isinstance(data, dict) and data.get("name") in names and "arguments" in data
 
 
 def _calls_of(text: str) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 K, DIMENSION, CONCURRENT, LONE = 15, 384, 64, 8
 # A script that does one query after the other need not do 64 to show its rate.
 IN_A_ROW = 16
-SYSTEMS = ("ours", "plain", "plain openvino")
+SYSTEMS = ("branchwise", "plain", "plain openvino")
 SYLLABLES = tuple("ka ro mi ten sul par vo lin bas que nor tia mel gar dun phe ost".split())  # noqa: SIM905
 FRAMES = (
     "Who directed {0}?",
@@ -105,10 +105,12 @@ class Plain:
 
         from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model
         from branchwise.corpora.openvino_export import exported
+        from branchwise.corpora.quiet import quiet
 
         model = find_model(DEFAULT_ENCODER)
         folder = exported(model) if backend == "openvino" else model.folder
-        self._model = SentenceTransformer(str(folder), backend=backend, device="cpu")  # type: ignore[arg-type]
+        with quiet():
+            self._model = SentenceTransformer(str(folder), backend=backend, device="cpu")  # type: ignore[arg-type]
         self._index = faiss.IndexFlatIP(DIMENSION)
         self._index.add(np.load(corpus / "vectors.npy"))
         with (corpus / "corpus.jsonl").open("rb") as lines:
@@ -130,7 +132,7 @@ def work(system: str, corpus: Path, pipe: Connection) -> None:
     """A system's process: does what it is sent, answers with seconds."""
     made: Searcher = (
         Ours(corpus)
-        if system == "ours"
+        if system == "branchwise"
         else Plain(corpus, "openvino" if system.endswith("openvino") else "torch")
     )
     pipe.send(_resident_mib())
@@ -234,7 +236,7 @@ def report(
     turns: dict[str, list[Measured]] = {system: [] for system in SYSTEMS}
     for turn in range(options.repeats + 1):
         for system in SYSTEMS:
-            measured = _turn(partial(ask, system), words, concurrent=system == "ours")
+            measured = _turn(partial(ask, system), words, concurrent=system == "branchwise")
             if turn:  # the first warms up
                 turns[system].append(measured)
     searching = dict(memory)
@@ -253,10 +255,10 @@ def report(
         print(f"{system:<17}{latency:>12.2f}{throughput:>12.0f}"
               f"{searching[system]:>13.0f}{speeds[system]:>22.0f}")  # fmt: skip
     for other in SYSTEMS[1:]:
-        pairs = list(zip(turns["ours"], turns[other], strict=True))
+        pairs = list(zip(turns["branchwise"], turns[other], strict=True))
         slower = statistics.median(a.latency / b.latency for a, b in pairs)
         faster = statistics.median(a.throughput / b.throughput for a, b in pairs)
-        print(f"ours beside {other}: {faster:.1f} x the throughput at 64 (aim 3), "
+        print(f"branchwise beside {other}: {faster:.1f} x the throughput at 64 (aim 3), "
               f"{100 * (slower - 1):+.0f}% latency at 1 (aim +5%)")  # fmt: skip
 
 

@@ -7,6 +7,7 @@ term with the query is no result.
 
 import re
 import threading
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -80,10 +81,11 @@ def build_lexical(corpus: Corpus, folder: Path, progress: Progress) -> None:
     bm25s = _bm25s()
     analyzer = Analyzer()
     vocabulary: dict[str, int] = {}
-    documents: list[list[int]] = []
+    documents: list[array[int]] = []
     for row, contents in enumerate(corpus.contents()):
         terms = analyzer.terms(contents)
-        documents.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms])
+        ids = (vocabulary.setdefault(term, len(vocabulary)) for term in terms)
+        documents.append(array("I", ids))
         if row % _REPORT_EVERY == 0:
             progress(row, len(corpus))
     if not vocabulary:

@@ -125,10 +125,13 @@ class _Pass:
             return error_record(error)
 
     def _is_hopeless(self, error: ModelError) -> bool:
-        """Whether every other question would end the same way: the key is refused, or there is no
-        such model, path or permission and nothing has been answered yet."""
-        refused = error.kind in ("auth", "not_found") and self.done == 0
-        return refused or (error.kind == "auth" and error.status == 401)
+        """Whether every other question would end the same way: the key is refused, its quota is
+        spent, or there is no such model, path or permission and nothing has been answered yet."""
+        if error.kind == "auth" and error.status == 401:
+            return True
+        if error.kind == "rate_limit" and not error.retryable:
+            return True
+        return error.kind in ("auth", "not_found") and self.done == 0
 
 
 @contextmanager

@@ -55,10 +55,16 @@ async def test_a_text_conversation_holds_no_native_tools(
         ('```tool\n[{"name": "t", "arguments": {"a": 1}}, {"name": "u"}]\n```', [{"a": 1}, {}], 0),
         ('```tool\n{"name": "t", "arguments": {"a": 1}}', [{"a": 1}], 0),
         ('```tool\n{"name": "t", "arguments": "{\\"a\\": 2}"}\n```', [{"a": 2}], 0),
+        ('<tool_call>\n{"name": "t", "arguments": {"a": 1}}\n</tool_call>', [{"a": 1}], 0),
+        ('<tool_call>{"name": "t", "arguments": {"a": 1}}', [{"a": 1}], 0),
+        ('So:\n```json\n{"name": "t", "arguments": {"a": 1}}\n```', [{"a": 1}], 0),
+        ('```json\n{"name": "t"}\n```', [], 0),
+        ('```json\n{"name": "someone", "arguments": {"a": 1}}\n```', [], 0),
+        ('```json\n{"answers": {"default": ["t"]}}\n```', [], 0),
     ],
 )
 def test_blocks_are_read_as_calls(text: str, valid: list[object], invalid: int) -> None:
-    read = read_calls(Completion(text, "stop"), turn=3)
+    read = read_calls(Completion(text, "stop"), turn=3, names={"t", "u"})
     assert [call["args"] for call in read.tool_calls] == valid
     assert len(read.invalid_tool_calls) == invalid
     ids = [call["id"] for call in (*read.tool_calls, *read.invalid_tool_calls)]
@@ -66,7 +72,7 @@ def test_blocks_are_read_as_calls(text: str, valid: list[object], invalid: int) 
 
 
 def test_an_invalid_call_is_shown_again_as_it_was_written() -> None:
-    read = read_calls(Completion("```tool\n{broken\n```", "stop"), turn=0)
+    read = read_calls(Completion("```tool\n{broken\n```", "stop"), turn=0, names={"t"})
     message = AIMessage("", invalid_tool_calls=list(read.invalid_tool_calls))
     (rendered,) = render_messages([message], "")
     assert rendered.content == "```tool\n{broken\n```"

@@ -241,6 +241,17 @@ def test_a_refused_key_stops_the_run_and_leaves_its_questions_to_resume(
     assert made.open().progress()["pending"] == 5
 
 
+def test_a_spent_quota_stops_the_run_and_leaves_its_questions_to_resume(
+    chat_server, make_system, question_file, tmp_path
+):
+    spent = fail(429, "You exceeded your current quota", code="insufficient_quota")
+    answers = iter([say(GOOD), spent])
+    chat_server.play(lambda body: next(answers))
+    made = run(str(question_file(5)), make_system(), out=tmp_path / "run", concurrency=1)
+    assert "quota" in made.state.stopped
+    assert made.open().progress() == {"total": 5, "done": 1, "failed": 0, "pending": 4}
+
+
 def test_a_path_that_is_not_there_stops_a_run_that_has_answered_nothing(
     chat_server, make_system, question_file, tmp_path
 ):
