@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from branchwise.agents.format_error import (
     MAX_BRANCHES,
@@ -15,6 +15,7 @@ from branchwise.agents.format_error import (
     distinct,
     first_text,
     flattened,
+    is_exactly,
     says_something,
     text_of,
     unwrapped,
@@ -52,11 +53,7 @@ class BranchesFormat:
     }
 
     def fits(self, data: object) -> bool:
-        try:
-            _Exact.model_validate(data)
-        except ValidationError:
-            return False
-        return True
+        return is_exactly(_Exact, data)
 
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """Also: a bare list or text (`default`), one text for a list, `answer` for `answers`,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from branchwise.agents.format_error import (
     MAX_BRANCHES,
@@ -16,6 +16,7 @@ from branchwise.agents.format_error import (
     distinct,
     first_text,
     flattened,
+    is_exactly,
     says_something,
     text_of,
     unwrapped,
@@ -75,11 +76,7 @@ class ConditionsFormat:
     }
 
     def fits(self, data: object) -> bool:
-        try:
-            _Exact.model_validate(data)
-        except ValidationError:
-            return False
-        return True
+        return is_exactly(_Exact, data)
 
     def read(self, data: object, fragments: Sequence[str] = ()) -> Prediction:
         """A condition becomes a branch, its answer the branch's entity, a citation the id of a

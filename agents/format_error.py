@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pydantic import BaseModel, ValidationError
+
 MAX_BRANCHES = 200
 MAX_ENTITIES = 1000
 MAX_NAME = 500
@@ -13,6 +15,15 @@ MAX_REASONING = 50_000
 
 class FormatError(Exception):
     """The data holds no answer of the format; the message is one line for a model or a reader."""
+
+
+def is_exactly(model: type[BaseModel], data: object) -> bool:
+    """Whether `data` has the model's shape, nothing more and nothing less."""
+    try:
+        model.model_validate(data)
+    except ValidationError:
+        return False
+    return True
 
 
 def text_of(value: Any, limit: int) -> str | None:

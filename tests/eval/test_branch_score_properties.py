@@ -81,6 +81,7 @@ def test_an_added_answer_never_hurts_where_it_is_right_nor_helps_where_it_is_wro
             assert new.right == old.right
         else:
             assert new.right >= old.right
+            assert new.predicted <= old.predicted + 1
 
 
 def is_right(gold: Gold, answers: Answers, name: str, text: str, *, strictly: bool) -> bool:

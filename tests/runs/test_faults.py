@@ -22,13 +22,13 @@ GOOD = json.dumps({"reasoning": "r", "answers": {"default": ["Question number 00
 SEARCH = call("local_retriever", query="Heat")
 
 
-@pytest.fixture
-def run_one(chat_server, make_system, question_file, tmp_path):
+@pytest.fixture(params=[False, True], ids=["whole", "streamed"])
+def run_one(request, chat_server, make_system, question_file, tmp_path):
     """Run one question against a script; return its only item, its events and the scores."""
 
     def play(script, budget=None, **decoding):
         chat_server.play(script)
-        system = make_system(budget, **decoding)
+        system = make_system(budget, **{"stream": request.param, **decoding})
         made = run(str(question_file(1)), system, out=tmp_path / "run")
         reader = made.open()
         (row,) = reader.items()
@@ -39,6 +39,7 @@ def run_one(chat_server, make_system, question_file, tmp_path):
         assert scores.counts.items == 1
         return row, events, scores
 
+    play.streams = request.param
     return play
 
 
@@ -56,10 +57,9 @@ RECOVERS = {
 }
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("fault", RECOVERS.values(), ids=RECOVERS)
-def test_a_passing_fault_is_retried_and_recorded(run_one, fault, stream):
-    row, events, scores = run_one([fault, SEARCH, fault, say(GOOD)], stream=stream)
+def test_a_passing_fault_is_retried_and_recorded(run_one, fault):
+    row, events, scores = run_one([fault, SEARCH, fault, say(GOOD)])
     assert row.status == "done"
     assert kinds(events) == ["start", "retry", "model", "tool", "retry", "model", "answer"]
     assert scores.aggregates["all"]["strict_em"].mean == 1.0
@@ -78,12 +78,18 @@ def test_a_hang_is_cut_off_at_the_time_limit_and_retried(run_one):
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind"),
-    [(fail(500), "server"), (cut("middle"), "cut"), (invalid_json(), "invalid_response")],
+    ("fault", "whole", "streamed"),
+    [
+        (fail(500), "server", "server"),
+        (cut("middle"), "cut", "cut"),
+        # Of a stream no event has come when it ends.
+        (invalid_json(), "invalid_response", "cut"),
+    ],
     ids=["500", "cut", "invalid JSON"],
 )
-def test_a_lasting_fault_is_a_recorded_error_that_scores_zero(run_one, fault, kind):
+def test_a_lasting_fault_is_a_recorded_error_that_scores_zero(run_one, fault, whole, streamed):
     row, events, scores = run_one(lambda body: fault)
+    kind = streamed if run_one.streams else whole
     assert row.status == "failed"
     assert row.outcome["error"].startswith(f"{kind}: ")
     assert kinds(events) == ["start", "retry", "retry", "error"]
@@ -165,10 +171,9 @@ WRAPPED = {
 }
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize(("text", "how"), WRAPPED.values(), ids=WRAPPED)
-def test_a_wrapped_answer_is_read_without_a_repair_call(run_one, chat_server, text, how, stream):
-    row, _, scores = run_one([say(text)], stream=stream)
+def test_a_wrapped_answer_is_read_without_a_repair_call(run_one, chat_server, text, how):
+    row, _, scores = run_one([say(text)])
     assert scores.aggregates["all"]["strict_em"].mean == 1.0
     assert len(chat_server.requests) == 1
     assert row.outcome["how"] == how
