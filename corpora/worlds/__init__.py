@@ -1,0 +1,1 @@
+"""Worlds: a fictional encyclopedia and the knowledge graph that it agrees with."""

@@ -1,0 +1,27 @@
+"""The domains that worlds are made of: one YAML file each, and what is read from them."""
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.schema import Schema, load_domain, merge
+
+COMMON = "common"
+DOMAINS = ("movie", "music", "book", "sports", "business", "science")
+_FOLDER = Path(__file__).parent
+
+
+def world_schema(domains: Sequence[str] = DOMAINS) -> Schema:
+    """The schema of a world with these domains. Raises InputError for an unknown one."""
+    for domain in domains:
+        if domain not in DOMAINS:
+            raise InputError(
+                f"there is no domain {domain!r}", remedy=f"choose among {', '.join(DOMAINS)}"
+            )
+    return _merged(tuple(name for name in DOMAINS if name in domains))
+
+
+@cache
+def _merged(domains: tuple[str, ...]) -> Schema:
+    return merge({name: load_domain(_FOLDER / f"{name}.yaml") for name in (COMMON, *domains)})
