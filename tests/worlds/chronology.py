@@ -1,0 +1,92 @@
+"""What is impossible in time, by a world's graph alone."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from graph_reader import Graph
+
+MADE = ("P577", "P571", "P1619")  # when a thing came to be
+# What a person of a grown age, and alive, has done to a thing that has a date.
+DEEDS = ("P57", "P58", "P86", "P161", "P50", "P175", "P676", "P162", "P112")
+YOUNGEST = 14
+# value was there before subject: property -> years that lie at least between
+EARLIER = {"P69": YOUNGEST, "P108": YOUNGEST, "P272": 0, "P123": 0, "P264": 0, "P144": 0, "P127": 0}
+
+
+def impossible(graph: Graph) -> Iterator[str]:
+    """One line for each statement that the dates of its entities forbid."""
+    yield from _lives(graph)
+    for subject, prop, value in graph.statements:
+        if prop in DEEDS and (made := _date(graph, subject, *MADE)):
+            yield from _outside_life(graph, value, made, f"{prop} of {subject} ({made})")
+        if prop in EARLIER:
+            yield from _too_early(graph, subject, prop, value)
+        if prop in ("P169", "P286") and graph.of(value, "P570"):
+            yield f"{value} is dead and {prop} of {subject}"
+        if prop == "P184" and _year(graph, subject, "P569") - _year(graph, value, "P569") < 10:
+            yield f"{value} taught {subject} as a child"
+        if prop == "P36" and subject not in graph.of(value, "P17"):
+            yield f"{value} is capital of {subject} and lies elsewhere"
+    yield from _untimely(graph)
+    yield from _double_play(graph)
+
+
+def _lives(graph: Graph) -> Iterator[str]:
+    for person, held in graph.values.items():
+        for born, died in zip(held.get("P569", ()), held.get("P570", ()), strict=False):
+            if not 0 < int(died[:4]) - int(born[:4]) < 120:
+                yield f"{person} lived from {born} to {died}"
+
+
+def _outside_life(graph: Graph, person: str, made: str, deed: str) -> Iterator[str]:
+    for born in graph.of(person, "P569"):
+        if int(made[:4]) - int(born[:4]) < YOUNGEST:
+            yield f"{deed}: {person} was born on {born}"
+    for died in graph.of(person, "P570"):
+        if made > died:
+            yield f"{deed}: {person} died on {died}"
+
+
+def _too_early(graph: Graph, subject: str, prop: str, value: str) -> Iterator[str]:
+    then, before = _date(graph, subject, "P569", *MADE), _date(graph, value, *MADE)
+    if then and before and int(then[:4]) + EARLIER[prop] < int(before[:4]):
+        yield f"{prop} of {subject} ({then}): {value} is of {before}"
+    if graph.of(subject, "P570") and before and before > graph.of(subject, "P570")[0]:
+        yield f"{prop} of {subject}, dead by {before}, is {value}"
+
+
+def _untimely(graph: Graph) -> Iterator[str]:
+    """Years of statements before subject or value were there, or after a person's death."""
+    for (subject, prop, value), times in graph.times.items():
+        years = [year for time in times for year in time.values()]
+        for entity in (subject, value):
+            made, born = graph.year(entity, *MADE), graph.year(entity, "P569")
+            died = graph.year(entity, "P570")
+            first = max(made or 0, (born or -YOUNGEST) + YOUNGEST)
+            if min(years) < first or (died and max(years) > died):
+                yield f"{prop} {years} of {subject}, {value}: {entity} made {made} {born}-{died}"
+
+
+def _double_play(graph: Graph) -> Iterator[str]:
+    """Players whose spells with clubs overlap by more than a year's change of club."""
+    spells: dict[str, list[tuple[int, int]]] = {}
+    for (subject, prop, _), times in graph.times.items():
+        if prop == "P54":
+            spells.setdefault(subject, []).extend(
+                (time["P580"], time.get("P582", 9999)) for time in times
+            )
+    for player, of_player in spells.items():
+        for (start, end), (following, _) in pairwise(sorted(of_player)):
+            if not start <= end <= following:
+                yield f"{player} played in two clubs at once: {sorted(of_player)}"
+
+
+def _date(graph: Graph, entity: str, *properties: str) -> str | None:
+    return next((value for prop in properties for value in graph.of(entity, prop)), None)
+
+
+def _year(graph: Graph, entity: str, prop: str) -> int:
+    """Raises ValueError where the entity has none."""
+    if (year := graph.year(entity, prop)) is None:
+        raise ValueError(f"{entity} has no {prop}")
+    return year

@@ -1,0 +1,43 @@
+"""Worlds made as a user makes them, read once for all tests."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from world_reader import World, read_world
+
+Make = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def make_world(tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """Makes a world through the command line: `make_world(600, 7, "--domains", "movie")`."""
+
+    def make(entities: int, seed: int, *options: str, env: dict[str, str] | None = None) -> Path:
+        folder = tmp_path_factory.mktemp("world") / "w"
+        sizes = ("--entities", str(entities), "--seed", str(seed))
+        command = (sys.executable, "-m", "branchwise", "world", "make", *sizes, *options)
+        made = subprocess.run(
+            [*command, "--out", str(folder)], capture_output=True, text=True, env=env, check=False
+        )
+        assert made.returncode == 0, made.stderr
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def world(make_world: Make) -> World:
+    """A world of 5,000 entities."""
+    return read_world(make_world(5000, 7))
+
+
+@pytest.fixture(scope="session")
+def small_world(make_world: Make) -> World:
+    """A world of 600 entities."""
+    return read_world(make_world(600, 7))

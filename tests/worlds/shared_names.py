@@ -1,0 +1,39 @@
+"""Whether `names.jsonl` is exactly what a world's labels say."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from world_reader import World
+
+SMALLEST, LARGEST = 2, 14  # bearers of one shared name
+
+
+def misnamed(world: World) -> Iterator[str]:
+    """One line for each name that is shared and not listed so, or listed and not shared so."""
+    shared = {name: set(ids) for name, ids in world.bearers.items() if len(ids) > 1}
+    listed = {name: set(titles) for name, titles in world.titles.items()}
+    for name in sorted(shared.keys() | listed.keys()):
+        if shared.get(name) != listed.get(name):
+            yield f"{name!r}: labels {shared.get(name)}, names.jsonl {listed.get(name)}"
+        if not SMALLEST <= len(listed.get(name, ())) <= LARGEST:
+            yield f"{name!r} is listed with {len(listed.get(name, ()))} bearers"
+
+
+def unclear_titles(world: World) -> Iterator[str]:
+    """Titles that two entities have, that do not begin with the name, or that no passage has."""
+    counts = Counter(world.title(entity) for entity in world.entities)
+    yield from (f"{n} entities have the title {t!r}" for t, n in counts.items() if n > 1)
+    used = {passage.entity: passage.title for passage in world.passages}
+    for name, titles in world.titles.items():
+        for entity, title in titles.items():
+            if not title.startswith(f"{name} (") or not title.endswith(")"):
+                yield f"{entity} is titled {title!r}"
+            if used.get(entity) != title:
+                yield f"{entity} is {title!r} in names.jsonl and {used.get(entity)!r} in the corpus"
+
+
+def unclear_aliases(world: World) -> Iterator[str]:
+    """Aliases that are another's label or alias."""
+    for name, entities in world.known_as.items():
+        if len(entities) > 1 and name not in world.titles:
+            yield f"{name!r} means {sorted(entities)}"
