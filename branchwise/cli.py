@@ -12,6 +12,7 @@ from branchwise.commands.report import report
 from branchwise.commands.run import resume, run
 from branchwise.commands.score import score
 from branchwise.commands.tools import tools_app
+from branchwise.commands.world import world_app
 
 app = typer.Typer(
     name="branchwise",
@@ -45,4 +46,5 @@ def options(
 for command in (demo, ask, run, resume, score, report, export):
     app.command()(command)
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
+app.add_typer(world_app, name="world", help="Make worlds that no model has seen.")
 app.add_typer(tools_app, name="tools", help="What an agent may call.")

@@ -32,6 +32,7 @@ class EntityType(_Declared):
     class_id: str = Field("", alias="class", pattern=r"^(Q\d+)?$")
     parent: str = Field("", alias="is")
     occupation: str = Field("", pattern=r"^(Q\d+)?$")
+    definite: bool = False  # its name is said with "the"
     # For making worlds only:
     name: str = ""  # the kind of names
     shares: str = ""  # the kind of names that entities of several types may share
@@ -77,7 +78,12 @@ class Relation(_Declared):
 
     @model_validator(mode="after")
     def _one_kind_of_value(self) -> Self:
-        kinds = [bool(self.object), bool(self.items), self.date is not None, self.number is not None]
+        kinds = [
+            bool(self.object),
+            bool(self.items),
+            self.date is not None,
+            self.number is not None,
+        ]
         if sum(kinds) + (self.source == "class") != 1:
             raise ValueError("needs exactly one of object, items, date, number")
         return self

@@ -1,0 +1,40 @@
+"""`branchwise world`: make corpora and graphs that no model has seen, and look at them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+world_app = typer.Typer(help="Make worlds that no model has seen.", no_args_is_help=True)
+
+
+@world_app.command()
+def make(
+    entities: Annotated[int, typer.Option(help="How many entities.")],
+    out: Annotated[Path, typer.Option(help="World folder to make.")],
+    seed: Annotated[int, typer.Option(help="The same seed gives the same world.")] = 1,
+    ambiguity: Annotated[
+        float, typer.Option(help="Share of names that 2 to 14 entities share.")
+    ] = 0.1,
+    domains: Annotated[
+        str,
+        typer.Option(help="Comma-separated: movie, music, book, sports, business, science."),
+    ] = "movie,music,book,sports,business,science",
+) -> None:
+    """Make a fictional encyclopedia and the knowledge graph that it agrees with.
+
+    Example: branchwise world make --entities 2000 --seed 7 --out W
+    """
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.worlds.make import make_world
+
+    named = [name.strip() for name in domains.split(",") if name.strip()]
+    with showing("writing", "entities") as progress:
+        made = make_world(out, entities, seed, ambiguity, named, progress)
+    sizes = made.sizes
+    typer.echo(
+        f"{out}: {entities:,} entities, {sizes.statements:,} statements, "
+        f"{sizes.passages:,} passages, {sizes.shared_names:,} shared names"
+    )
+    typer.echo(f"next: branchwise world info {out}")
+    typer.echo(f"      branchwise corpus index {out} --kind bm25")

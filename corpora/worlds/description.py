@@ -1,0 +1,69 @@
+"""What a world folder says of itself: `world.json`."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import first_problem, open_data
+
+GRAPH_FILE, NAMES_FILE, WORLD_FILE = "kg.nt.gz", "names.jsonl", "world.json"
+
+
+class _Described(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Sizes(_Described):
+    """How much there is. `statements` are counted once, `triples` with labels and qualifiers."""
+
+    entities: dict[str, int]  # by type
+    passages: int
+    words: int  # of passages, without titles
+    statements: int
+    triples: int
+    shared_names: int
+    entities_with_shared_names: int
+
+
+class FileDescription(_Described):
+    """Size and SHA-256 of a file's contents, before compression."""
+
+    bytes: int
+    sha256: str
+
+
+class WorldDescription(_Described):
+    """How a world was made, and what came of it. Written last: a folder that has it is whole."""
+
+    format: Literal[1] = 1
+    version: str
+    entities: int
+    seed: int
+    ambiguity: float
+    domains: tuple[str, ...]
+    schema_sha256: str
+    sizes: Sizes
+    files: dict[str, FileDescription]
+
+
+def read_description(folder: Path) -> WorldDescription:
+    """The description of the world in a folder. Raises InputError where there is none."""
+    path = Path(folder) / WORLD_FILE
+    if not path.is_file():
+        raise InputError(
+            f"no world here (there is no {WORLD_FILE})",
+            where=str(folder),
+            remedy="make one with `branchwise world make`",
+        )
+    with open_data(path) as stream:
+        data = stream.read()
+    try:
+        return WorldDescription.model_validate_json(data)
+    except ValidationError as error:
+        raise InputError(
+            f"is not a world's description ({first_problem(error)})",
+            where=str(path),
+            remedy="make the world again",
+        ) from None

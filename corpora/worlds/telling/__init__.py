@@ -1,0 +1,1 @@
+"""How a world is told: from facts to articles, in the words of `worlds/prose`."""

@@ -1,0 +1,165 @@
+"""A world: everything that is true in it, one entity at a time."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+
+from branchwise.corpora.schema import Relation
+from branchwise.corpora.worlds.domains import world_schema
+from branchwise.corpora.worlds.draws import below, stream_key
+from branchwise.corpora.worlds.facts import (
+    Fact,
+    Item,
+    Kind,
+    Value,
+    Values,
+    read_inverse,
+    read_links,
+    read_literals,
+)
+from branchwise.corpora.worlds.links import draw_links
+from branchwise.corpora.worlds.literals import draw_literals
+from branchwise.corpora.worlds.population import (
+    FIRST_NUMBER,
+    NO_SECOND,
+    Population,
+    populate,
+)
+
+_HAVE_ALIAS = 25  # per cent of entities
+
+
+class World:
+    """The entities of a world by index, their names and their facts.
+
+    Memory: some 150 bytes an entity; names and texts are made when they are asked for.
+    """
+
+    def __init__(self, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
+        self.schema = world_schema(domains)
+        self.population: Population = populate(self.schema, entities, seed, ambiguity)
+        self.years = memoryview(self.population.years)
+        self.forms = memoryview(self.population.groups.form)
+        self._names = self.population.names
+        self._numbers = memoryview(self.population.name_numbers)
+        self._aliased = memoryview(below(seed, "alias", 100, entities))
+        self._second = memoryview(self.population.second)
+        self._number_of, self._stride = _numbering(entities, seed)
+        self.facts = self._all_facts()
+
+    def __len__(self) -> int:
+        return len(self.population)
+
+    def in_order(self, place: int) -> int:
+        """The index of the entity with the `place`-th number."""
+        return (place - self._number_of) * self._stride[1] % len(self)
+
+    def qid(self, entity: int) -> str:
+        """Its number, as in Q2000000123. Numbers say nothing about types."""
+        return f"Q{FIRST_NUMBER + (entity * self._stride[0] + self._number_of) % len(self)}"
+
+    def type_of(self, entity: int) -> str:
+        """The name of its type."""
+        return self.population.types[self.type_number(entity)]
+
+    def type_number(self, entity: int) -> int:
+        """The position of its type in `population.types`."""
+        return bisect_right(self.population.starts, entity) - 1
+
+    def label(self, entity: int) -> str:
+        """Its name, which others may share."""
+        return self._names.name(self._numbers[entity])
+
+    def alias(self, entity: int) -> str:
+        """Another name of it; empty where it has none."""
+        if self._aliased[entity] >= _HAVE_ALIAS:
+            return ""
+        return self._names.alias(self._numbers[entity], entity)
+
+    def surname(self, person: int) -> str:
+        """A person's family name."""
+        return self._names.surname(self._numbers[person])
+
+    def is_female(self, person: int) -> bool:
+        """Whether a person is called she."""
+        return self._names.is_female(self._numbers[person])
+
+    def adjective(self, country: int) -> str:
+        """A country's adjective."""
+        return self._names.adjective(self._numbers[country])
+
+    def _all_facts(self) -> tuple[tuple[Fact, ...], ...]:
+        """By type number, what may be said of the type."""
+        links = draw_links(self.population)
+        literals = draw_literals(self.population)
+        inverses = {name: read_inverse(found) for name, found in links.items()}
+        forward = {
+            name: read_links(found, self._items(self.schema.relations[name]))
+            for name, found in links.items()
+        }
+        table: list[tuple[Fact, ...]] = []
+        for number, kind in enumerate(self.population.types):
+            first, _ = self.population.range_of(kind)
+            facts: list[Fact] = []
+            for name, relation in self.schema.relations.items():
+                if kind in self.schema.subjects(relation):
+                    if relation.source:
+                        values = self._sourced(relation, number)
+                    elif name in forward:
+                        values = forward[name]
+                    else:
+                        values = read_literals(first, literals[name, kind])
+                    facts.append(Fact(name, relation, _kind(relation), False, values))
+                if relation.inverse and self._may_be_object(kind, relation):
+                    facts.append(
+                        Fact(relation.inverse, relation, Kind.ENTITY, True, inverses[name])
+                    )
+            table.append(tuple(facts))
+        return tuple(table)
+
+    def _may_be_object(self, kind: str, relation: Relation) -> bool:
+        """Whether entities of a type may be values: people may through a second occupation."""
+        objects = self.schema.objects(relation)
+        return kind in objects or any(other in objects for other in self.schema.types[kind].second)
+
+    def _items(self, relation: Relation) -> tuple[Item, ...]:
+        return tuple(Item(*entry) for entry in self.schema.items.get(relation.items, {}).items())
+
+    def _sourced(self, relation: Relation, number: int) -> Values:
+        """Facts that follow from an entity's type, second occupation or name."""
+        kind = self.schema.resolved(self.population.types[number])
+        if relation.source == "class":
+            item = Item(kind.class_id, self.schema.items["class"][kind.class_id])
+            return lambda entity: [Value(0, item)]
+        items = {entry.qid: entry for entry in self._items(relation)}
+        if relation.source == "gender":
+            she, he = items.values()
+            return lambda entity: [Value(0, she if self.is_female(entity) else he)]
+        types = [self.schema.types[name] for name in self.population.types]
+        own = items[kind.occupation]
+
+        def occupations(entity: int) -> list[Value]:
+            other = self._second[entity]
+            if other == NO_SECOND:
+                return [Value(0, own)]
+            return [Value(0, own), Value(0, items[types[other].occupation])]
+
+        return occupations
+
+
+def _kind(relation: Relation) -> Kind:
+    if relation.object:
+        return Kind.ENTITY
+    if relation.date is not None:
+        return Kind.DATE
+    return Kind.NUMBER if relation.number is not None else Kind.ITEM
+
+
+def _numbering(entities: int, seed: int) -> tuple[int, tuple[int, int]]:
+    """Offset, and multiplier with its inverse, of the map from indices to numbers."""
+    key = stream_key(seed, "numbers")
+    multiplier = key % entities | 1
+    while np.gcd(multiplier, entities) != 1:
+        multiplier += 2
+    return (key >> 32) % entities, (multiplier, pow(multiplier, -1, entities))
