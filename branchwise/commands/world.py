@@ -38,3 +38,30 @@ def make(
     )
     typer.echo(f"next: branchwise world info {out}")
     typer.echo(f"      branchwise corpus index {out} --kind bm25")
+
+
+@world_app.command()
+def info(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="World folder.")],
+    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure a world: degrees, passages, ambiguity and language, read off its files.
+
+    Example: branchwise world info W
+    """
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.worlds.description import read_description
+    from branchwise.corpora.worlds.survey import survey
+
+    description = read_description(path)
+    with showing("reading", "lines") as progress:
+        found = survey(path, progress)
+    if json_output:
+        import orjson
+
+        both = {"world": description.model_dump(), "survey": found.model_dump()}
+        typer.echo(orjson.dumps(both, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
+    else:
+        from branchwise.ui.world_table import print_world
+
+        print_world(description, found)

@@ -75,9 +75,9 @@ def _reader(links: Links, keys: Ints, others: Ints, items: Sequence[Item]) -> Va
     if not len(keys):
         return lambda entity: []
     first, last = int(keys[0]), int(keys[-1])
-    starts = memoryview(np.searchsorted(keys, np.arange(first, last + 2)).astype(np.int32))
+    starts = np.searchsorted(keys, np.arange(first, last + 2)).astype(np.int32).data
     content, begins, ends, sides = (
-        memoryview(np.ascontiguousarray(a)) for a in (others, links.begins, links.ends, links.sides)
+        np.ascontiguousarray(a).data for a in (others, links.begins, links.ends, links.sides)
     )
 
     def values(entity: int) -> list[Value]:
@@ -94,7 +94,7 @@ def _reader(links: Links, keys: Ints, others: Ints, items: Sequence[Item]) -> Va
 
 def read_literals(first: int, literals: Ints) -> Values:
     """A date or number for each entity from `first` on, where it is not 0."""
-    numbers = memoryview(literals)
+    numbers = literals.data
 
     def values(entity: int) -> list[Value]:
         number = numbers[entity - first]

@@ -39,12 +39,12 @@ class World:
     def __init__(self, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
         self.schema = world_schema(domains)
         self.population: Population = populate(self.schema, entities, seed, ambiguity)
-        self.years = memoryview(self.population.years)
-        self.forms = memoryview(self.population.groups.form)
+        self.years = self.population.years.data
+        self.forms = self.population.groups.form.data
         self._names = self.population.names
-        self._numbers = memoryview(self.population.name_numbers)
-        self._aliased = memoryview(below(seed, "alias", 100, entities))
-        self._second = memoryview(self.population.second)
+        self._numbers = self.population.name_numbers.data
+        self._aliased = below(seed, "alias", 100, entities).data
+        self._second = self.population.second.data
         self._number_of, self._stride = _numbering(entities, seed)
         self.facts = self._all_facts()
 

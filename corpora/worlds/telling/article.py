@@ -77,6 +77,10 @@ class Articles:
         return found
 
 
+def _begin(value: Value) -> int:
+    return value.begin
+
+
 def _fits(variant: Variant, untold: int, has: int) -> bool:
     return not variant.needs & ~untold and not variant.mentions & ~has
 
@@ -99,7 +103,8 @@ class _Article:
                 self._has |= 1 << bit
                 here = [v for v in values if v.side & 1] if two_sided else values
                 if here:
-                    self._values[bit] = list(here)
+                    in_time = fact.relation.time is not None
+                    self._values[bit] = sorted(here, key=_begin) if in_time else list(here)
         if self._subject.alias:
             self._values[articles.prose.bits[ALIAS]] = [_NAMED]
             self._has |= 1 << articles.prose.bits[ALIAS]
@@ -110,6 +115,7 @@ class _Article:
         self._words = 0
         self._fresh = True
         self._last: Variant | None = None
+        self._asides: set[int] = set()
 
     def written(self) -> list[Telling]:
         self._say(self._one_of(self._articles.leading(self._untold, self._has)))
@@ -118,12 +124,10 @@ class _Article:
             if self._words >= FULL:
                 self._end_passage()
             elif self._articles.random() < _ASIDE:
-                self._say(self._one_of(self._articles.prose.asides))
+                self._say_aside()
             self._say(self._one_of(self._articles.fitting(self._untold, self._has)))
-        for _ in range(len(self._articles.prose.asides)):
-            if self._words >= SPARSE:
-                break
-            self._say(self._one_of(self._articles.prose.asides))
+        while self._words < SPARSE and self._say_aside():
+            pass
         self._end_passage()
         return self._passages
 
@@ -145,6 +149,17 @@ class _Article:
         self._words += text.count(" ") + 1
         self._fresh = variant.others
         self._last = variant
+
+    def _say_aside(self) -> bool:
+        """Say an aside that this article does not have yet, if there is one."""
+        asides = self._articles.prose.asides
+        start = int(self._articles.random() * len(asides))
+        for place in (*range(start, len(asides)), *range(start)):
+            if place not in self._asides:
+                self._asides.add(place)
+                self._say(asides[place])
+                return True
+        return False
 
     def _take(self, variant: Variant) -> dict[Slot, list[Value]]:
         """The values that the sentence tells, taken from the untold ones."""

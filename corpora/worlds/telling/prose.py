@@ -1,4 +1,4 @@
-"""The wording of each type, read from the prose files and checked against the facts it must tell."""
+"""The wording of each type: read from the prose files, checked against the facts it must tell."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ UNTOLD = ("instance_of", "gender")
 """Facts that every lead tells: the kind in its words, the gender by its pronouns."""
 
 SPOKEN = frozenset(
-    ["s", "o", "s's", "they", "them", "their", "themself", "name", "a", "other", "role"]
+    ["s", "o", "n", "s's", "they", "them", "their", "themself", "name", "a", "other", "role"]
 )
 """Slots that are no facts."""
 
@@ -54,10 +54,10 @@ class Wording(BaseModel):
 class Variant(NamedTuple):
     """A sentence with the facts that it tells.
 
-    `tells`: slots with the bit of their fact, and whether one value of it is told, or up to five. `needs`: the bits
-    that must be untold; `mentions`: those that the entity must have, told or not; `several`: bits
-    of which at least two values are needed. `others`: whether it names an entity that a following
-    pronoun could be taken for.
+    `tells`: slots with the bit of their fact, and whether one value of it is told, or up to five.
+    `needs`: the bits that must be untold; `mentions`: those that the entity must have, told or not;
+    `several`: bits of which at least two values are needed. `others`: whether it names an entity
+    that a following pronoun could be taken for.
     """
 
     parts: Sequence
@@ -129,7 +129,7 @@ def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypePros
         alone = [v for v in tells if v.needs == 1 << bit and not v.mentions and not v.several]
         if not alone and not all(v.needs & 1 << bit for v in leads):
             raise InputError(
-                f"nothing tells {name!r} of a {type_name} alone",
+                f"no template tells {name!r} of the type {type_name!r} alone",
                 where="corpora/worlds/prose",
                 remedy="add such a template to `tell`",
             )

@@ -17,7 +17,8 @@ _PRONOUNS = {  # subject, object, possessive, reflexive
     "he": ("he", "him", "his", "himself"),
 }
 _PLACES = {"they": 0, "them": 1, "their": 2, "themself": 3}
-_CASES = {"s": 0, "o": 1, "s's": 2}
+_NO_PRONOUN = 3
+_CASES = {"s": 0, "o": 1, "s's": 2, "n": _NO_PRONOUN}
 
 
 class Subject(NamedTuple):
@@ -75,7 +76,7 @@ class Sentences:
     def reference(self, subject: Subject, case: int, fresh: bool, named: bool) -> str:
         """The subject as name, surname, noun phrase or pronoun."""
         chance = self._random()
-        if not fresh and chance < (0.92 if named else 0.55):
+        if not fresh and case != _NO_PRONOUN and chance < (0.92 if named else 0.55):
             return subject.pronouns[case]
         text = subject.name
         if (not fresh or named) and chance < 0.9 and subject.short:
@@ -105,7 +106,7 @@ class Sentences:
         if fact.relation.time is not None:
             alone = len(values) == 1 and at_end and self._random() < 0.6
             texts = [
-                f"{text}{_when(value, fact.relation.time_as, alone or fact.inverse)}"
+                _dated(text, value, fact.relation.time_as, alone or fact.inverse)
                 for text, value in zip(texts, values, strict=True)
             ]
         if len(texts) == 1:
@@ -187,13 +188,18 @@ class _Filling:
         return found[-1] if found else self.sentences.facts[name].values(self.subject.entity)
 
 
-def _when(value: Value, time_as: str, spoken: bool) -> str:
-    """ " in 1998", " from 1998 to 2001", " since 2022"; or the same in parentheses."""
-    if value.end:
-        return (" from {} to {}" if spoken else " ({}–{})").format(value.begin, value.end)
-    if time_as == "point":
-        return f" in {value.begin}" if spoken else f" ({value.begin})"
-    return f" since {value.begin}" if spoken and time_as == "spells" else f" (since {value.begin})"
+def _dated(text: str, value: Value, time_as: str, spoken: bool) -> str:
+    """The text with "in 1998", "from 1998 to 2001", "since 2022"; or with years in parentheses."""
+    if spoken and value.end:
+        return f"{text} from {value.begin} to {value.end}"
+    if spoken and time_as != "start":
+        return f"{text} {'in' if time_as == 'point' else 'since'} {value.begin}"
+    when = f"{value.begin}–{value.end}" if value.end else str(value.begin)
+    if time_as != "point" and not value.end:
+        when = f"since {when}"
+    if text.endswith(")"):  # what tells a shared name apart stands there already
+        return f"{text[:-1]}; {when})"
+    return f"{text} ({when})"
 
 
 def _with_article(text: str) -> str:

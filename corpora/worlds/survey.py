@@ -1,0 +1,130 @@
+"""What a world looks like: degrees, passages and ambiguity, read off its files."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from branchwise.corpora.files import open_data, parse_object, read_lines
+from branchwise.corpora.folder import CORPUS_FILE
+from branchwise.corpora.progress import Progress, silent
+from branchwise.corpora.worlds.description import GRAPH_FILE, NAMES_FILE, read_description
+from branchwise.corpora.worlds.draws import Ints
+from branchwise.corpora.worlds.language import Language, measure
+from branchwise.corpora.worlds.population import FIRST_NUMBER
+
+SAMPLE = 5_000
+"""The language is measured over the passages of so many entities, so that worlds of all sizes can
+be compared: longer texts repeat more."""
+
+_LINK = re.compile(
+    rb"<http://www\.wikidata\.org/entity/Q(\d+)> <http://www\.wikidata\.org/prop/direct/P\d+> "
+    rb"<http://www\.wikidata\.org/entity/Q(\d+)>"
+)
+_NAME = re.compile(rb'<http://www\.wikidata\.org/entity/Q\d+> <[^>]*#(?:label|altLabel)> "(.*)"@en')
+_REPORT_EVERY = 100_000
+
+
+class Spread(NamedTuple):
+    """How a number is distributed."""
+
+    mean: float
+    median: float
+    p99: float
+    max: float
+
+
+class Survey(BaseModel):
+    """The shape of a world. `links`: of an entity, to and from other entities of the world."""
+
+    model_config = ConfigDict(frozen=True)
+
+    entities: int
+    links: Spread
+    passages_per_entity: Spread
+    words_per_passage: Spread
+    shared_names: int
+    share_of_names_shared: float
+    bearers: dict[int, int]  # how many names are shared by so many entities
+    language: Language
+
+
+def survey(folder: Path, progress: Progress = silent) -> Survey:
+    """Read a world's files and measure them. Raises InputError where there is no whole world.
+
+    Memory: the names of all entities, some 150 bytes each.
+    """
+    folder = Path(folder)
+    entities = read_description(folder).entities
+    links, names = _read_graph(folder / GRAPH_FILE, entities, progress)
+    passages, words, sample = _read_corpus(folder / CORPUS_FILE, entities)
+    bearers = _bearers(folder / NAMES_FILE)
+    shared, sharing = sum(bearers.values()), sum(n * count for n, count in bearers.items())
+    return Survey(
+        entities=entities,
+        links=_spread(links),
+        passages_per_entity=_spread(passages),
+        words_per_passage=_spread(words),
+        shared_names=shared,
+        share_of_names_shared=shared / max(1, entities - sharing + shared),
+        bearers=bearers,
+        language=measure(sample, names),
+    )
+
+
+def _read_graph(path: Path, entities: int, progress: Progress) -> tuple[Ints, set[str]]:
+    """The number of links of each entity, and all names."""
+    links = np.zeros(entities, np.int64)
+    names: set[str] = set()
+    number = 0
+    with open_data(path) as stream:
+        for number, line in enumerate(stream, start=1):
+            if found := _LINK.match(line):
+                ends = int(found[1]) - FIRST_NUMBER, int(found[2]) - FIRST_NUMBER
+                if all(0 <= end < entities for end in ends):
+                    links[ends[0]] += 1
+                    links[ends[1]] += 1
+            elif named := _NAME.match(line):
+                names.add(named[1].decode())
+            if number % _REPORT_EVERY == 0:
+                progress(number, 0)
+    progress(number, number)
+    return links, names
+
+
+def _read_corpus(path: Path, entities: int) -> tuple[Ints, Ints, list[str]]:
+    """Passages of each entity, words of each passage, and the texts of the first entities."""
+    passages = np.zeros(entities, np.int64)
+    words: list[int] = []
+    sample: list[str] = []
+    seen, last = 0, ""
+    for number, line in read_lines(path):
+        fields = parse_object(line, f"{path}:{number}")
+        text = str(fields.get("contents", "")).partition("\n")[2]
+        entity = str(fields.get("entity", ""))
+        seen += entity != last
+        last = entity
+        if 0 <= (place := int(entity[1:] or 0) - FIRST_NUMBER) < entities:
+            passages[place] += 1
+        words.append(len(text.split()))
+        if seen <= SAMPLE:
+            sample.append(text)
+    return passages, np.array(words), sample
+
+
+def _bearers(path: Path) -> dict[int, int]:
+    sizes = Counter(
+        len(parse_object(line, f"{path}:{number}").get("entities", ()))
+        for number, line in read_lines(path)
+    )
+    return dict(sorted(sizes.items()))
+
+
+def _spread(values: Ints) -> Spread:
+    if not len(values):
+        return Spread(0, 0, 0, 0)
+    median, p99 = (float(value) for value in np.percentile(values, [50, 99]))
+    return Spread(float(values.mean()), median, p99, float(values.max()))
