@@ -47,7 +47,8 @@ def word_lists() -> WordLists:
     lists = {name: tuple(words.split()) for f in files for name, words in f["lists"].items()}
     lists |= _composed([f.get("composed", {}) for f in files], lists)
     lists |= {f"a {name}": tuple(map(_with_article, words)) for name, words in lists.items()}
-    kinds = {name: KindPatterns(**kind) for f in files for name, kind in f["kinds"].items()}
+    declared = [f.get("kinds", {}) for f in files]
+    kinds = {name: KindPatterns(**kind) for each in declared for name, kind in each.items()}
     return WordLists(lists, kinds)
 
 
