@@ -8,8 +8,8 @@ from branchwise.corpora.schema import Schema
 from branchwise.corpora.worlds.draws import Ints, below, shuffled
 
 SIZES = range(2, 15)
-_WEIGHTS = (1000, 600, 360, 220, 135, 85, 55, 36, 24, 16, 10, 7, 4)
-"""How often a shared name has so many bearers: about two thirds of the size before, 3.4 on
+_WEIGHTS = (1000, 570, 325, 190, 115, 70, 45, 28, 18, 12, 8, 5, 3)
+"""How often a shared name has so many bearers: each size less often than the one before, 3.5 on
 average (DeepAmbigQA's questions have 3.3 branches, up to 14)."""
 
 MEAN_SIZE = sum(s * w for s, w in zip(SIZES, _WEIGHTS, strict=True)) / sum(_WEIGHTS)

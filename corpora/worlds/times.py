@@ -24,6 +24,8 @@ def draw_times(
     base = np.full(len(subjects), NOW) if relation.at == "now" else years
     latest = np.minimum(high, NOW - base)
     begins = base + low + scaled(draws, np.maximum(latest - low + 1, 1))
+    if relation.at == "now":  # not before the subject is there
+        begins = np.maximum(begins, np.minimum(years + 1, NOW))
     return np.where(latest < low, -1, begins), none
 
 

@@ -17,8 +17,8 @@ _PRONOUNS = {  # subject, object, possessive, reflexive
     "he": ("he", "him", "his", "himself"),
 }
 _PLACES = {"they": 0, "them": 1, "their": 2, "themself": 3}
-_NO_PRONOUN = 3
-_CASES = {"s": 0, "o": 1, "s's": 2, "n": _NO_PRONOUN}
+_POSSESSIVE, _NO_PRONOUN = 2, 3
+_CASES = {"s": 0, "o": 1, "s's": _POSSESSIVE, "n": _NO_PRONOUN}
 
 
 class Subject(NamedTuple):
@@ -81,7 +81,10 @@ class Sentences:
         text = subject.name
         if (not fresh or named) and chance < 0.9 and subject.short:
             text = self.one_of(subject.short)
-        return f"{text}'s" if case == 2 else text
+        if case != _POSSESSIVE:
+            return text
+        plural = text.endswith("s") and not self._prose.is_person
+        return f"{text}'" if plural else f"{text}'s"
 
     def one_of(self, options: tuple[str, ...]) -> str:
         """One of several texts."""

@@ -1,0 +1,83 @@
+"""Who is in a world, and who shares a name with whom."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.worlds.domains import DOMAINS, world_schema
+from branchwise.corpora.worlds.links import draw_links
+from branchwise.corpora.worlds.population import populate
+from branchwise.corpora.worlds.sharing import MEAN_SIZE
+
+
+def test_mean_size_of_a_group():
+    assert pytest.approx(3.46, abs=0.01) == MEAN_SIZE
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(80, 4000),
+    st.integers(0, 2**32),
+    st.floats(0, 0.7),
+    st.sets(st.sampled_from(DOMAINS), min_size=1),
+)
+def test_any_world_has_as_many_entities_as_asked_for(entities, seed, ambiguity, domains):
+    schema = world_schema(sorted(domains))
+    population = populate(schema, entities, seed, ambiguity)
+    assert len(population) == len(population.years) == len(population.name_numbers) == entities
+    for kind in population.types:
+        first, end = population.range_of(kind)
+        declared = schema.types[kind]
+        assert declared.at_least <= end - first <= declared.at_most
+    sizes = np.diff(population.groups.starts)
+    assert all(2 <= size <= 14 for size in sizes)
+    bearers = Counter(population.name_numbers.tolist())
+    assert sorted(n for n in bearers.values() if n > 1) == sorted(sizes.tolist())
+
+
+def test_the_share_of_shared_names_is_that_asked_for():
+    population = populate(world_schema(), 20_000, 3, 0.2)
+    bearers = Counter(population.name_numbers.tolist())
+    shared = sum(count > 1 for count in bearers.values())
+    assert shared / len(bearers) == pytest.approx(0.2, abs=0.01)
+
+
+def test_too_few_entities_are_refused_with_the_least():
+    with pytest.raises(InputError, match="ask for at least 50, or for fewer domains"):
+        populate(world_schema(), 12, 1, 0.1)
+
+
+def test_same_named_entities_of_one_type_have_different_years():
+    population = populate(world_schema(), 5_000, 1, 0.5)
+    first, end = population.range_of("film")
+    groups = population.groups
+    for members in np.split(groups.members, groups.starts[1:-1]):
+        years = [population.years[m] for m in members if first <= m < end]
+        assert len(set(years)) == len(years)
+
+
+def test_same_named_cities_are_in_different_countries():
+    population = populate(world_schema(), 3_000, 5, 0.6)
+    links = draw_links(population)["city_country"]
+    country = dict(zip(links.subjects.tolist(), links.objects.tolist(), strict=True))
+    first, end = population.range_of("city")
+    groups = population.groups
+    shared = 0
+    for members in np.split(groups.members, groups.starts[1:-1]):
+        cities = [int(m) for m in members if first <= m < end]
+        shared += len(cities) > 1
+        assert len({country[city] for city in cities}) == len(cities)
+    assert shared
+
+
+def test_every_country_has_a_city_and_a_capital_of_its_own():
+    population = populate(world_schema(), 3_000, 5, 0.6)
+    links = draw_links(population)
+    first, end = population.range_of("country")
+    assert set(links["city_country"].objects.tolist()) == set(range(first, end))
+    assert links["capital"].subjects.tolist() == list(range(first, end))
+    assert len(set(links["capital"].objects.tolist())) == end - first

@@ -1,0 +1,53 @@
+"""The template language of the prose files."""
+
+import pytest
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.worlds.telling.prose import slots
+from branchwise.corpora.worlds.telling.templates import Choice, Slot, parse, variants
+
+FACTS = frozenset({"director", "year"})
+
+
+def test_parts_of_a_template():
+    assert parse("{s} was [made|shot] by {director:1}.") == (
+        Slot("s"),
+        " was ",
+        Choice((("made",), ("shot",))),
+        " by ",
+        Slot("director", ":1"),
+        ".",
+    )
+
+
+def test_alternatives_nest_and_may_be_empty():
+    assert parse("a[|, b[c|d]]") == (
+        "a",
+        Choice(((), (", b", Choice((("c",), ("d",)))))),
+    )
+
+
+def test_a_bar_inside_a_slot_is_no_alternative():
+    assert parse("{cast#is|are}") == (Slot("cast", "#is|are"),)
+
+
+@pytest.mark.parametrize("template", ["a]", "[a", "{s", "a|b", "[a|b", "}"])
+def test_brackets_that_do_not_match_are_refused(template):
+    with pytest.raises(InputError):
+        parse(template)
+
+
+def test_only_alternatives_with_facts_become_variants():
+    found = variants(parse("[A|B] film[|, directed by {director}][|, of {year}]"), FACTS)
+    assert [{slot.name for slot in slots(variant)} for variant in found] == [
+        set(),
+        {"year"},
+        {"director"},
+        {"director", "year"},
+    ]
+    assert all(isinstance(variant[0], Choice) for variant in found)
+
+
+def test_too_many_variants_are_refused():
+    with pytest.raises(InputError, match="has 128 variants"):
+        variants(parse("[|{director}]" * 7), FACTS)

@@ -1,0 +1,139 @@
+"""`branchwise world`: what it prints, what it refuses, and what a fault leaves behind."""
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from branchwise.__main__ import main
+from branchwise.corpora.worlds.language import measure
+
+FILES = {"kg.nt.gz", "corpus.jsonl", "names.jsonl", "world.json"}
+
+
+@pytest.fixture
+def type_in(monkeypatch, capfd):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, *capfd.readouterr()
+
+    return call
+
+
+def make(out, *options, entities=300):
+    return ("world", "make", "--entities", entities, "--seed", 5, "--out", out, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "entities", "says"),
+    [
+        ((), 0, "a world cannot have 0 entities; ask for 1 to 5,000,000"),
+        ((), -3, "a world cannot have -3 entities; ask for 1 to 5,000,000"),
+        ((), 10**12, "a world cannot have 1,000,000,000,000 entities; ask for 1 to 5,000,000"),
+        ((), 10, "10 entities are too few for"),
+        (("--domains", "movie,films"), 300, "there is no domain 'films'; choose among movie, "),
+        (("--domains", " , "), 300, "no domain is named; choose among movie, "),
+        (("--ambiguity", "0.9"), 300, "an ambiguity of 0.9 cannot be made; give the share"),
+        (("--ambiguity", "-1"), 300, "an ambiguity of -1 cannot be made; give the share"),
+        (("--ambiguity", "nan"), 300, "an ambiguity of nan cannot be made; give the share"),
+    ],
+)
+def test_bad_input_is_one_line(type_in, tmp_path, options, entities, says):
+    code, out, err = type_in(*make(tmp_path / "W", *options, entities=entities))
+    assert (code, out) == (2, "")
+    assert err.startswith("branchwise: ")
+    assert says in err
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(type_in, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    code, _, err = type_in(*make(tmp_path))
+    assert code == 2
+    assert err == f"branchwise: {tmp_path}: is there already; choose another --out\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_full_disk_leaves_nothing(tmp_path):
+    command = [sys.executable, "-m", "branchwise", *map(str, make(tmp_path / "W"))]
+    full = subprocess.run(
+        command,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert full.returncode == 2
+    assert full.stderr.count("\n") == 1
+    assert "the world cannot be written (File too large)" in full.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_killed_process_leaves_nothing_that_loads(tmp_path, type_in):
+    command = [
+        sys.executable,
+        "-m",
+        "branchwise",
+        *map(str, make(tmp_path / "W", entities=200_000)),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as making:
+        while not list(tmp_path.glob(".W.*/kg.nt.gz.unfinished")):
+            assert making.poll() is None
+        making.send_signal(signal.SIGKILL)
+    assert not (tmp_path / "W").exists()
+    [left] = tmp_path.iterdir()
+    assert not FILES & {file.name for file in left.iterdir()}
+    for command in (("world", "info", left), ("corpus", "info", left)):
+        code, _, err = type_in(*command)
+        assert code == 2
+        assert err.count("\n") == 1
+
+
+def test_info_says_what_the_files_hold(type_in, tmp_path):
+    assert type_in(*make(tmp_path / "W"))[0] == 0
+    code, out, _ = type_in("world", "info", tmp_path / "W")
+    assert code == 0
+    for word in ("300 entities, seed 5", "links of an entity", "ambiguity", "type-token ratio"):
+        assert word in out
+    code, out, _ = type_in("world", "info", tmp_path / "W", "--json")
+    found = json.loads(out)
+    names = [json.loads(line) for line in (tmp_path / "W/names.jsonl").open()]
+    passages = [json.loads(line) for line in (tmp_path / "W/corpus.jsonl").open()]
+    assert found["survey"]["shared_names"] == found["world"]["sizes"]["shared_names"] == len(names)
+    assert found["world"]["sizes"]["passages"] == len(passages)
+    mean = len(passages) / 300
+    assert found["survey"]["passages_per_entity"][0] == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("damage", ["missing", "not JSON", "cut graph"])
+def test_info_on_a_damaged_world_is_one_line(type_in, tmp_path, damage):
+    folder = tmp_path / "W"
+    type_in(*make(folder))
+    if damage == "missing":
+        (folder / "world.json").unlink()
+    elif damage == "not JSON":
+        (folder / "world.json").write_text("{")
+    else:
+        graph = folder / "kg.nt.gz"
+        graph.write_bytes(graph.read_bytes()[:5000])
+    code, out, err = type_in("world", "info", folder)
+    assert (code, out) == (2, "")
+    assert err.count("\n") <= 2  # one of them is progress
+    assert str(folder) in err
+
+
+def test_sentences_are_counted_with_names_masked():
+    texts = ["Ana Voss directed it. It ran.", "St. Ives's Mill directed it. It ran."] * 60
+    found = measure(texts, {"Ana Voss", "St. Ives's Mill", "Ana"})
+    assert found.commonest[:2] == [("• directed it.", 120), ("It ran.", 120)]
+    assert found.sentences == 240
+    assert found.distinct_sentences == 2
+    assert found.repeated == 1
+    assert found.vocabulary == 8
+    assert found.words == 60 * (6 + 9 - 1)
