@@ -12,6 +12,7 @@ from math import gcd, prod
 from branchwise.corpora.worlds.word_lists import NAME, SLOT, word_lists
 
 Render = Callable[[int], str]
+_PARTS = (8192, 6710, 5497)  # of 10,000
 
 
 class Spread:
@@ -78,7 +79,7 @@ def _renderer(pattern: str, start: int, seed: str) -> Render:
     names, sizes = _slots(pattern), _sizes(pattern)
     words = [word_lists().lists[name] for name in names]
     capacity = prod(sizes)
-    stride = _coprime(capacity, draw_below(f"{seed} stride", capacity))
+    stride = _coprime(capacity, _digits_stride(sizes, f"{seed} stride"))
     shift = draw_below(f"{seed} shift", capacity) - start * stride
     if len(words) in _FAST and len(set(names)) == len(names):
         return _FAST[len(words)](template, words, stride, shift)
@@ -126,8 +127,21 @@ _FAST = {2: _pair, 3: _triple}
 
 
 def _stride(count: int, seed: str) -> int:
-    """A number near the golden section of `count` and coprime to it: neighbours fall far apart."""
-    return _coprime(count, count * 618 // 1000 - draw_below(seed, count // 16 + 1))
+    """A number near 0.41 `count` and coprime to it: neighbours fall far apart."""
+    return _coprime(count, count * 414 // 1000 - draw_below(seed, count // 64 + 1))
+
+
+def _digits_stride(sizes: Sequence[int], seed: str) -> int:
+    """The step from a text to the next, so that any run of texts has all words about as often.
+
+    The parts of each slot's size are those of an additive recurrence that fills a cube evenly:
+    powers of 1/x where x ** 4 = x + 1 (R3 in Roberts 2018).
+    """
+    stride = 0
+    for i, size in enumerate(sizes):
+        part = size * _PARTS[i % 3] // 10_000 - draw_below(f"{seed} {i}", size // 64 + 1)
+        stride = stride * size + part
+    return stride
 
 
 def _coprime(count: int, least: int) -> int:
