@@ -46,6 +46,7 @@ bench: install
 	$(BIN)/python benchmarks/harness.py
 	$(BIN)/python benchmarks/client.py
 	$(BIN)/python benchmarks/retrieval.py
+	$(BIN)/python benchmarks/world.py
 
 clean:
 	rm -rf $(VENV) .typing .mypy_cache .ruff_cache .pytest_cache build *.egg-info

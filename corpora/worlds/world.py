@@ -44,6 +44,7 @@ class World:
         self._names = self.population.names
         self._numbers = self.population.name_numbers.data
         self._aliased = below(seed, "alias", 100, entities).data
+        self._positions = self.population.groups.position.data
         self._second = self.population.second.data
         self._number_of, self._stride = _numbering(entities, seed)
         self.facts = self._all_facts()
@@ -75,7 +76,7 @@ class World:
         """Another name of it; empty where it has none."""
         if self._aliased[entity] >= _HAVE_ALIAS:
             return ""
-        return self._names.alias(self._numbers[entity], entity)
+        return self._names.alias(self._numbers[entity], self._positions[entity])
 
     def surname(self, person: int) -> str:
         """A person's family name."""

@@ -136,4 +136,4 @@ def test_sentences_are_counted_with_names_masked():
     assert found.distinct_sentences == 2
     assert found.repeated == 1
     assert found.vocabulary == 8
-    assert found.words == 60 * (6 + 9 - 1)
+    assert found.words == 60 * (6 + 7)
