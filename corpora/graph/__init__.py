@@ -1,0 +1,1 @@
+"""Knowledge graphs: stored here or behind an endpoint, queried with SPARQL, searched by name."""

@@ -1,0 +1,92 @@
+"""What a graph is asked and what it answers, wherever it is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol
+
+MAX_ROWS = 1_000
+"""Rows of an answer that are kept; what a model sees is cut further."""
+
+DEFAULT_SECONDS = 10.0
+MAX_QUERY_BYTES = 16 * 1024
+
+SearchKind = Literal["item", "property"]
+ErrorKind = Literal[
+    "syntax",  # does not parse
+    "refused",  # not read-only, or too large
+    "unknown",  # names a property or entity that the graph does not have
+    "timeout",
+    "resources",  # memory, or nesting too deep
+    "endpoint",  # a server failed, or answered what cannot be read
+    "busy",  # a server asked to wait for longer than the query may take
+]
+
+
+class Term(NamedTuple):
+    """A value in an answer. `value` is the IRI, the literal's text, or a blank node's name."""
+
+    value: str
+    kind: Literal["iri", "literal", "blank"]
+    datatype: str = ""
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The rows of a query; of ASK, `boolean`; of CONSTRUCT and DESCRIBE, subject-predicate-object.
+
+    `complete`: there were no more than `MAX_ROWS` rows. `labels`: of the IRIs in the rows, those
+    that have one. `notes`: what the asker should know, a sentence each (why there is no row).
+    """
+
+    variables: tuple[str, ...]
+    rows: tuple[tuple[Term | None, ...], ...]
+    complete: bool = True
+    boolean: bool | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Match(NamedTuple):
+    """Something found by name. `id`: "Q42" or "P57" on Wikidata's numbers, else the IRI.
+
+    `name`: the label or alias that matched; `types`: labels of what it is an instance of.
+    """
+
+    id: str
+    label: str
+    description: str
+    name: str
+    types: tuple[str, ...]
+    statements: int
+
+
+class GraphError(Exception):
+    """A query or search that was not answered. The message says what is wrong and what to do.
+
+    It is meant for the model that asked, and holds no address, path or key.
+    """
+
+    def __init__(self, kind: ErrorKind, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Graph(Protocol):
+    """A knowledge graph that can be asked from any thread."""
+
+    def identity(self) -> dict[str, str]:
+        """What it is, for a system's digest: no path, no address."""
+        ...
+
+    def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
+        """Answer a query as models write them for Wikidata. Raises GraphError."""
+        ...
+
+    def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
+        """Things with this name, best first; of one name all bearers together. Raises GraphError."""
+        ...
+
+    def close(self) -> None:
+        """Let go of processes and connections."""
+        ...
