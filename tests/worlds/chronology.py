@@ -9,8 +9,9 @@ MADE = ("P577", "P571", "P1619")  # when a thing came to be
 # What a person of a grown age, and alive, has done to a thing that has a date.
 DEEDS = ("P57", "P58", "P86", "P161", "P50", "P175", "P676", "P162", "P112")
 YOUNGEST = 14
-# value was there before subject: property -> years that lie at least between
-EARLIER = {"P69": YOUNGEST, "P108": YOUNGEST, "P272": 0, "P123": 0, "P264": 0, "P144": 0, "P127": 0}
+# The value was there when the subject came to be; or, for people, by such an age of theirs.
+BEFORE = ("P272", "P123", "P264", "P144")
+BEFORE_AGE = {"P69": 30, "P108": 40, "P264": 40}
 
 
 def impossible(graph: Graph) -> Iterator[str]:
@@ -19,7 +20,7 @@ def impossible(graph: Graph) -> Iterator[str]:
     for subject, prop, value in graph.statements:
         if prop in DEEDS and (made := _date(graph, subject, *MADE)):
             yield from _outside_life(graph, value, made, f"{prop} of {subject} ({made})")
-        if prop in EARLIER:
+        if prop in BEFORE or prop in BEFORE_AGE:
             yield from _too_early(graph, subject, prop, value)
         if prop in ("P169", "P286") and graph.of(value, "P570"):
             yield f"{value} is dead and {prop} of {subject}"
@@ -48,11 +49,14 @@ def _outside_life(graph: Graph, person: str, made: str, deed: str) -> Iterator[s
 
 
 def _too_early(graph: Graph, subject: str, prop: str, value: str) -> Iterator[str]:
-    then, before = _date(graph, subject, "P569", *MADE), _date(graph, value, *MADE)
-    if then and before and int(then[:4]) + EARLIER[prop] < int(before[:4]):
-        yield f"{prop} of {subject} ({then}): {value} is of {before}"
-    if graph.of(subject, "P570") and before and before > graph.of(subject, "P570")[0]:
-        yield f"{prop} of {subject}, dead by {before}, is {value}"
+    there = _date(graph, value, *MADE) or ""
+    made, died = _date(graph, subject, *MADE), _date(graph, subject, "P570")
+    if made and there > made:
+        yield f"{prop} of {subject} ({made}): {value} is of {there}"
+    if there and (born := graph.year(subject, "P569")) and int(there[:4]) > born + BEFORE_AGE[prop]:
+        yield f"{prop} of {subject}, born in {born}: {value} is of {there}"
+    if died and there > died:
+        yield f"{prop} of {subject}, dead by {died}: {value} is of {there}"
 
 
 def _untimely(graph: Graph) -> Iterator[str]:

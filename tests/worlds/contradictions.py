@@ -12,10 +12,10 @@ from world_reader import Passage, World, plain
 DATE = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})\b")
 YEAR = re.compile(r"(?<![\d,.])(?:1\d|20)\d\d(?![\d,]*\d)")
 NUMBER = re.compile(r"(?<![\d.,])\d+(?:,\d{3})*(?:\.\d+)?")
-_ONE = rf"(?:the (?:\w+ ){{1,5}}?)?{MARK}"
+_ONE = rf"(?:the (?:(?!is|was|has|in|at)[\w-]+ ){{1,5}}?)?{MARK}(?: \([^)]*\))?"
 _LIST = rf"{_ONE}(?:(?:, and|,| and) {_ONE})*"
-# In an article about a film, names after "directed by" are its directors.
-_CLAIMS = {
+# In an article about a film, names after "directed by" are its directors ...
+_OF_SUBJECT = {
     "P57": r"direct(?:ed|ion) by",
     "P58": r"(?:screenplay|script) (?:(?:was )?written )?by",
     "P50": r"novel (?:written )?by",
@@ -27,16 +27,36 @@ _CLAIMS = {
     "P19": r"born (?:on \d+ \w+ \d+ )?in",
     "P159": r"(?:based|headquartered) in",
 }
-CLAIMS = {p: re.compile(rf"\b{words} {_LIST}", re.IGNORECASE) for p, words in _CLAIMS.items()}
+# ... and in an article about a director, names after "directed" are films of theirs.
+_OF_VALUE = {
+    "P57": r"(?<!was )direct(?:ed|ing)",
+    "P161": r"(?:appear|act|starr)ed in",
+    "P50": r"novels include",
+    "P112": r"(?<!was )founded",
+    "P54": r"squad includes",
+    "P175": r"recorded",
+    "P184": r"supervised",
+    "P166": r"(?:presented|awarded) to",
+}
+
+
+def _patterns(words: dict[str, str]) -> list[tuple[str, re.Pattern[str]]]:
+    return [(p, re.compile(rf"\b{w} {_LIST}", re.IGNORECASE)) for p, w in words.items()]
+
+
+CLAIMS = [(True, *claim) for claim in _patterns(_OF_SUBJECT)]
+CLAIMS += [(False, *claim) for claim in _patterns(_OF_VALUE)]
 
 
 def strange_claims(world: World) -> Iterator[str]:
     """Sentences that name after "directed by" and the like whom the graph does not."""
     for passage, sentence in _sentences(world):
-        for prop, pattern in CLAIMS.items():
-            held = {plain(world.graph.label(v)) for v in world.graph.of(passage.entity, prop)}
+        own = plain(world.graph.label(passage.entity))  # "Born in X, Mara Voss ..."
+        for of_subject, prop, pattern in CLAIMS:
+            others = world.graph.of if of_subject else world.graph.having
+            held = {plain(world.graph.label(e)) for e in others(passage.entity, prop)}
             for match in pattern.finditer(sentence.masked) if held else ():
-                if wrong := _names_in(sentence, match) - held:
+                if wrong := _names_in(sentence, match) - held - {own}:
                     yield f"{prop} of {passage.title} is not {wrong}: {sentence.text}"
 
 
@@ -82,6 +102,22 @@ def strange_pronouns(world: World) -> Iterator[str]:
         for gender in world.graph.of(passage.entity, "P21"):
             if found := GENDERS[gender][1].search(passage.text):
                 yield f"{found[0]!r} in {passage.title}: {passage.text}"
+
+
+def strange_descriptions(world: World) -> Iterator[str]:
+    """Descriptions that name what the entity has nothing to do with, or are not the same twice."""
+    for entity in world.entities:
+        for text in world.graph.descriptions.get(entity, ()):
+            near = world.graph.related[entity]
+            names = [m.name for m in world.finder.mentions(plain(text))]
+            strange = [name for name in names if not world.known_as[name] & near]
+            years = {int(year) for year in YEAR.findall(text)} - world.own_years[entity]
+            if strange or years:
+                yield f"{world.title(entity)} is described as {text!r}"
+    for bearers in world.shared.values():
+        for bearer in bearers:
+            if world.graph.descriptions.get(bearer["id"], [""]) != [bearer["description"]]:
+                yield f"{bearer['title']} is described in two ways"
 
 
 def repeated_share(world: World, also: re.Pattern[str] | None = None, often: int = 100) -> float:

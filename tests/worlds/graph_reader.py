@@ -14,6 +14,8 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 ALIAS = "http://www.w3.org/2004/02/skos/core#altLabel"
 DESCRIPTION = "http://schema.org/description"
+TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+DIRECT_CLAIM = "http://wikiba.se/ontology#directClaim"
 
 _IRI = r'<([^\x00-\x20<>"{}|^`\\]+)>'
 _ESCAPE = r"\\(?:[tbnrf\"'\\]|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})"
@@ -26,7 +28,7 @@ Time = dict[str, int]  # P585, P580 or P582 -> year
 
 
 def in_world(entity: str) -> bool:
-    """Whether an entity is the world's own, rather than a class, an occupation or a genre."""
+    """Whether a value is an entity of the world's own: no class, no genre, no date, no number."""
     return entity.startswith("Q") and int(entity[1:]) >= FIRST_NUMBER
 
 
@@ -42,6 +44,7 @@ class Graph:
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     times: dict[Statement, list[Time]] = field(default_factory=lambda: defaultdict(list))
+    direct_claims: dict[str, str] = field(default_factory=dict)  # property -> its direct predicate
 
     @cached_property
     def statements(self) -> list[Statement]:
@@ -70,6 +73,17 @@ class Graph:
         """The values of one property of one entity; none where it has none."""
         return self.values.get(entity, {}).get(prop, [])
 
+    def having(self, value: str, prop: str) -> list[str]:
+        """The subjects that have a value."""
+        return self._subjects.get((prop, value), [])
+
+    @cached_property
+    def _subjects(self) -> dict[tuple[str, str], list[str]]:
+        subjects = defaultdict(list)
+        for subject, prop, value in self.statements:
+            subjects[prop, value].append(subject)
+        return subjects
+
     def year(self, entity: str, *properties: str) -> int | None:
         """The year of the first of these dates that the entity has."""
         dates = [value for prop in properties for value in self.of(entity, prop)]
@@ -94,7 +108,9 @@ def read_graph(path: Path) -> Graph:
                 nodes.labels[value].append(subject)
             elif name.startswith(("statement/", "qualifier/")):
                 nodes.values[subject][name].append(value)
-            else:
+            elif predicate == DIRECT_CLAIM:
+                graph.direct_claims[subject] = value
+            elif predicate != TYPE:
                 raise ValueError(f"a predicate of no known kind: {line!r}")
     graph.times.update(_times(nodes))
     return graph

@@ -51,6 +51,7 @@ STATEMENTS = [
     (PRIZE, "P31", AWARD),
 ]
 TITLES = {HARBOR: "The Silent Harbor (1976 film)", REMAKE: "The Silent Harbor (1998 film)"}
+FILMS = {HARBOR: "1976 film directed by Mara Voss", REMAKE: "1998 film"}
 ARTICLES = {
     HARBOR: "The Silent Harbor is a film that came out on 14 March 1976. It runs for 118 minutes.",
     REMAKE: "The Silent Harbor is a film directed by Ilse Brandt. It was released on "
@@ -75,7 +76,7 @@ def write_world(
     lines = [*_texts(), *(_triple(*statement) for statement in statements), *_award_in(1977)]
     (folder / "kg.nt.gz").write_bytes(gzip.compress("".join(lines).encode()))
     _write_lines(folder / "corpus.jsonl", [_passage(e, articles[e]) for e in articles])
-    shared = [{"id": e, "title": TITLES[e], "description": "film"} for e in bearers]
+    shared = [{"id": e, "title": TITLES[e], "description": FILMS[e]} for e in bearers]
     _write_lines(folder / "names.jsonl", [{"name": "The Silent Harbor", "entities": shared}])
     (folder / "world.json").write_text("{}")
     return folder
@@ -94,7 +95,8 @@ def _passage(entity: str, text: str) -> dict[str, Any]:
 def _texts() -> list[str]:
     labels = [f'<{ENTITY}{e}> <{LABEL}> "{text}"@en .\n' for e, text in LABELS.items()]
     alias = f'<{ENTITY}{MARA}> <{ALIAS}> "M. V\\u00F6ss"@en .\n'
-    return [*labels, alias, f'<{ENTITY}{HARBOR}> <{DESCRIPTION}> "1976 film"@en .\n']
+    described = [f'<{ENTITY}{e}> <{DESCRIPTION}> "{text}"@en .\n' for e, text in FILMS.items()]
+    return [*labels, alias, *described]
 
 
 def _triple(subject: str, prop: str, value: str) -> str:

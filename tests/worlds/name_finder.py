@@ -9,6 +9,10 @@ from typing import Any
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _BREAK = re.compile(r"[.!?][\"')\]]*(?:\s+(?=[\"'(\[]?[^\W\d_])|\n)")
 _SHORT = re.compile(r"(?:\b(?:St|Dr|Mr|Mrs|Ms|Prof|Jr|Sr|No|vs)|\b[A-Z])$")
+_PHRASE = re.compile(
+    r"[,;:()]|\b(?:and|by|with|for|to|in|is|was|are|were|on|which|that|whose|the)\b", re.IGNORECASE
+)
+_ATTACHED = re.compile(r"(?:'s?)? ?\([^)]*\)|(?:,| in)(?: [A-ZÀ-Þ][\w'-]*)+")
 MARK = "@"
 _END = ""  # key of a name's end in the tree: no token is empty
 
@@ -31,10 +35,14 @@ class Sentence:
     def names(self) -> frozenset[str]:
         return frozenset(mention.name for mention in self.mentions)
 
-    def around(self, mention: Mention, reach: int = 60) -> str:
-        """What stands before and after a mention, without it."""
-        before = self.text[max(0, mention.start - reach) : mention.start]
-        return before + " " + self.text[mention.end : mention.end + reach]
+    def around(self, mention: Mention) -> str:
+        """What belongs to a name: the words of its phrase before it, and a bracket or place after.
+
+        "by Ann Lee (actor) and the singer Jo Ray (born 1950) in May": "the singer (born 1950)".
+        """
+        before = _PHRASE.split(self.text[: mention.start])[-1]
+        after = _ATTACHED.match(self.text, mention.end)
+        return f"{before} {after[0] if after else ''}"
 
     @cached_property
     def apart(self) -> list[Mention]:

@@ -1,8 +1,10 @@
 """Whether `names.jsonl` is exactly what a world's labels say."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
+from telling import told_apart
 from world_reader import World
 
 SMALLEST, LARGEST = 2, 14  # bearers of one shared name
@@ -20,16 +22,31 @@ def misnamed(world: World) -> Iterator[str]:
 
 
 def unclear_titles(world: World) -> Iterator[str]:
-    """Titles that two entities have, that do not begin with the name, or that no passage has."""
+    """Titles that two entities have, that do not add to the name, or that no passage has."""
     counts = Counter(world.title(entity) for entity in world.entities)
     yield from (f"{n} entities have the title {t!r}" for t, n in counts.items() if n > 1)
     used = {passage.entity: passage.title for passage in world.passages}
     for name, titles in world.titles.items():
         for entity, title in titles.items():
-            if not title.startswith(f"{name} (") or not title.endswith(")"):
+            if not re.fullmatch(rf"{re.escape(name)}(?: \(.+\)|, .+)", title):
                 yield f"{entity} is titled {title!r}"
             if used.get(entity) != title:
                 yield f"{entity} is {title!r} in names.jsonl and {used.get(entity)!r} in the corpus"
+
+
+def unclear_mentions(world: World) -> Iterator[str]:
+    """Shared names in others' articles, by whose words one cannot tell which bearer is meant."""
+    for passage in world.passages:
+        own = world.graph.label(passage.entity)
+        for sentence in passage.sentences:
+            for mention in sentence.mentions:
+                bearers = world.bearers.get(mention.name, [])
+                word = mention.start == 0 and " " not in mention.name  # "Camera nerves ..."
+                if len(bearers) < SMALLEST or mention.name == own or word:
+                    continue
+                fitting = [b for b in bearers if told_apart(world, sentence, mention, b)]
+                if len(fitting) != 1:
+                    yield f"which {mention.name}? {[*map(world.title, fitting)]}: {sentence.text}"
 
 
 def unclear_aliases(world: World) -> Iterator[str]:

@@ -91,24 +91,38 @@ def tells(world: World, passage: Passage, statement: Statement) -> bool:
     other = value if passage.entity == subject else subject
     if passage.entity not in (subject, value):
         return False
-    telling = [s for s in passage.sentences if _stands_in(world, s, other, prop)]
     times = world.graph.times.get(statement, [{}])
-    return all(any(_has_years(s, time.values()) for s in telling) for time in times)
+    years = [y for s in passage.sentences for y in _years_beside(world, s, other, prop)]
+    return all(any(set(time.values()) <= beside for beside in years) for time in times)
 
 
-def _stands_in(world: World, sentence: Sentence, other: str, prop: str) -> bool:
+def _years_beside(world: World, sentence: Sentence, other: str, prop: str) -> Iterator[set[int]]:
+    """The years beside each place where a sentence tells of an entity, an item, or a literal."""
     if not CUES[prop].search(sentence.masked):
-        return False
-    if not other.startswith("Q"):
-        return _literal(other).search(sentence.masked) is not None
+        return
     if not in_world(other):
-        return _item(other, world.graph.label(other)).search(sentence.masked) is not None
+        words = _item(other, world.graph.label(other)) if other[0] == "Q" else _literal(other)
+        yield from (set() for _ in words.finditer(sentence.masked))
+        return
     name = plain(world.graph.label(other))
-    return any(m.name == name and told_apart(world, sentence, m, other) for m in sentence.mentions)
+    for mention in sentence.mentions:
+        if mention.name == name and told_apart(world, sentence, mention, other):
+            yield _years_of(sentence, mention, world.own_years[other])
 
 
-def _has_years(sentence: Sentence, years: Iterable[int]) -> bool:
-    return all(re.search(rf"\b{year}\b", sentence.text) for year in years)
+def _years_of(sentence: Sentence, mention: Mention, own: set[int]) -> set[int]:
+    """The years between a name and the next one, or else between the last one and this.
+
+    A year that only tells the name apart, "(1976 film)", does not count as one.
+    """
+    before = max((m.end for m in sentence.mentions if m.end <= mention.start), default=0)
+    after = min((m.start for m in sentence.mentions if m.start >= mention.end), default=None)
+    following = _years(sentence.text[mention.end : after])
+    return following if following - own else following | _years(sentence.text[before : mention.end])
+
+
+def _years(text: str) -> set[int]:
+    return {int(year) for year in re.findall(r"\b\d{4}\b", text)}
 
 
 @cache
@@ -127,19 +141,24 @@ def _item(item: str, label: str) -> re.Pattern[str]:
 
 def told_apart(world: World, sentence: Sentence, mention: Mention, entity: str) -> bool:
     """Whether the words around a shared name fit this bearer of it and none of the others."""
-    name = world.graph.label(entity)
-    others = [bearer for bearer in world.bearers[name] if bearer != entity]
-    if not others:
+    bearers = world.bearers[world.graph.label(entity)]
+    if len(bearers) < 2:
         return True
     around = _words(sentence.around(mention))
     own = qualifier(world, entity)
-    return all(_fits_better(own, qualifier(world, other), around) for other in others)
+    others = [qualifier(world, bearer) for bearer in bearers if bearer != entity]
+    return _fits(own, around) and not any(
+        _fits(other, around) and not other < own for other in others
+    )
 
 
-def _fits_better(own: frozenset[str], other: frozenset[str], around: frozenset[str]) -> bool:
-    if own - other:
-        return bool((own - other) & around)
-    return own <= around and not (other - own) & around
+def _fits(words: frozenset[str], around: frozenset[str]) -> bool:
+    """Whether all words are there; a country may be there as its adjective, "Velmaran"."""
+    return all(w in around or any(a.startswith(_stem(w)) for a in around) for w in words)
+
+
+def _stem(word: str) -> str:
+    return word.rstrip("aeiouy") if len(word) > len("Italy") else word
 
 
 def qualifier(world: World, entity: str) -> frozenset[str]:

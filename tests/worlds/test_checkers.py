@@ -6,6 +6,7 @@ from contradictions import (
     repeated_share,
     strange_claims,
     strange_dates,
+    strange_descriptions,
     strange_numbers,
     strange_pronouns,
     strange_years,
@@ -13,7 +14,7 @@ from contradictions import (
 from graph_reader import parse_triple
 from little_world import ARTICLES, HARBOR, ILSE, MARA, PRIZE, REMAKE, STATEMENTS, write_world
 from name_finder import NameFinder
-from shared_names import misnamed, unclear_aliases, unclear_titles
+from shared_names import misnamed, unclear_aliases, unclear_mentions, unclear_titles
 from telling import claimed_in_vain, untold
 from world_reader import read_world
 
@@ -21,11 +22,13 @@ CHECKS = (
     misnamed,
     unclear_titles,
     unclear_aliases,
+    unclear_mentions,
     strange_claims,
     strange_dates,
     strange_years,
     strange_numbers,
     strange_pronouns,
+    strange_descriptions,
 )
 
 
@@ -64,11 +67,12 @@ def test_a_statement_told_otherwise_is_found(tmp_path, entity, old, new, missed)
 
 
 def test_a_claim_that_the_graph_lacks_is_found(tmp_path):
-    fewer = [s for s in STATEMENTS if s != (HARBOR, "P577", "1976-03-14")]
+    fewer = [s for s in STATEMENTS if s != (REMAKE, "P577", "1998-10-01")]
     world = read_world(write_world(tmp_path / "w", fewer))
     (failure,) = claimed_in_vain(world, claims_of(world))
     assert "claims what the graph has not" in failure
-    assert "1976-03-14 is no date of The Silent Harbor (1976 film)" in next(strange_dates(world))
+    assert "(1998 film) is described as '1998 film'" in next(strange_descriptions(world))
+    assert "1998-10-01 is no date of The Silent Harbor (1998 film)" in next(strange_dates(world))
 
 
 def test_a_shared_name_without_one_of_its_bearers_is_found(tmp_path):
@@ -81,7 +85,10 @@ def test_a_shared_name_without_one_of_its_bearers_is_found(tmp_path):
 @pytest.mark.parametrize(
     ("check", "entity", "sentence"),
     [
+        (unclear_mentions, ILSE, " The Silent Harbor is a favourite of hers."),
+        (unclear_mentions, ILSE, " The film The Silent Harbor is a favourite of hers."),
         (strange_claims, REMAKE, " Directed by Mara Voss."),
+        (strange_claims, ILSE, " She directed The Silent Harbor (1998 film) and Orlan Prize."),
         (strange_dates, MARA, " A gala took place on 3 June 1976."),
         (strange_years, MARA, " A gala took place in 1983."),
         (strange_numbers, ILSE, " She had 12 assistants."),

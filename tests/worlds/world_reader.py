@@ -35,13 +35,14 @@ class Passage:
 
 @dataclass(frozen=True)
 class World:
-    """A world's files. `titles`: shared name -> entity -> title."""
+    """A world's files. `shared`: name -> its bearers, as `names.jsonl` has them."""
 
     folder: Path
     graph: Graph
     passages: list[Passage]
-    titles: dict[str, dict[str, str]]
+    shared: dict[str, list[dict[str, str]]]
     facts: dict[str, Any]
+    finder: NameFinder
 
     @cached_property
     def articles(self) -> dict[str, list[Passage]]:
@@ -63,6 +64,13 @@ class World:
         return bearers
 
     @cached_property
+    def titles(self) -> dict[str, dict[str, str]]:
+        """Shared name -> entity -> title."""
+        return {
+            name: {b["id"]: b["title"] for b in bearers} for name, bearers in self.shared.items()
+        }
+
+    @cached_property
     def known_as(self) -> dict[str, set[str]]:
         """Name, as found in sentences -> entities whose label or alias it is."""
         known = defaultdict(set)
@@ -72,12 +80,18 @@ class World:
         return known
 
     @cached_property
-    def years(self) -> dict[str, set[int]]:
-        """Entity -> years of its dates, and of statements that it is subject or value of."""
+    def own_years(self) -> dict[str, set[int]]:
+        """Entity -> years of its dates: of birth, release, founding."""
         years = defaultdict(set)
         for subject, _, value in self.graph.statements:
             if "-" in value:
                 years[subject].add(int(value[:4]))
+        return years
+
+    @cached_property
+    def years(self) -> dict[str, set[int]]:
+        """Entity -> years of its dates, and of statements that it is subject or value of."""
+        years = defaultdict(set, {entity: set(own) for entity, own in self.own_years.items()})
         for (subject, _, value), times in self.graph.times.items():
             for entity in (subject, value):
                 years[entity].update(year for time in times for year in time.values())
@@ -96,12 +110,9 @@ def read_world(folder: Path) -> World:
         plain(n) for e in own for n in (*graph.labels[e], *graph.aliases.get(e, ()))
     )
     passages = [_passage(line, finder) for line in _json_lines(folder / "corpus.jsonl")]
-    titles = {
-        line["name"]: {bearer["id"]: bearer["title"] for bearer in line["entities"]}
-        for line in _json_lines(folder / "names.jsonl")
-    }
+    shared = {line["name"]: line["entities"] for line in _json_lines(folder / "names.jsonl")}
     facts = json.loads((folder / "world.json").read_bytes())
-    return World(folder, graph, passages, titles, facts)
+    return World(folder, graph, passages, shared, facts, finder)
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,139 @@
+"""The files that a world is made of, and their shape."""
+
+import gzip
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from statistics import median
+
+import pytest
+from graph_reader import FIRST_NUMBER, PROP
+from world_reader import read_world
+
+FILES = ("kg.nt.gz", "corpus.jsonl", "names.jsonl", "world.json")
+ACTOR = "Q33999"
+# What a world of films and football alone may hold.
+CLASSES = {"human", "country", "city", "film", "film production company", "film award"} | {
+    "association football club",
+    "association football league",
+    "stadium",
+}
+OCCUPATIONS = {"actor", "film director", "screenwriter", "film score composer"} | {
+    "association football player",
+    "association football manager",
+}
+
+
+def contents(folder):
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def test_the_same_seed_gives_the_same_bytes(make_world, small_world):
+    first = contents(small_world.folder)
+    assert contents(make_world(600, 7)) == first
+    for hash_seed in ("1", "4242"):
+        env = os.environ | {"PYTHONHASHSEED": hash_seed, "LC_ALL": "C", "TZ": "Asia/Tokyo"}
+        assert contents(make_world(600, 7, env=env)) == first
+
+
+def test_another_seed_gives_other_names(make_world, small_world):
+    other = read_world(make_world(600, 8))
+    common = other.bearers.keys() & small_world.bearers.keys()
+    assert len(common) < 0.05 * len(small_world.bearers)
+    assert {p.id for p in other.passages}.isdisjoint(p.id for p in small_world.passages)
+
+
+def test_graph_has_no_triple_twice(world):
+    assert len(set(world.graph.lines)) == len(world.graph.lines)
+
+
+def test_every_entity_has_one_label_one_description_and_one_class(world):
+    graph = world.graph
+    assert [e for e in world.entities if len(graph.labels[e]) != 1] == []
+    assert [e for e in world.entities if len(graph.descriptions.get(e, ())) != 1] == []
+    assert [e for e in world.entities if len(graph.of(e, "P31")) != 1] == []
+
+
+def test_everything_in_the_graph_has_a_label(world):
+    held = {v for _, _, v in world.graph.statements if v.startswith("Q")}
+    held |= {e for s, p, _ in world.graph.statements for e in (s, p)}
+    assert sorted(held - world.graph.labels.keys()) == []
+
+
+def test_properties_say_which_predicate_is_theirs(world):
+    properties = {prop for _, prop, _ in world.graph.statements}
+    assert properties <= world.graph.direct_claims.keys()
+    assert all(v == f"{PROP}direct/{p}" for p, v in world.graph.direct_claims.items())
+
+
+def test_entities_have_numbers_that_wikidata_has_not(world):
+    numbers = sorted(int(entity[1:]) for entity in world.entities)
+    assert numbers == list(range(FIRST_NUMBER, FIRST_NUMBER + 5000))
+    assert [s for s in world.graph.values if int(s[1:]) < FIRST_NUMBER] == []
+
+
+def test_no_two_names_differ_in_case_alone(world):
+    folded = {}
+    for name in world.bearers:
+        folded.setdefault(name.casefold(), set()).add(name)
+    assert [names for names in folded.values() if len(names) > 1] == []
+
+
+def test_passages_have_ids_of_their_own(world):
+    ids = [passage.id for passage in world.passages]
+    assert len(set(ids)) == len(ids)
+    assert [i for i in ids if not re.fullmatch(r"[0-9a-f]{16}", i)] == []
+
+
+def test_every_entity_has_an_article(world):
+    assert sorted(set(world.entities) ^ world.articles.keys()) == []
+
+
+def test_passages_are_about_100_words_long(world):
+    words = [len(passage.text.split()) for passage in world.passages]
+    assert 80 <= median(words) <= 120
+    outside = [p.text for p, n in zip(world.passages, words, strict=True) if not 30 <= n <= 180]
+    assert outside == []
+
+
+def test_degrees_have_a_long_tail(world):
+    films = {e: 0 for e in world.entities if ACTOR in world.graph.of(e, "P106")}
+    for _, prop, value in world.graph.statements:
+        if prop == "P161":
+            films[value] += 1
+    counts = sorted(films.values(), reverse=True)
+    stars = counts[: max(1, len(counts) // 100)]
+    assert stars[-1] >= 5 * max(1, median(counts)), (stars, median(counts))
+    assert len(counts) > 300
+
+
+def test_only_the_domains_asked_for(make_world):
+    world = read_world(make_world(400, 3, "--domains", "movie,sports"))
+    graph = world.graph
+    assert {graph.label(v) for _, p, v in graph.statements if p == "P31"} == CLASSES
+    occupations = {graph.label(v) for _, p, v in graph.statements if p == "P106"}
+    assert occupations <= OCCUPATIONS
+    assert occupations >= {"actor", "association football player"}
+    assert not {"P50", "P175", "P169", "P184", "P69"} & {p for _, p, _ in graph.statements}
+
+
+def test_world_json_has_the_size_and_digest_of_every_file(world):
+    files = world.facts["files"]
+    assert set(files) == set(FILES) - {"world.json"}
+    for name, noted in files.items():
+        data = (world.folder / name).read_bytes()
+        plain = gzip.decompress(data) if name.endswith(".gz") else data
+        assert noted["sha256"] == hashlib.sha256(plain).hexdigest(), name
+        assert noted["bytes"] in (len(data), len(plain)), name
+    assert world.facts["seed"] == 7
+
+
+@pytest.mark.parametrize("command", ["corpus", "world"])
+def test_a_world_opens_as_what_it_is(small_world, command):
+    info = (sys.executable, "-m", "branchwise", command, "info", str(small_world.folder))
+    shown = subprocess.run(info, capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stderr
+    passages = len(small_world.passages)
+    assert str(passages) in shown.stdout.replace(",", "") if command == "corpus" else shown.stdout
