@@ -84,7 +84,7 @@ class Graph(Protocol):
         ...
 
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
-        """Things with this name, best first; of one name all bearers together. Raises GraphError."""
+        """Things with this name, best first, bearers of one name together. Raises GraphError."""
         ...
 
     def close(self) -> None:
