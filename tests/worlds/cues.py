@@ -53,8 +53,8 @@ _CUES = {
     ),
     "P162": r"produc",
     "P166": (
-        r"w[io]n(s|ner|ners|ning)?|receiv|award|honou?r|prize|took|present|given|gave|"
-        r"recipient|laureate|went to|collect|earned|bestow|claim|carried|reward|"
+        r"w[io]n(s|ner|ners|ning)?|receiv|recogni|award|honou?r|prize|took|present|given|gave|"
+        r"recipient|laureate|went to|collect|earned|bestow|claim|carried|reward|recogni[sz]|"
         r"brought (?:it|her|him|them)"
     ),
     "P169": r"chief exec|CEO|run|runs|led|lead|head|charge|helm|top",

@@ -10,10 +10,10 @@ from branchwise.corpora.worlds.telling.sentence import Sentences, Subject
 from branchwise.corpora.worlds.telling.templates import Slot
 from branchwise.corpora.worlds.world import World
 
-FULL = 88
+FULL = 94
 """Words after which no further sentence is added to a passage: most end near 100."""
 
-SPARSE = 84
+SPARSE = 88
 """A passage with fewer words is filled up with asides."""
 
 _MOST_AT_ONCE = 5
