@@ -1,0 +1,1 @@
+"""How worlds are worded: a file a domain, in the language that docs/worlds.md explains."""

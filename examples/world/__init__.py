@@ -1,0 +1,1 @@
+"""A look into a world."""
