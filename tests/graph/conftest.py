@@ -1,0 +1,45 @@
+"""A world of 300 entities, its graph built as a user builds it, and the graph opened."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+if TYPE_CHECKING:
+    from branchwise.corpora.graph.embedded import EmbeddedGraph
+
+
+@pytest.fixture(scope="session")
+def world_300(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a world of 300 entities; its graph is `kg.nt.gz`."""
+    folder = tmp_path_factory.mktemp("world") / "w"
+    options = ("--entities", "300", "--seed", "7", "--out", str(folder))
+    command = (sys.executable, "-m", "branchwise", "world", "make", *options)
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+@pytest.fixture(scope="session")
+def built_graph(world_300: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the graph that was built from the world."""
+    from branchwise.corpora.graph.build import build_graph
+
+    folder = tmp_path_factory.mktemp("graph") / "kg"
+    build_graph([world_300 / "kg.nt.gz"], folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def graph(built_graph: Path) -> "Iterator[EmbeddedGraph]":
+    """The world's graph, asked through its worker processes."""
+    from branchwise.corpora.graph.embedded import EmbeddedGraph
+
+    opened = EmbeddedGraph(built_graph)
+    yield opened
+    opened.close()
