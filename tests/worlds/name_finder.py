@@ -13,6 +13,8 @@ _PHRASE = re.compile(
     r"[,;:()]|\b(?:and|by|with|for|to|in|is|was|are|were|on|which|that|whose|the)\b", re.IGNORECASE
 )
 _ATTACHED = re.compile(r"(?:'s?)? ?\([^)]*\)|(?:,| in)(?: [A-ZÀ-Þ][\w'-]*)+")
+_SINCE = re.compile(r"[;,]? ?since \d{4}")  # of an office, in a bracket that also tells apart
+_KIND = re.compile(r"\((?!(?:born|founded|formed|opened|released|in)\b)[^)]*[^\W\d_]")
 MARK = "@"
 _END = ""  # key of a name's end in the tree: no token is empty
 
@@ -38,11 +40,15 @@ class Sentence:
     def around(self, mention: Mention) -> str:
         """What belongs to a name: the words of its phrase before it, and a bracket or place after.
 
+        A bracket that says the kind, rather than a year, says all.
+
         "by Ann Lee (actor) and the singer Jo Ray (born 1950) in May": "the singer (born 1950)".
         """
-        before = _PHRASE.split(self.text[: mention.start])[-1]
-        after = _ATTACHED.match(self.text, mention.end)
-        return f"{before} {after[0] if after else ''}"
+        attached = _ATTACHED.match(self.text, mention.end)
+        after = _SINCE.sub("", attached[0]) if attached else ""
+        if _KIND.match(after.lstrip()):
+            return after
+        return f"{_PHRASE.split(self.text[: mention.start])[-1]} {after}"
 
     @cached_property
     def apart(self) -> list[Mention]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from cues import CUES, GENDERS, ITEM_WORDS
-from graph_reader import Statement, in_world
+from graph_reader import Statement, Time, in_world
 from name_finder import Mention, Sentence
 from world_reader import Passage, World, plain
 
@@ -93,16 +93,16 @@ def tells(world: World, passage: Passage, statement: Statement) -> bool:
         return False
     times = world.graph.times.get(statement, [{}])
     years = [y for s in passage.sentences for y in _years_beside(world, s, other, prop)]
-    return all(any(set(time.values()) <= beside for beside in years) for time in times)
+    return all(any(_holds(beside, time) for beside in years) for time in times)
 
 
-def _years_beside(world: World, sentence: Sentence, other: str, prop: str) -> Iterator[set[int]]:
+def _years_beside(world: World, sentence: Sentence, other: str, prop: str) -> Iterator[list[int]]:
     """The years beside each place where a sentence tells of an entity, an item, or a literal."""
     if not CUES[prop].search(sentence.masked):
         return
     if not in_world(other):
         words = _item(other, world.graph.label(other)) if other[0] == "Q" else _literal(other)
-        yield from (set() for _ in words.finditer(sentence.masked))
+        yield from ([] for _ in words.finditer(sentence.masked))
         return
     name = plain(world.graph.label(other))
     for mention in sentence.mentions:
@@ -110,7 +110,7 @@ def _years_beside(world: World, sentence: Sentence, other: str, prop: str) -> It
             yield _years_of(sentence, mention, world.own_years[other])
 
 
-def _years_of(sentence: Sentence, mention: Mention, own: set[int]) -> set[int]:
+def _years_of(sentence: Sentence, mention: Mention, own: set[int]) -> list[int]:
     """The years between a name and the next one, or else between the last one and this.
 
     A year that only tells the name apart, "(1976 film)", does not count as one.
@@ -118,11 +118,19 @@ def _years_of(sentence: Sentence, mention: Mention, own: set[int]) -> set[int]:
     before = max((m.end for m in sentence.mentions if m.end <= mention.start), default=0)
     after = min((m.start for m in sentence.mentions if m.start >= mention.end), default=None)
     following = _years(sentence.text[mention.end : after])
-    return following if following - own else following | _years(sentence.text[before : mention.end])
+    if set(following) - own:
+        return following
+    return following + _years(sentence.text[before : mention.start])
 
 
-def _years(text: str) -> set[int]:
-    return {int(year) for year in re.findall(r"\b\d{4}\b", text)}
+def _years(text: str) -> list[int]:
+    return [int(year) for year in re.findall(r"\b\d{4}\b", text)]
+
+
+def _holds(years: list[int], time: Time) -> bool:
+    """Whether years hold a point in time or a start; or a start and, right after it, an end."""
+    wanted = [time[prop] for prop in sorted(time)]  # P580, a start, comes before P582, an end
+    return any(years[at : at + len(wanted)] == wanted for at in range(len(years) + 1))
 
 
 @cache
