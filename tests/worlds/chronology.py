@@ -7,7 +7,7 @@ from graph_reader import Graph
 
 MADE = ("P577", "P571", "P1619")  # when a thing came to be
 # What a person of a grown age, and alive, has done to a thing that has a date.
-DEEDS = ("P57", "P58", "P86", "P161", "P50", "P175", "P676", "P162", "P112")
+DEEDS = ("P57", "P58", "P86", "P161", "P50", "P175", "P676", "P162", "P112", "P527")
 YOUNGEST = 14
 # The value was there when the subject came to be; or, for people, by such an age of theirs.
 BEFORE = ("P272", "P123", "P264", "P144")
@@ -24,8 +24,8 @@ def impossible(graph: Graph) -> Iterator[str]:
             yield from _too_early(graph, subject, prop, value)
         if prop in ("P169", "P286") and graph.of(value, "P570"):
             yield f"{value} is dead and {prop} of {subject}"
-        if prop == "P184" and _year(graph, subject, "P569") - _year(graph, value, "P569") < 10:
-            yield f"{value} taught {subject} as a child"
+        if prop == "P184":
+            yield from _taught(graph, subject, value)
         if prop == "P36" and subject not in graph.of(value, "P17"):
             yield f"{value} is capital of {subject} and lies elsewhere"
     yield from _untimely(graph)
@@ -57,6 +57,14 @@ def _too_early(graph: Graph, subject: str, prop: str, value: str) -> Iterator[st
         yield f"{prop} of {subject}, born in {born}: {value} is of {there}"
     if died and there > died:
         yield f"{prop} of {subject}, dead by {died}: {value} is of {there}"
+
+
+def _taught(graph: Graph, student: str, advisor: str) -> Iterator[str]:
+    born = _year(graph, student, "P569")
+    if born - _year(graph, advisor, "P569") < 10:
+        yield f"{advisor} taught {student} as a child"
+    if (died := graph.year(advisor, "P570")) and died < born + 18:
+        yield f"{advisor}, dead by {died}, taught {student}, born in {born}"
 
 
 def _untimely(graph: Graph) -> Iterator[str]:

@@ -1,15 +1,9 @@
 """A world's passages and its graph say the same. Nothing here is shared with what makes worlds."""
 
-import logging
 import random
-import re
 
 from chronology import impossible
 from contradictions import (
-    DATE,
-    NUMBER,
-    most_repeated,
-    repeated_share,
     strange_claims,
     strange_dates,
     strange_descriptions,
@@ -102,12 +96,3 @@ def test_pronouns_fit(world):
 
 def test_nothing_happens_before_its_time_or_after_a_death(world, small_world):
     none_of([*impossible(world.graph), *impossible(small_world.graph)])
-
-
-def test_few_sentences_repeat(world):
-    share = repeated_share(world)
-    numbers = re.compile(f"{DATE.pattern}|{NUMBER.pattern}")
-    also = repeated_share(world, numbers)
-    shares = "repeated sentences: %.2f%% with names masked, %.2f%% with dates and numbers too"
-    logging.info(shares, 100 * share, 100 * also)
-    assert share < 0.02, most_repeated(world)

@@ -1,0 +1,45 @@
+"""How a world's passages read, as far as patterns can tell."""
+
+import logging
+import re
+from statistics import median
+
+import pytest
+from contradictions import DATE, NUMBER, most_repeated, repeated_share
+
+SLIPS = {
+    "left over from a template": r"[{}\[\]|<>@#_\\]",
+    "space or mark out of place": r"  | [,.;:!?)]|\( |,,|\.\.|,\.|;\.|\(\)",
+    "the same word twice": r"\b(the|a|an|of|in|and|to|is|was|that|film|by) \1\b",
+    "a before a vowel": r"\b[Aa] (?!uni|eu|one\b|use|usu|ut)[aeiou]\w*",
+    "an before a consonant": r"\b[Aa]n (?![aeiouAEIOUÀ-ÖØ-öø-ÿ]|hour|honou?r|heir|8|11|18)\w+",
+    "beginning": r"\A(?![A-ZÀ-ÞŠŽČ\d])",
+    "end": r"[^.!?\"')]\Z|[^.!?][\"')]\Z",
+}
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_passages_are_free_of_slips(world, slip):
+    pattern = re.compile(SLIPS[slip])
+    found = [
+        passage.text[max(0, match.start() - 60) : match.end() + 30]
+        for passage in world.passages
+        for match in pattern.finditer(passage.text)
+    ]
+    assert found == []
+
+
+def test_passages_are_about_100_words_long(world):
+    words = [len(passage.text.split()) for passage in world.passages]
+    assert 80 <= median(words) <= 120
+    outside = [p.text for p, n in zip(world.passages, words, strict=True) if not 30 <= n <= 180]
+    assert outside == []
+
+
+def test_few_sentences_repeat(world):
+    share = repeated_share(world)
+    numbers = re.compile(f"{DATE.pattern}|{NUMBER.pattern}")
+    also = repeated_share(world, numbers)
+    shares = "repeated sentences: %.2f%% with names masked, %.2f%% with dates and numbers too"
+    logging.info(shares, 100 * share, 100 * also)
+    assert share < 0.02, most_repeated(world)
