@@ -18,6 +18,7 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "conditions_with_tools": frozenset(),
         "conditions_given": frozenset(),
         "conditions_directly": frozenset(),
+        "graph_tools": frozenset(),
         "repair": frozenset({"problem", "schema"}),
         "budget_spent": frozenset({"reason"}),
         "text_protocol": frozenset({"tools"}),

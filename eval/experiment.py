@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
@@ -106,6 +107,7 @@ def resume(
     *,
     corpus: Path | None = None,
     model: str | None = None,
+    kg: str | None = None,
     concurrency: int = 8,
     retry_failed: bool = False,
     observer: Observer | None = None,
@@ -113,8 +115,8 @@ def resume(
     """Continue a run that was killed, interrupted or extended by `retry_failed`.
 
     No item that has ended is run again, no recorded response is asked for again. Raises
-    InputError where the system would not be the one that began the run. `corpus` says where its
-    corpus is now, `model` where the server of the same model is now.
+    InputError where the system would not be the one that began the run. `corpus` and `kg` say
+    where its corpus and graph are now, `model` where the server of the same model is now.
     """
     _check_at_least_one(concurrency=concurrency)
     reader = open_run(Path(path))
@@ -122,7 +124,7 @@ def resume(
         meta = reader.meta
     finally:
         reader.close()
-    moved = {"corpus": str(corpus) if corpus else None, "model": model}
+    moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
     settings = dict(meta["system"]) | {key: value for key, value in moved.items() if value}
     agent = _agent(System.model_validate(settings), meta["task"])
     _check_same_system(Path(path), meta, agent)
@@ -203,8 +205,8 @@ def _with_absolute_paths(system: System) -> System:
     """So that the run can be resumed from any folder."""
     paths = {
         name: str(Path(value).resolve())
-        for name in ("corpus", "prompts")
-        if (value := getattr(system, name)) is not None
+        for name in ("corpus", "prompts", "kg")
+        if (value := getattr(system, name)) is not None and not is_address(value)
     }
     return system.model_copy(update=paths)
 

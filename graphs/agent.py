@@ -19,13 +19,15 @@ from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.corpora.graph.answers import Graph
+from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.base import build_base_graph, recursion_limit
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import System
-from branchwise.tools.registry import ToolContext, make_tools
+from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class Outcome:
 class Agent:
     """A system ready to answer: its client, tools and compiled graph are made once.
 
-    `model` and `retriever` put objects of this process in the place of the spec's model and the
-    corpus. Raises InputError before any work: an unknown model spec, prompt or tool, a missing
-    key, endpoint, corpus or index.
+    `model`, `retriever` and `graph` put objects of this process in the place of the spec's model,
+    the corpus and the graph. Raises InputError before any work: an unknown model spec, prompt or
+    tool, a missing key, endpoint, corpus, index or graph.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Agent:
         *,
         model: BaseChatModel | None = None,
         retriever: Retriever | None = None,
+        graph: Graph | None = None,
     ) -> None:
         spec = ModelSpec.parse(system.model)
         if model is None:
@@ -77,19 +80,25 @@ class Agent:
         self.system = system
         self.prompts = Prompts.load(Path(system.prompts) if system.prompts else None)
         self._retriever = retriever or _retriever(system)
-        default = ("local_retriever",) if self._retriever else ()
-        names = default if system.tools is None else system.tools
-        self.tools = make_tools(names, ToolContext(self._retriever, system.k))
+        self._graph = graph or (open_graph(system.kg) if system.kg else None)
+        names = self._default_tools() if system.tools is None else system.tools
+        self.tools = make_tools(names, ToolContext(self._retriever, system.k, self._graph))
+        self._sections = [self.prompts.render(name) for name in sections(names)]
         self._caller = ModelCaller(spec, system.decoding, self.prompts, model=model)
         self._format = FORMATS[answer_format]
         self.graph = build_base_graph(
             self._caller, self.tools, self.prompts, self._format, system.budget
         )
 
+    def _default_tools(self) -> tuple[str, ...]:
+        search = ("local_retriever",) if self._retriever else ()
+        return (*search, *(GRAPH_TOOLS if self._graph else ()))
+
     @property
     def identity(self) -> Mapping[str, Any]:
         """Everything that answers depend on, JSON-serialisable, free of paths and keys."""
-        return {
+        graph = {"kg": self._graph.identity()} if self._graph else {}
+        return graph | {
             "model": self._caller.identity,
             "budget": self.system.budget.model_dump(mode="json"),
             "prompts": self.prompts.digest,
@@ -106,14 +115,16 @@ class Agent:
         return hashlib.sha256(body).hexdigest()
 
     async def aclose(self) -> None:
-        """Close the model's connections; the next answer opens new ones."""
+        """Close the model's connections and the graph; the next answer opens new ones."""
         await self._caller.aclose()
+        if self._graph:
+            self._graph.close()
 
     async def answer(self, brief: Brief, journal: Journal) -> Outcome:
         """Run one question through the graph; raises ModelError where the model cannot be had."""
         fragments = tuple(passage.id for passage in brief.passages)
         context = ItemContext(journal, self.system.budget.seconds, fragments)
-        system_prompt = self.prompts.render(brief.prompt)
+        system_prompt = "\n\n".join([self.prompts.render(brief.prompt), *self._sections])
         given = {"passages": [passage.model_dump() for passage in brief.passages]}
         context.event("start", system=system_prompt, content=brief.message, artifact=given)
         start = AgentState(

@@ -25,8 +25,9 @@ class System(BaseModel):
 
     `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only
     one there is, else `flat`); `k` fixes the number of passages a search returns and takes it out
-    of the tool's schema. `tools`: None is `local_retriever` where there is a corpus, else none;
-    without tools the model answers directly.
+    of the tool's schema. `kg` is the folder of a built graph or the address of a SPARQL endpoint.
+    `tools`: None is `local_retriever` where there is a corpus, and `wikidata_search` and
+    `wikisparql` where there is a graph; without tools the model answers directly.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,6 +37,7 @@ class System(BaseModel):
     corpus: str | None = None
     retriever: str | None = None
     k: int | None = Field(default=None, ge=1, le=50)
+    kg: str | None = None
     decoding: Decoding = Decoding()
     budget: Budget = Budget()
     prompts: str | None = None

@@ -17,6 +17,7 @@ from branchwise.agents.bodies import whole_characters
 from branchwise.agents.journal import CallKey, Slot
 from branchwise.graphs.state import AgentState, ItemContext, Node
 from branchwise.graphs.system import Budget
+from branchwise.tools.errors import ToolError
 
 # A tool's text enters every later request of the item; past this it is cut and says so.
 MAX_RESULT_CHARS = 200_000
@@ -130,6 +131,9 @@ async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> 
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         return _failure(f"bad arguments: {where}: {first['msg']}")
+    except ToolError as error:
+        text = _bounded(whole_characters(str(error)))
+        return ToolResult(f"Error: {text}", {}, " ".join(text.split())[:MAX_ERROR_CHARS])
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
     artifact = message.artifact if isinstance(message.artifact, Mapping) else {}

@@ -12,7 +12,33 @@ class PassageRecord(TypedDict):
     score: float
 
 
+class MatchRecord(TypedDict):
+    """Something of a graph that a search by name showed to the agent."""
+
+    id: str
+    label: str
+    description: str
+    name: str
+    types: list[str]
+    statements: int
+
+
+class RowsRecord(TypedDict):
+    """Rows of a query: values as in SPARQL's JSON results, null where a variable is unbound.
+
+    `complete`: there were no more rows. `boolean`: of ASK. `labels`: of IRIs in the rows.
+    """
+
+    variables: list[str]
+    rows: list[list[dict[str, str] | None]]
+    complete: bool
+    boolean: bool | None
+    labels: dict[str, str]
+
+
 class ToolArtifact(TypedDict):
-    """`passages` in the order shown; other keys are free for later tools (rows, ...)."""
+    """`passages` in the order shown; `rows` of a query; `matches` of a search by name."""
 
     passages: NotRequired[list[PassageRecord]]
+    rows: NotRequired[RowsRecord]
+    matches: NotRequired[list[MatchRecord]]

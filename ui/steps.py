@@ -48,7 +48,12 @@ def _tool(data: Mapping[str, Any], most: int) -> Iterator[str]:
     if data["error"]:
         yield f"{'tool':<9} {name}: {data['error']}"
         return
-    passages = data["artifact"].get("passages", [])
+    artifact = data["artifact"]
+    if "rows" in artifact or "matches" in artifact:
+        yield f"{'tool':<9} {name}: {_arguments(data['call']['args'])}"
+        yield from _first_lines(data["content"], most)
+        return
+    passages = artifact.get("passages", [])
     if not passages:
         yield f"{'tool':<9} {name}: {_short(data['content'])}"
         return
@@ -57,6 +62,15 @@ def _tool(data: Mapping[str, Any], most: int) -> Iterator[str]:
         yield f"          {passage['score']:.3f}  [{passage['id']}] {passage['title']}"
     if len(passages) > most:
         yield f"          … and {len(passages) - most} more"
+
+
+def _first_lines(text: str, most: int) -> Iterator[str]:
+    """Rows or matches, as the model read them."""
+    lines = text.splitlines()
+    for line in lines[: most + 1]:
+        yield f"          {_short(line)}"
+    if len(lines) > most + 1:
+        yield f"          … and {len(lines) - most - 1} more lines"
 
 
 def _answer(data: Mapping[str, Any]) -> Iterator[str]:

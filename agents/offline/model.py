@@ -18,6 +18,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.offline.conditions import read_conditions
+from branchwise.agents.offline.graph import graph_answers, graph_view, next_graph_call
 from branchwise.agents.offline.reading import read_answers
 from branchwise.agents.offline.readings import readings
 from branchwise.agents.offline.searches import next_queries
@@ -26,6 +27,9 @@ from branchwise.agents.offline.words import names
 
 PASSAGES_A_CALL = 8
 _DEFAULT = "default"
+
+Call = tuple[str, dict[str, Any]]
+"""A tool's name and arguments."""
 
 
 class OfflineChatModel(BaseChatModel):
@@ -56,7 +60,15 @@ class OfflineChatModel(BaseChatModel):
         view = View.of(messages)
         search = None if kwargs.get("tool_choice") == "none" else _search_tool(kwargs.get("tools"))
         queries = next_queries(view) if search else []
-        message = _calls(search, queries, view.turns) if search and queries else _answer(view)
+        calls = _calls(search, queries) if search else []
+        answers: dict[str, list[str]] = {}
+        if not view.wants_conditions:
+            graph = graph_view(messages)
+            answers = graph_answers(view.question, graph)
+            if kwargs.get("tool_choice") != "none" and not view.must_answer:
+                asked = next_graph_call(view.question, graph, _graph_tools(kwargs.get("tools")))
+                calls += [asked] if asked else []
+        message = _message(calls, view.turns) if calls else _answer(view, answers)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _agenerate(
@@ -73,6 +85,7 @@ def _search_tool(schemas: Sequence[Mapping[str, Any]] | None) -> Mapping[str, An
     """The function schema of a tool that takes one text; the one that says "passage" if several."""
     functions = [schema["function"] for schema in schemas or () if "function" in schema]
     takers = [function for function in functions if len(_text_arguments(function)) == 1]
+    takers = [f for f in takers if "SPARQL" not in f.get("description", "")]
     passages = [f for f in takers if "passage" in f.get("description", "").lower()]
     return next(iter(passages or takers), None)
 
@@ -82,31 +95,47 @@ def _text_arguments(function: Mapping[str, Any]) -> list[str]:
     return [name for name, schema in properties.items() if schema.get("type") == "string"]
 
 
-def _calls(function: Mapping[str, Any], queries: Sequence[str], turn: int) -> AIMessage:
+def _graph_tools(schemas: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
+    """Names of the tools that find things of a graph by name, and that take SPARQL."""
+    found: dict[str, str] = {}
+    for schema in schemas or ():
+        function = schema.get("function", {})
+        if "kind" in function.get("parameters", {}).get("properties", {}):
+            found["search"] = function["name"]
+        elif "SPARQL" in function.get("description", ""):
+            found["query"] = function["name"]
+    return found
+
+
+def _calls(function: Mapping[str, Any], queries: Sequence[str]) -> list[Call]:
     query_name = _text_arguments(function)[0]
     takes_k = "k" in function["parameters"]["properties"]
     more = {"k": PASSAGES_A_CALL} if takes_k else {}
-    calls = [
-        {
-            "name": function["name"],
-            "args": {query_name: query, **more},
-            "id": f"call_{turn}_{n}",
-            "type": "tool_call",
-        }
-        for n, query in enumerate(queries)
-    ]
-    return AIMessage(content="", tool_calls=calls)
+    return [(function["name"], {query_name: query, **more}) for query in queries]
 
 
-def _answer(view: View) -> AIMessage:
+def _message(calls: Sequence[Call], turn: int) -> AIMessage:
+    return AIMessage(
+        content="",
+        tool_calls=[
+            {"name": name, "args": args, "id": f"call_{turn}_{n}", "type": "tool_call"}
+            for n, (name, args) in enumerate(calls)
+        ],
+    )
+
+
+def _answer(view: View, from_graph: Mapping[str, list[str]]) -> AIMessage:
     if view.wants_conditions:
         answer: dict[str, Any] = {"conditions": read_conditions(view.question, view.passages)}
     else:
-        answer = {"reasoning": _reasoning(view), "answers": _branches(view)}
+        answers = from_graph or _branches(view)
+        answer = {"reasoning": _reasoning(view, from_graph), "answers": answers}
     return AIMessage(content=orjson.dumps(answer).decode())
 
 
-def _reasoning(view: View) -> str:
+def _reasoning(view: View, from_graph: Mapping[str, list[str]]) -> str:
+    if from_graph:
+        return "Took what the graph states, without a language model."
     found = readings(view.question, view.passages)
     read = f"Read {len(view.passages)} passages without a language model"
     return f"{read}; readings: {', '.join(found)}." if len(found) > 1 else f"{read}."

@@ -63,7 +63,8 @@ def _queries(messages: Sequence[AIMessage]) -> Iterator[str]:
     for message in messages:
         for call in message.tool_calls:
             args: Mapping[str, Any] = call["args"]
-            yield from (value for value in args.values() if isinstance(value, str))
+            if "kind" not in args and "SELECT" not in str(args.get("query")):  # a graph's tools
+                yield from (value for value in args.values() if isinstance(value, str))
 
 
 def _fragments(text: str) -> Iterator[Seen]:

@@ -66,6 +66,9 @@ def resume(
     corpus: Annotated[
         Path | None, typer.Option(help="Where the run's corpus is now, if it has moved.")
     ] = None,
+    kg: Annotated[
+        str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="The same model at another address: openai:NAME@URL.")
     ] = None,
@@ -92,6 +95,7 @@ def resume(
             path,
             corpus=corpus,
             model=model,
+            kg=kg,
             concurrency=concurrency,
             retry_failed=retry_failed,
             observer=progress,

@@ -42,9 +42,13 @@ class SystemOptions:
         int | None,
         _option("Passages a search; without it the model chooses.", TOOLS, min=1, max=50),
     ] = None
+    kg: Annotated[
+        str | None,
+        _option("Knowledge graph: folder of a built one, a world, or a SPARQL endpoint.", TOOLS),
+    ] = None
     tool: Annotated[
         list[str] | None,
-        _option("Tool by name, repeatable. Default: local_retriever with a corpus.", TOOLS),
+        _option("Tool by name, repeatable. Default: all that --corpus and --kg allow.", TOOLS),
     ] = None
     temperature: Annotated[float | None, _option("Sampling temperature.", DECODING, min=0)] = None
     max_tokens: Annotated[int | None, _option("Output tokens a call.", DECODING, min=1)] = None
@@ -93,6 +97,7 @@ class SystemOptions:
             corpus=str(self.corpus) if self.corpus else None,
             retriever=self.retriever,
             k=self.k,
+            kg=self.kg,
             prompts=str(self.prompts) if self.prompts else None,
             decoding=Decoding.model_validate(
                 {

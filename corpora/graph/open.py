@@ -1,0 +1,57 @@
+"""Opening a graph by what a user calls it: a folder or an address."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.graph.answers import Graph
+
+IN_A_WORLD = "kg"
+"""The folder of a world's graph, within the world's own."""
+
+
+def open_graph(source: str) -> Graph:
+    """The graph in a folder that `branchwise kg build` made, or behind an http(s) address.
+
+    A folder with such a one in `kg/` (a world's) will do. Raises InputError.
+    """
+    if is_address(source):
+        from branchwise.corpora.graph.remote import RemoteGraph
+
+        return RemoteGraph(_without_secrets(source))
+    from branchwise.corpora.graph.embedded import EmbeddedGraph
+
+    return EmbeddedGraph(graph_folder(Path(source)))
+
+
+def is_address(source: str) -> bool:
+    """Whether it is an endpoint's address rather than a folder."""
+    return urlsplit(source).scheme in ("http", "https")
+
+
+def _without_secrets(address: str) -> str:
+    """The address; runs keep it, so none that carries a password is taken."""
+    parts = urlsplit(address)
+    if parts.username or parts.password or parts.query or not parts.hostname:
+        raise InputError(
+            "the endpoint's address has a user, a key or no host",
+            remedy="give it as https://HOST/PATH",
+        )
+    return address
+
+
+def graph_folder(path: Path) -> Path:
+    """The folder of the built graph that a path means. Raises InputError where there is none."""
+    from branchwise.corpora.graph.description import DESCRIPTION_FILE
+
+    for folder in (path, path / IN_A_WORLD):
+        if (folder / DESCRIPTION_FILE).is_file():
+            return folder
+    source, out = path, "KG"
+    if (path / "kg.nt.gz").is_file():
+        source, out = path / "kg.nt.gz", str(path / IN_A_WORLD)
+    raise InputError(
+        "no graph here",
+        where=str(path),
+        remedy=f"build one with `branchwise kg build {source} --out {out}`",
+    )

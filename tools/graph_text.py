@@ -1,0 +1,110 @@
+"""Rows and matches of a graph as compact text for a model. All of it is data from outside."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from branchwise.corpora.graph.answers import Answer, Match, Term
+
+MAX_SHOWN_ROWS = 100
+MAX_SHOWN_BYTES = 8 * 1024
+_MAX_CELL = 300
+_PREFIXES = (
+    ("http://www.wikidata.org/entity/statement/", "wds:"),
+    ("http://www.wikidata.org/entity/", "wd:"),
+    ("http://www.wikidata.org/prop/direct/", "wdt:"),
+    ("http://www.wikidata.org/prop/statement/", "ps:"),
+    ("http://www.wikidata.org/prop/qualifier/", "pq:"),
+    ("http://www.wikidata.org/prop/", "p:"),
+    ("http://www.w3.org/2000/01/rdf-schema#", "rdfs:"),
+    ("http://www.w3.org/2004/02/skos/core#", "skos:"),
+    ("http://schema.org/", "schema:"),
+)
+
+
+def answer_text(answer: Answer) -> str:
+    """Names of the columns, a row a line, what was cut, and what there is to know about it.
+
+    At most 100 rows and 8 KiB of rows.
+    """
+    if answer.boolean is not None:
+        return "\n".join(["yes" if answer.boolean else "no", *answer.notes])
+    if not answer.rows:
+        return "\n".join(["no rows", *answer.notes])
+    lines, shown = [], 0
+    room = MAX_SHOWN_BYTES
+    for row in answer.rows[:MAX_SHOWN_ROWS]:
+        line = " | ".join(_cells(answer, row))
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        lines.append(line)
+        shown += 1
+    total = len(answer.rows)
+    count = f"{total} row{'s' if total != 1 else ''}" if answer.complete else f"over {total} rows"
+    head = f"{count}: {' | '.join('?' + name for name in answer.variables)}"
+    if shown < total or not answer.complete:
+        lines.append(
+            f"({shown} of them shown; ask for fewer columns, COUNT them, or go on with "
+            f"ORDER BY and OFFSET {shown})"
+        )
+    return "\n".join([head, *lines, *answer.notes])
+
+
+def _cells(answer: Answer, row: Sequence[Term | None]) -> Iterable[str]:
+    for variable, term in zip(answer.variables, row, strict=True):
+        if term is None:
+            yield "-"
+        elif term.kind != "iri":
+            yield _one_line(_literal(term))
+        else:
+            label = answer.labels.get(term.value)
+            # A column of labels beside it says the same.
+            named = label and f"{variable}Label" not in answer.variables
+            yield (
+                f"{short_iri(term.value)} ({_one_line(label)})" if named else short_iri(term.value)
+            )
+
+
+def _literal(term: Term) -> str:
+    """A date without its time of day, where that says nothing."""
+    if term.datatype.endswith("#dateTime"):
+        return term.value.removesuffix("T00:00:00Z")
+    return term.value
+
+
+def short_iri(iri: str) -> str:
+    """wd:Q42 for Wikidata's IRIs; others in angle brackets."""
+    for start, prefix in _PREFIXES:
+        if iri.startswith(start):
+            return _one_line(prefix + iri.removeprefix(start))
+    return _one_line(f"<{iri}>")
+
+
+def matches_text(text: str, matches: Sequence[Match]) -> str:
+    """Matches under the name that they bear, in order."""
+    if not matches:
+        return (
+            f"nothing is called {_one_line(text)!r} here; try another spelling, fewer words, or "
+            "another name of it"
+        )
+    lines: list[str] = []
+    for name, bearers in groupby(matches, key=lambda match: match.name):
+        found = list(bearers)
+        if len(found) > 1:
+            lines.append(f"{len(found)} things are called {_one_line(name)!r}:")
+        lines += map(_match_line, found)
+    return "\n".join(lines)
+
+
+def _match_line(match: Match) -> str:
+    kinds = ", ".join(match.types)
+    about = "; ".join(filter(None, [kinds, f"{match.statements} statements"]))
+    alias = f" (found as {match.name!r})" if match.name != match.label else ""
+    described = f": {match.description}" if match.description else ""
+    return _one_line(f"{match.id}  {match.label}{alias}{described} [{about}]")
+
+
+def _one_line(text: str) -> str:
+    flat = text if text.isprintable() else " ".join(text.split())
+    flat = "".join(character if character.isprintable() else " " for character in flat)
+    return flat if len(flat) <= _MAX_CELL else f"{flat[: _MAX_CELL - 1]}…"

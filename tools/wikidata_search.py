@@ -1,0 +1,77 @@
+"""`wikidata_search(text)`: from a name to the entities that bear it. Import lazily."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, Field, SkipValidation
+
+from branchwise.corpora.graph.answers import Graph, GraphError
+from branchwise.tools.artifacts import MatchRecord, ToolArtifact
+from branchwise.tools.errors import ToolError
+from branchwise.tools.graph_text import matches_text
+
+NAME = "wikidata_search"
+DEFAULT_LIMIT, MAX_LIMIT, MAX_TEXT_CHARS = 8, 50, 1000
+MAX_AT_ONCE = 32
+
+_DESCRIPTION = """Find entities or properties of the knowledge graph by name, for use in a query.
+
+With kind "item": everything that is called `text` (name, alias, or nearly so), with number, \
+description, kind and number of statements; things that share a name are listed together, and each \
+may be meant. With kind "property": the property that a phrase means, such as "starred in" or \
+"date of birth"."""
+
+
+class _Search(BaseModel):
+    text: str = Field(
+        description="A name, or for properties a word or phrase.",
+        min_length=1,
+        max_length=MAX_TEXT_CHARS,
+    )
+    kind: Literal["item", "property"] = Field(default="item", description="What to look for.")
+    limit: int = Field(default=DEFAULT_LIMIT, description="How many names.", ge=1, le=MAX_LIMIT)
+
+
+class _WikidataSearch(BaseTool):
+    graph: SkipValidation[Graph]
+    threads: SkipValidation[ThreadPoolExecutor]
+
+    def _run(
+        self, text: str, kind: Literal["item", "property"] = "item", limit: int = DEFAULT_LIMIT
+    ) -> tuple[str, ToolArtifact]:
+        try:
+            matches = self.graph.search(text, kind, limit)
+        except GraphError as error:
+            raise ToolError(str(error)) from None
+        records = [
+            MatchRecord(
+                id=match.id,
+                label=match.label,
+                description=match.description,
+                name=match.name,
+                types=list(match.types),
+                statements=match.statements,
+            )
+            for match in matches
+        ]
+        return matches_text(text, matches), ToolArtifact(matches=records)
+
+    async def _arun(
+        self, text: str, kind: Literal["item", "property"] = "item", limit: int = DEFAULT_LIMIT
+    ) -> tuple[str, ToolArtifact]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, self._run, text, kind, limit)
+
+
+def make_wikidata_search(graph: Graph) -> BaseTool:
+    """The tool over a graph; its result is text and a `ToolArtifact` with the matches."""
+    return _WikidataSearch(
+        name=NAME,
+        description=_DESCRIPTION,
+        args_schema=_Search,
+        response_format="content_and_artifact",
+        graph=graph,
+        threads=ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix=NAME),
+    )

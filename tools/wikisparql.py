@@ -1,0 +1,83 @@
+"""`wikisparql(query)`: ask a knowledge graph in SPARQL. Import lazily: it loads langchain."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, Field, SkipValidation
+
+from branchwise.corpora.graph.answers import DEFAULT_SECONDS, Answer, Graph, GraphError, Term
+from branchwise.tools.artifacts import RowsRecord, ToolArtifact
+from branchwise.tools.errors import ToolError
+from branchwise.tools.graph_text import answer_text
+
+NAME = "wikisparql"
+MAX_AT_ONCE = 32
+
+_DESCRIPTION = """Ask the knowledge graph in SPARQL, in Wikidata's vocabulary.
+
+The usual prefixes (wd: wdt: p: ps: pq: rdfs: schema: skos: wikibase: bd: xsd:) are declared \
+already. Numbers of entities and properties cannot be guessed: look them up first (see the search \
+by name). `?xLabel` gives the label of ?x. Rows come back with labels; at most 100 are shown. Only \
+reading is possible."""
+
+
+class _Query(BaseModel):
+    query: str = Field(description="A SPARQL query: SELECT, ASK, CONSTRUCT or DESCRIBE.")
+
+
+class _WikiSparql(BaseTool):
+    """Waits for the graph in a thread of its own, so that agents do not wait for each other."""
+
+    graph: SkipValidation[Graph]
+    seconds: float
+    threads: SkipValidation[ThreadPoolExecutor]
+
+    def _run(self, query: str) -> tuple[str, ToolArtifact]:
+        try:
+            answer = self.graph.query(query, self.seconds)
+        except GraphError as error:
+            raise ToolError(str(error)) from None
+        return answer_text(answer), ToolArtifact(rows=_record(answer))
+
+    async def _arun(self, query: str) -> tuple[str, ToolArtifact]:
+        return await asyncio.get_running_loop().run_in_executor(self.threads, self._run, query)
+
+
+def make_wikisparql(graph: Graph, seconds: float = DEFAULT_SECONDS) -> BaseTool:
+    """The tool over a graph; a query that takes longer than `seconds` is stopped.
+
+    Its result is text for the model and a `ToolArtifact` with the rows.
+    """
+    return _WikiSparql(
+        name=NAME,
+        description=_DESCRIPTION,
+        args_schema=_Query,
+        response_format="content_and_artifact",
+        graph=graph,
+        seconds=seconds,
+        threads=ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix=NAME),
+    )
+
+
+def _record(answer: Answer) -> RowsRecord:
+    """For the trace: values as in SPARQL's JSON results, and the labels shown with them."""
+    return RowsRecord(
+        variables=list(answer.variables),
+        rows=[[_value(term) for term in row] for row in answer.rows],
+        complete=answer.complete,
+        boolean=answer.boolean,
+        labels=dict(answer.labels),
+    )
+
+
+def _value(term: Term | None) -> dict[str, str] | None:
+    if term is None:
+        return None
+    kind = {"iri": "uri", "literal": "literal", "blank": "bnode"}[term.kind]
+    value = {"type": kind, "value": term.value}
+    if term.datatype:
+        value["datatype"] = term.datatype
+    if term.language:
+        value["xml:lang"] = term.language
+    return value
