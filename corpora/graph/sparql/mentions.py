@@ -1,0 +1,57 @@
+"""The triple patterns that every solution must match, and the numbers that a query names."""
+
+import re
+from typing import NamedTuple
+
+from branchwise.corpora.graph.sparql.prefixes import Names
+from branchwise.corpora.graph.sparql.structure import Group, Select, Triple
+from branchwise.corpora.graph.sparql.tokens import Token
+
+_NUMBERED = re.compile(r"http://www\.wikidata\.org/(?:entity/|prop/(?:[a-z-]+/)*)([QPL][0-9]+)")
+
+
+class Mention(NamedTuple):
+    """A Wikidata number in a query.
+
+    `pattern`: of the required pattern that it is in, None elsewhere. `variables`: in the same
+    triple pattern.
+    """
+
+    id: str
+    iri: str
+    pattern: int | None
+    variables: tuple[str, ...]
+
+
+def required(where: Group) -> list[Triple]:
+    """The triple patterns of a group and of the plain groups in it."""
+    found = list(where.triples)
+    for group in where.groups:
+        if group.kind == "plain" and group.select is None:
+            found += required(group)
+    return sorted(found, key=lambda triple: triple.tokens[0].start if triple.tokens else 0)
+
+
+def mentions_of(
+    tokens: list[Token], names: Names, selects: list[Select], patterns: list[Triple]
+) -> tuple[Mention, ...]:
+    """Every number that a query names, in order, once for each triple pattern."""
+    index = {id(triple): number for number, triple in enumerate(patterns)}
+    owner: dict[int, Triple] = {}
+    for select in selects:
+        for group in select.where.nested():
+            for triple in group.triples:
+                for token in triple.tokens:
+                    owner.setdefault(token.start, triple)
+    found: dict[tuple[str, int | None], Mention] = {}
+    for token in tokens[names.prologue_end :]:
+        iri = names.iri(token) if token.kind in ("iri", "name") else None
+        match = _NUMBERED.fullmatch(iri or "")
+        if match is None:
+            continue
+        in_triple = owner.get(token.start)
+        number = None if in_triple is None else index.get(id(in_triple))
+        variables = () if in_triple is None else in_triple.variables
+        mention = Mention(match[1], match[0], number, variables)
+        found.setdefault((mention.iri, id(in_triple) if in_triple else None), mention)
+    return tuple(found.values())

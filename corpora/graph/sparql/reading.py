@@ -1,0 +1,282 @@
+"""Reading a query's structure from its tokens."""
+
+from branchwise.corpora.graph.sparql.prefixes import KNOWN, RDF_TYPE, Names
+from branchwise.corpora.graph.sparql.structure import Group, GroupKind, Select, Triple, names_of
+from branchwise.corpora.graph.sparql.tokens import Token
+
+FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
+_CLOSING = {"{": "}", "(": ")", "[": "]"}
+_KINDS: dict[str, GroupKind] = {"OPTIONAL": "optional", "MINUS": "minus", "UNION": "union"}
+_TERMS = ("iri", "name", "variable", "blank", "string", "number")
+
+
+class Reader:
+    """Reads tokens once, from front to back."""
+
+    def __init__(self, tokens: list[Token], names: Names) -> None:
+        self.tokens = tokens
+        self.names = names
+        self.at = names.prologue_end
+        self.blanks = 0
+        self.selects: list[Select] = []
+        self.removable: list[tuple[int, int]] = []
+
+    @property
+    def here(self) -> Token:
+        """The next token."""
+        return self.tokens[self.at]
+
+    def take(self) -> Token:
+        """The next token, and on to the one after it."""
+        token = self.here
+        if token.kind != "end":
+            self.at += 1
+        return token
+
+    def accept(self, *words: str) -> Token | None:
+        """The next token, if it is one of these."""
+        return self.take() if self.here.says(*words) else None
+
+    def query(self) -> Select | None:
+        """The query, or None where none begins."""
+        return self.select(None) if self.here.says(*FORMS) else None
+
+    def select(self, parent: Group | None) -> Select:
+        """A query from its first word to the end of its text, or of the group that it is in."""
+        form = self.take()
+        where = Group("where", parent, form.start)
+        select = Select(form.text.upper(), where)
+        self.selects.append(select)
+        self._head(select)
+        if self.here.says("{"):
+            self.group(where)
+        self._tail(select)
+        return select
+
+    def _head(self, select: Select) -> None:
+        if select.form == "CONSTRUCT" and self.here.says("{"):
+            select.reads += [t for t in self.bracketed() if t.kind == "variable"]
+        while not self.here.says("{", "}") and self.here.kind != "end":
+            if self.here.says("("):
+                self._expression(select.reads, select.sets, select.where)
+                continue
+            token = self.take()
+            if token.kind == "variable":
+                select.plain.append(token)
+            elif token.says("*"):
+                select.star = token
+            elif token.says(","):
+                select.commas.append(token)
+
+    def _tail(self, select: Select) -> None:
+        clause = ""
+        while not self.here.says("}") and self.here.kind != "end":
+            start = self.at
+            if self.here.says("VALUES"):
+                self._values(select.where)
+                continue
+            if self.here.says("{"):
+                self.group(Group("exists", select.where, self.here.start))
+                continue
+            if self.here.says("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"):
+                clause = self.take().text.upper()
+                self.accept("BY")
+                continue
+            if self.here.says("("):
+                self._expression(select.reads, select.keys, select.where)
+            elif self.take().kind == "variable":
+                token = self.tokens[start]
+                (select.keys if clause == "GROUP" else []).append(token.text[1:])
+                (select.ordered if clause == "ORDER" else select.reads).append(token)
+            if clause == "GROUP":
+                select.keys_end = self.tokens[self.at - 1].end
+
+    def group(self, group: Group) -> Group:
+        """A group, from its opening brace on."""
+        group.start = self.take().start
+        if self.here.says("SELECT"):
+            group.select = self.select(group)
+        while not self.here.says("}") and self.here.kind != "end":
+            self._element(group)
+        group.end = self.take().end
+        return group
+
+    def _child(self, group: Group, kind: GroupKind, head: int) -> Group | None:
+        if not self.here.says("{"):
+            return None
+        child = Group(kind, group, self.here.start, head=head)
+        group.groups.append(child)
+        return self.group(child)
+
+    def _element(self, group: Group) -> None:
+        token = self.here
+        if token.says("{"):
+            child = self._child(group, "plain", token.start)
+            if child is not None and self.here.says("UNION"):
+                child.kind = "union"
+        elif token.says(*_KINDS):
+            self._child(group, _KINDS[self.take().text.upper()], token.start)
+        elif token.says("GRAPH", "SERVICE"):
+            self._named(group)
+        elif token.says("FILTER"):
+            self._filter(group)
+        elif token.says("BIND"):
+            self.take()
+            first = len(group.reads)
+            self._expression(group.reads, group.sets, group)
+            for name in names_of(group.reads[first:]):
+                group.before.setdefault(name, token.start)
+        elif token.says("VALUES"):
+            self._values(group)
+        elif token.kind in _TERMS or token.says("(", "["):
+            self._triples(group)
+        else:
+            self.take()
+
+    def _named(self, group: Group) -> None:
+        head = self.take()
+        self.accept("SILENT")
+        kind: GroupKind = "graph" if head.says("GRAPH") else "service"
+        name = self.here if self.here.says("{") else self.take()
+        child = self._child(group, kind, head.start)
+        if child is not None:
+            child.service = name
+
+    def _filter(self, group: Group) -> None:
+        self.take()
+        while self.here.says("NOT", "EXISTS") or self.here.kind in ("word", "iri", "name"):
+            if self.take().says("EXISTS"):
+                self._child(group, "exists", self.here.start)
+                return
+        self._expression(group.reads, [], group)
+
+    def _expression(self, reads: list[Token], sets: list[str], group: Group) -> None:
+        """What stands in parentheses; `EXISTS` groups in it become groups of `group`."""
+        if not self.accept("("):
+            return
+        level, after_as = 1, False
+        while level and self.here.kind != "end" and not self.here.says("}"):
+            if self.here.says("{"):
+                self._child(group, "exists", self.here.start)
+                continue
+            token = self.take()
+            level += token.says("(") - token.says(")")
+            if token.kind == "variable":
+                if after_as:
+                    sets.append(token.text[1:])
+                else:
+                    reads.append(token)
+            after_as = token.says("AS")
+
+    def _values(self, group: Group) -> None:
+        self.take()
+        while not self.here.says("{", "}") and self.here.kind != "end":
+            token = self.take()
+            if token.kind == "variable":
+                group.sets.append(token.text[1:])
+        if self.here.says("{"):
+            self.bracketed()
+
+    def bracketed(self) -> list[Token]:
+        """From an opening bracket to the one that closes it, and past it."""
+        start, level = self.at, 0
+        while self.here.kind != "end":
+            token = self.take()
+            level += token.says(*_CLOSING) - token.says(*_CLOSING.values())
+            if level == 0:
+                break
+        return self.tokens[start : self.at]
+
+    def _triples(self, group: Group) -> None:
+        start = self.at
+        subject = self._node(group)
+        if subject.startswith(f"<{KNOWN['hint']}"):
+            self._skip_hint(start)
+            return
+        self._properties(group, subject, start)
+        if self.at == start:
+            self.take()
+
+    def _skip_hint(self, start: int) -> None:
+        for _ in range(2):
+            if not self.here.says("}", "."):
+                self.take()
+        self.accept(".")
+        self.removable.append((self.tokens[start].start, self.tokens[self.at - 1].end))
+
+    def _properties(self, group: Group, subject: str, start: int) -> None:
+        head = [] if subject.startswith("_") else self.tokens[start : self.at]
+        while True:
+            verb = self.at
+            predicate = self._verb()
+            if not predicate:
+                return
+            verb_tokens = self.tokens[verb : self.at]
+            while True:
+                begin = self.at
+                index = len(group.triples)
+                node = self._node(group)
+                if self.at == begin:
+                    return
+                own = self.tokens[begin : self.at] if node[0] not in "_" else []
+                tokens = (*head, *verb_tokens, *own)
+                text = f"{subject} {predicate} {node}"
+                group.triples.insert(index, Triple(text, subject, predicate, node, tokens))
+                if not self.accept(","):
+                    break
+            if not self.accept(";"):
+                return
+            while self.accept(";"):
+                pass
+
+    def _verb(self) -> str:
+        if self.here.kind == "variable":
+            return self.take().text
+        parts: list[str] = []
+        level = 0
+        expects = True
+        while True:
+            token = self.here
+            if expects and token.says("(", "^", "!"):
+                level += token.says("(")
+            elif expects and (token.kind in ("iri", "name") or token.text == "a"):
+                expects = False
+            elif expects and token.says(")") and level and parts[-1:] == ["("]:
+                level, expects = level - 1, False
+            elif not expects and token.says("/", "|"):
+                expects = True
+            elif not expects and token.says(")") and level:
+                level -= 1
+            elif expects or not token.says("*", "+", "?"):
+                break
+            parts.append(f"<{RDF_TYPE}>" if token.text == "a" else self.names.full(token))
+            self.take()
+        return "".join(parts)
+
+    def _node(self, group: Group) -> str:
+        """A term as text; brackets become a blank node, and their triples the group's."""
+        if self.here.says("["):
+            start = self.at
+            self.take()
+            self.blanks += 1
+            blank = f"_:bracket{self.blanks}"
+            self._properties(group, blank, start + 1)
+            self.accept("]")
+            return blank
+        if self.here.says("("):
+            return " ".join(self.names.full(token) for token in self.bracketed())
+        if self.here.says("+", "-") and self.tokens[self.at + 1].kind == "number":
+            return self.take().text + self.take().text
+        if self.here.kind in _TERMS or self.here.says("true", "false", "TRUE", "FALSE"):
+            return self._term()
+        return ""
+
+    def _term(self) -> str:
+        token = self.take()
+        text = self.names.full(token)
+        if token.kind == "string":
+            if self.here.kind == "language":
+                text += self.take().text
+            elif self.accept("^^"):
+                text += "^^" + self.names.full(self.take())
+        return text

@@ -1,0 +1,108 @@
+"""What a query is made of: selects, groups, triple patterns; each knows where it stands.
+
+A reader that forgives: text that is no SPARQL gives some structure, and its errors are left to the
+parsers that check the grammar. What is needed here, and what their trees do not give, is where each
+part stands in the text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from branchwise.corpora.graph.sparql.tokens import Token
+
+GroupKind = Literal["where", "plain", "optional", "union", "minus", "exists", "graph", "service"]
+
+
+@dataclass(frozen=True)
+class Triple:
+    """A triple pattern. `text`: with full IRIs; `tokens`: what it is written with."""
+
+    text: str
+    subject: str
+    predicate: str
+    object: str
+    tokens: tuple[Token, ...]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of its variables, each once, in order."""
+        return names_of(self.tokens)
+
+
+@dataclass(eq=False)
+class Group:
+    """What stands between two braces. `start`: of the first; `end`: past the last, in characters.
+
+    `reads`: variables in its own FILTERs and BINDs; `before`: where the first BIND begins that
+    reads a variable; `sets`: variables that its BINDs and VALUES bind.
+    """
+
+    kind: GroupKind
+    parent: "Group | None"
+    start: int
+    end: int = 0
+    head: int = 0
+    service: Token | None = None
+    triples: list[Triple] = field(default_factory=list)
+    groups: list["Group"] = field(default_factory=list)
+    select: "Select | None" = None
+    reads: list[Token] = field(default_factory=list)
+    sets: list[str] = field(default_factory=list)
+    before: dict[str, int] = field(default_factory=dict)
+
+    def visible(self) -> tuple[str, ...]:
+        """Names of the variables that its solutions may bind, in order of first mention."""
+        found: dict[str, int] = {}
+        for triple in self.triples:
+            for token in triple.tokens:
+                if token.kind == "variable":
+                    found.setdefault(token.text[1:], token.start)
+        for name in self.sets:
+            found.setdefault(name, self.end)
+        for group in self.groups:
+            if group.kind not in ("minus", "exists", "service"):
+                for name in group.visible():
+                    found.setdefault(name, group.start)
+        if self.select is not None:
+            for name in self.select.columns():
+                found.setdefault(name, self.start)
+        return tuple(sorted(found, key=lambda name: found[name]))
+
+    def nested(self) -> Iterator["Group"]:
+        """This group and those in it, but not those of selects in it."""
+        yield self
+        for group in self.groups:
+            yield from group.nested()
+
+
+@dataclass(eq=False)
+class Select:
+    """A SELECT, or an ASK, CONSTRUCT or DESCRIBE.
+
+    `plain`: the variables that it names as columns; `star`: its `*`; `sets`: names after AS;
+    `reads`: variables in expressions of its head and in what follows the group; `keys`: the
+    variables that are GROUP BY keys by themselves, `keys_end`: where the keys end.
+    """
+
+    form: str
+    where: Group
+    plain: list[Token] = field(default_factory=list)
+    star: Token | None = None
+    commas: list[Token] = field(default_factory=list)
+    sets: list[str] = field(default_factory=list)
+    reads: list[Token] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    keys_end: int = 0
+    ordered: list[Token] = field(default_factory=list)
+
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        if self.star is not None:
+            return self.where.visible()
+        return tuple(dict.fromkeys([*(t.text[1:] for t in self.plain), *self.sets]))
+
+
+def names_of(tokens: tuple[Token, ...] | list[Token]) -> tuple[str, ...]:
+    """The names of the variables among tokens, each once, in order."""
+    return tuple(dict.fromkeys(t.text[1:] for t in tokens if t.kind == "variable"))
