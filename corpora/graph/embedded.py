@@ -1,0 +1,80 @@
+"""A graph in a folder here, asked in processes that can be stopped."""
+
+from pathlib import Path
+from typing import Any
+
+from branchwise.corpora.graph.answers import (
+    DEFAULT_SECONDS,
+    MAX_QUERY_BYTES,
+    Answer,
+    GraphError,
+    Match,
+    SearchKind,
+    Term,
+)
+from branchwise.corpora.graph.description import read_description
+from branchwise.corpora.graph.names import NameIndex
+from branchwise.corpora.graph.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
+
+_LATE = "There was no time left to find out why nothing matches."
+
+
+class EmbeddedGraph:
+    """A folder that `build_graph` made. Use it from any thread; close it when done.
+
+    Raises InputError where the folder holds no graph.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        workers: int | None = None,
+        memory: int = MEMORY_BYTES,
+        in_memory: int = IN_MEMORY_TRIPLES,
+    ) -> None:
+        self._description = read_description(folder)
+        self._names = NameIndex.open(folder)
+        self._pool = Pool(folder, workers, memory, in_memory)
+
+    def identity(self) -> dict[str, str]:
+        """The digest of the contents that it was built from: equal wherever it lies."""
+        return {"graph": "embedded", "sha256": self._description.sha256}
+
+    def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
+        """Answer a query as models write them for Wikidata. Raises GraphError.
+
+        `seconds` count from when a query process takes it; it waits as long again for one.
+        """
+        if len(sparql.encode(errors="replace")) > MAX_QUERY_BYTES:
+            raise GraphError(
+                "refused", f"The query is longer than {MAX_QUERY_BYTES // 1024} KB: shorten it."
+            )
+        return _answer(self._pool.ask(sparql, seconds))
+
+    def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
+        """Things with this name, best first, bearers of one name together."""
+        return self._names.search(text, kind, limit)
+
+    def close(self) -> None:
+        """End the query processes."""
+        self._pool.close()
+        self._names.close()
+
+
+def _answer(frames: list[dict[str, Any]]) -> Answer:
+    """An Answer from what the query process said: rows first, then why there are none."""
+    first, notes = frames[0]["answer"], []
+    if len(frames) > 1:
+        notes = frames[1]["notes"]
+    elif not frames[0]["last"]:
+        notes = [_LATE]
+    return Answer(
+        tuple(first["variables"]),
+        tuple(
+            tuple(None if cell is None else Term(*cell) for cell in row) for row in first["rows"]
+        ),
+        first["complete"],
+        first["boolean"],
+        first["labels"],
+        (*first["notes"], *notes),
+    )

@@ -1,0 +1,174 @@
+"""Query processes that are killed when a query takes too long.
+
+Neither Oxigraph nor rdflib's parser can be stopped from within: a query that has run away holds its
+thread for ever. So each runs in a process of its own that can be killed, under a memory limit.
+"""
+
+import os
+import signal
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.frames import receive_frame, send_frame
+from branchwise.corpora.graph.keeper import Keeper, QueryProcess
+from branchwise.corpora.graph.turns import Turns
+
+if TYPE_CHECKING:
+    from branchwise.corpora.graph.sparql.prepare import Prepared
+
+MEMORY_BYTES = 2 * 2**30
+"""What a query may take, beside the graph."""
+
+IN_MEMORY_TRIPLES = 500_000
+"""Graphs up to this size are held in memory, once for all query processes: 340 bytes a triple."""
+
+_MEMORY_SIGNALS = {signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS}
+
+
+class _Seat:
+    """A place for a query process; empty until the first query, and after a kill."""
+
+    process: QueryProcess | None = None
+
+    def vacate(self) -> int | None:
+        """End the process; its exit status, None where there was none."""
+        process, self.process = self.process, None
+        return None if process is None else process.end()
+
+
+class Pool:
+    """Query processes over one graph folder, or over none: then they only prepare queries."""
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        workers: int | None = None,
+        memory: int = MEMORY_BYTES,
+        in_memory: int = IN_MEMORY_TRIPLES,
+    ) -> None:
+        self._settings = (folder, memory, in_memory)
+        self._seats = [_Seat() for _ in range(workers or min(2, os.cpu_count() or 1))]
+        self._turns = Turns(self._seats)
+        self._lock = threading.Lock()
+        self._closed = False
+        self._keeper = Keeper(*self._settings)
+
+    def ask(self, sparql: str, seconds: float) -> list[dict[str, Any]]:
+        """What a query process says of a query: its frames, the last one marked `last`.
+
+        `seconds` bound the wait for a free process, and then once more the query. Where they end
+        after something was said already, that is all. Raises GraphError.
+        """
+        try:
+            seat = self._turns.take(seconds)
+        except TimeoutError:
+            raise GraphError(
+                "busy", f"No query process was free within {seconds:g} s: try again."
+            ) from None
+        try:
+            return self._converse(seat, {"sparql": sparql}, seconds)
+        finally:
+            self._turns.give(seat)
+
+    def prepare(self, sparql: str, seconds: float) -> "Prepared":
+        """A query as a remote graph may be sent it. Raises GraphError."""
+        from branchwise.corpora.graph.sparql.mentions import Mention
+        from branchwise.corpora.graph.sparql.prepare import Prepared
+
+        fields = self.ask(sparql, seconds)[0]["prepared"]
+        columns = fields["variables"]
+        return Prepared(
+            text=fields["text"],
+            form=fields["form"],
+            variables=None if columns is None else tuple(columns),
+            patterns=tuple(fields["patterns"]),
+            mentioned=tuple(
+                Mention(number, iri, pattern, tuple(variables))
+                for number, iri, pattern, variables in fields["mentioned"]
+            ),
+        )
+
+    def close(self) -> None:
+        """End all processes; queries in them get a GraphError. May be called again."""
+        with self._lock:
+            self._closed = True
+            keeper = self._keeper
+        keeper.close()
+        for _ in self._seats:
+            with suppress(TimeoutError):
+                self._turns.take(1.0).vacate()
+
+    def _converse(
+        self, seat: _Seat, request: dict[str, Any], seconds: float
+    ) -> list[dict[str, Any]]:
+        process = self._seated(seat)
+        frames: list[dict[str, Any]] = []
+        try:
+            deadline = time.monotonic() + seconds
+            send_frame(process.sock, request)
+            while not frames or not frames[-1]["last"]:
+                frames.append(receive_frame(process.sock, deadline))
+        except TimeoutError:
+            seat.vacate()
+            if not frames:
+                raise _timeout(seconds) from None
+        except (EOFError, OSError):
+            raise _ended(seat.vacate(), self._settings[1]) from None
+        except BaseException:
+            seat.vacate()
+            raise
+        if frames[-1].get("spent"):
+            seat.vacate()
+        if "error" in frames[-1]:
+            raise GraphError(*frames[-1]["error"])
+        return frames
+
+    def _seated(self, seat: _Seat) -> QueryProcess:
+        """The seat's process, started where there is none, twice where its parent had died."""
+        if seat.process is not None and not seat.process.is_gone():
+            return seat.process
+        seat.vacate()
+        for _ in range(2):
+            keeper = self._living_keeper()
+            try:
+                seat.process = keeper.start()
+            except (EOFError, OSError):
+                self._replace(keeper)
+            else:
+                return seat.process
+        raise GraphError("resources", "The process for queries cannot be started.")
+
+    def _living_keeper(self) -> Keeper:
+        with self._lock:
+            if self._closed:
+                raise GraphError("resources", "The graph was closed.")
+            return self._keeper
+
+    def _replace(self, dead: Keeper) -> None:
+        dead.close()
+        with self._lock:
+            if self._keeper is dead and not self._closed:
+                self._keeper = Keeper(*self._settings)
+
+
+def _timeout(seconds: float) -> GraphError:
+    return GraphError(
+        "timeout",
+        f"The query was stopped after {seconds:g} s. Begin from a named entity (wd:Q...), use each "
+        "pattern to narrow the one before, avoid patterns that share no variable, and add LIMIT.",
+    )
+
+
+def _ended(status: int | None, memory: int) -> GraphError:
+    """What to say of a process that ended in mid-query: as a rule it ran out of memory."""
+    if status is not None and -status in _MEMORY_SIGNALS:
+        return GraphError(
+            "resources",
+            f"The query needed more than {memory / 2**20:,.0f} MB of memory, or nested too deep, "
+            "and was stopped: ask for less at once, with LIMIT or from a named entity.",
+        )
+    return GraphError("resources", "The query process ended unexpectedly: simplify the query.")

@@ -1,0 +1,148 @@
+"""What a query process does: prepare, run and explain one query after the other."""
+
+import gc
+import os
+import resource
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyoxigraph import DefaultGraph, RdfFormat, Store
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.graph import rows
+from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.description import read_description
+from branchwise.corpora.graph.explain import explain_emptiness, unknown_mentions
+from branchwise.corpora.graph.frames import receive_frame, send_frame
+from branchwise.corpora.graph.names import NameIndex
+from branchwise.corpora.graph.sparql.prepare import Prepared, prepare
+from branchwise.corpora.graph.store import open_store
+
+_SPENT_BYTES = 256 * 2**20
+
+_WARM_UP = """SELECT ?film ?filmLabel (COUNT(?cast) AS ?n) WHERE {
+  ?film wdt:P31/wdt:P279* wd:Q11424 ; wdt:P577 ?date . OPTIONAL { ?film wdt:P161 ?cast }
+  FILTER(YEAR(?date) > 1990) SERVICE wikibase:label { bd:serviceParam wikibase:language "en" }
+} GROUP BY ?film ?filmLabel HAVING(COUNT(?cast) > 1) ORDER BY DESC(?n) LIMIT 5"""
+
+
+class Holdings(NamedTuple):
+    """What query processes inherit: a folder (None: they only prepare), perhaps the graph."""
+
+    folder: Path | None
+    in_memory: Store | None
+
+
+class Opened(NamedTuple):
+    """What a query process has open."""
+
+    store: Store
+    names: NameIndex
+
+
+def open_holdings(folder: Path | None, in_memory: int) -> Holdings:
+    """Do once what every query process would do: load parsers, and the graph where it is small.
+
+    `in_memory`: the triples up to which it is small. Raises InputError.
+    """
+    prepare(_WARM_UP)
+    store = None
+    if folder is not None:
+        small = read_description(folder).triples <= in_memory
+        store = _in_memory(folder) if small else None
+    gc.collect()
+    gc.freeze()
+    return Holdings(folder, store)
+
+
+def _in_memory(folder: Path) -> Store:
+    """The graph in memory. A child reads it from disk: that starts threads, which must not be here.
+
+    Raises InputError where the child could not read it.
+    """
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(ours)
+            with os.fdopen(theirs, "wb") as pipe:
+                open_store(folder).dump(pipe, RdfFormat.N_TRIPLES, from_graph=DefaultGraph())
+        except BaseException:  # noqa: BLE001 (nothing may unwind into the parent's code)
+            os._exit(1)
+        os._exit(0)
+    os.close(theirs)
+    store = Store()
+    with os.fdopen(ours, "rb") as pipe:
+        store.bulk_load(pipe, RdfFormat.N_TRIPLES, lenient=True)
+    if os.waitpid(child, 0)[1] != 0:
+        raise InputError("the store cannot be read", remedy="build the graph again")
+    return store
+
+
+def serve(host: socket.socket, holdings: Holdings, confine: Callable[[], None]) -> None:
+    """Answer requests until the host is gone. `confine` is called when all is open.
+
+    The last frame of an answer says whether this process has grown so much that it should be
+    replaced: what a query took is not always given back, and would be missing for the next.
+    """
+    opened = None if holdings.folder is None else _open(holdings.folder, holdings.in_memory)
+    confine()
+    send_frame(host, {"ready": True})
+    at_first = _peak_bytes()
+    with suppress(EOFError):
+        while True:
+            request = receive_frame(host)
+            for frame in _frames(request["sparql"], opened):
+                frame["spent"] = _peak_bytes() - at_first > _SPENT_BYTES
+                send_frame(host, frame)
+
+
+def _frames(text: str, opened: Opened | None) -> Iterator[dict[str, Any]]:
+    """The frames that answer a query, an error at the end of them if there is one."""
+    try:
+        yield from _answer(text, opened)
+    except GraphError as error:
+        yield {"error": [error.kind, str(error)], "last": True}
+    except (MemoryError, RecursionError):
+        message = "The query needs more memory or deeper nesting than is allowed: simplify it."
+        yield {"error": ["resources", message], "last": True}
+
+
+def _answer(text: str, opened: Opened | None) -> Iterator[dict[str, Any]]:
+    prepared = _prepared(text)
+    if opened is None:
+        mentioned = [tuple(mention) for mention in prepared.mentioned]
+        yield {"prepared": {**vars(prepared), "mentioned": mentioned}, "last": True}
+        return
+    answer = rows.run(opened.store, prepared.text)
+    empty = not answer["rows"] if answer["boolean"] is None else not answer["boolean"]
+    answer["labels"] = opened.names.labels(rows.iris(answer["rows"]))
+    answer["notes"] = unknown_mentions(prepared, opened.names)
+    yield {"answer": answer, "last": not empty}
+    if empty:
+        yield {"notes": explain_emptiness(prepared, *opened), "last": True}
+
+
+@lru_cache(maxsize=256)
+def _prepared(text: str) -> Prepared:
+    """The query as it is run. Models repeat queries, and parsing is most of a short one's time."""
+    return prepare(text)
+
+
+def _peak_bytes() -> int:
+    """The most memory that this process ever had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _open(folder: Path, in_memory: Store | None) -> Opened:
+    """Open all files now: none can be opened once the process is confined."""
+    store = in_memory if in_memory is not None else open_store(folder)
+    names = NameIndex.open(folder)
+    names.labels(["http://www.wikidata.org/entity/Q1"])
+    return Opened(store, names)

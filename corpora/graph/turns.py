@@ -1,0 +1,46 @@
+"""First come, first served."""
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Turns(Generic[T]):
+    """Things that threads take and give back; who waits longest is served first.
+
+    A lock or a queue may serve whoever comes just when something is given back, and with it let
+    another starve.
+    """
+
+    def __init__(self, things: Iterable[T]) -> None:
+        self._free = deque(things)
+        self._waiting: deque[Future[T]] = deque()
+        self._lock = threading.Lock()
+
+    def take(self, seconds: float) -> T:
+        """Raises TimeoutError where nothing was given back in time."""
+        with self._lock:
+            if self._free:
+                return self._free.popleft()
+            turn: Future[T] = Future()
+            self._waiting.append(turn)
+        try:
+            return turn.result(seconds)
+        except TimeoutError:
+            with self._lock:
+                if turn.done():
+                    return turn.result()
+                self._waiting.remove(turn)
+            raise
+
+    def give(self, thing: T) -> None:
+        """Give back what was taken."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().set_result(thing)
+            else:
+                self._free.append(thing)

@@ -1,0 +1,120 @@
+"""The process that forks query processes: `python -m branchwise.corpora.graph.worker`.
+
+It imports the parsers and loads a small graph into memory once. Each query process is a fork of
+it: there in 3 milliseconds instead of most of a second, and with the graph in shared pages. That is
+what makes it cheap to kill a query. It has one thread, opens no on-disk store itself (RocksDB
+starts threads, and threads do not survive a fork), and outlives neither its host nor its children.
+"""
+
+import ctypes
+import os
+import resource
+import signal
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+from branchwise.corpora.graph.frames import receive_frame, send_frame
+from branchwise.corpora.graph.serving import Holdings, open_holdings, serve
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(arguments: list[str]) -> None:
+    """Keep query processes for the host that holds the other end of standard input.
+
+    Arguments: the graph's folder or "-", how many bytes a query process may take beside what it
+    has from here, and up to how many triples a graph is loaded into memory.
+    """
+    folder, memory, in_memory = arguments
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    control = socket.socket(fileno=0)
+    try:
+        holdings = open_holdings(None if folder == "-" else Path(folder), int(in_memory))
+    except Exception as error:  # noqa: BLE001 (whatever it is, the host must hear of it)
+        send_frame(control, {"error": f"{type(error).__name__}: {error}"})
+        return
+    with suppress(EOFError, OSError):
+        send_frame(control, {"ready": True})
+        _keep(control, holdings, int(memory))
+
+
+def _keep(control: socket.socket, holdings: Holdings, memory: int) -> None:
+    """Start and end query processes as the host asks, until it is gone."""
+    children: set[int] = set()
+    try:
+        while True:
+            request = receive_frame(control)
+            if request["do"] == "start":
+                pid = _start(control, holdings, memory)
+                children.add(pid)
+                send_frame(control, {"pid": pid})
+            else:
+                send_frame(control, {"status": _end(request["pid"], children)})
+    finally:
+        for pid in tuple(children):
+            _end(pid, children)
+
+
+def _end(pid: int, children: set[int]) -> int:
+    """Kill a child; its wait status, which says so where it had ended by itself before."""
+    if pid not in children:
+        return int(signal.SIGKILL)
+    children.remove(pid)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
+
+
+def _start(control: socket.socket, holdings: Holdings, memory: int) -> int:
+    """Fork a query process that talks over the socket which the host sends along."""
+    _, handles, _, _ = socket.recv_fds(control, 1, 1)
+    pid = os.fork()
+    if pid == 0:
+        _become_query_process(control, socket.socket(fileno=handles[0]), holdings, memory)
+    os.close(handles[0])
+    return pid
+
+
+def _become_query_process(
+    control: socket.socket, host: socket.socket, holdings: Holdings, memory: int
+) -> NoReturn:
+    try:
+        parent = os.getppid()
+        control.close()
+        _die_with_parent(parent)
+        serve(host, holdings, lambda: _confine(memory))
+    except BaseException:  # noqa: BLE001 (nothing may unwind into the parent's loop)
+        os._exit(1)
+    os._exit(0)
+
+
+def _die_with_parent(parent: int) -> None:
+    """Where Linux can do it; elsewhere the parent kills its children when its host is gone."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _confine(memory: int) -> None:
+    """Take from this process what a query does not need: memory without end, files, sockets.
+
+    A query that got past the checks cannot open a connection, either: that takes a new handle.
+    """
+    if sys.platform == "linux":
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + memory)
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_NOFILE, 0)
+
+
+def _limit(what: int, value: int) -> None:
+    _, most = resource.getrlimit(what)
+    value = value if most == resource.RLIM_INFINITY else min(value, most)
+    resource.setrlimit(what, (value, value))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
