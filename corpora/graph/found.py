@@ -1,0 +1,120 @@
+"""Things that were found by name, with what tells them apart: types and numbers of statements."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from branchwise.corpora.graph.answers import GraphError, Match
+from branchwise.corpora.graph.selecting import (
+    PREFIXES,
+    Select,
+    english_only,
+    iri_list,
+    language_rank,
+)
+from branchwise.corpora.graph.vocabulary import PROP, short_id
+
+MAX_TYPES = 8
+
+# Sorted in this order: types stand before occupations.
+_LABEL, _DESCRIPTION, _TYPE, _OCCUPATION = "1", "2", "3", "4"
+
+
+class Hit(NamedTuple):
+    """A thing, the name by which it was found, and what is known of it so far."""
+
+    iri: str
+    name: str
+    label: str = ""
+    description: str = ""
+
+
+@dataclass
+class Facts:
+    """What the graph says about one thing; `types` in the order in which they are shown."""
+
+    label: str = ""
+    description: str = ""
+    types: list[str] = field(default_factory=list)
+    statements: int = 0
+
+
+def as_matches(hits: Sequence[Hit], select: Select) -> list[Match]:
+    """The hits in their order, with their facts where the endpoint tells them in time."""
+    facts: dict[str, Facts] = defaultdict(Facts)
+    with suppress(GraphError):
+        _read_texts(hits, select, facts)
+    with suppress(GraphError):
+        _count_statements(hits, select, facts)
+    return [_match(hit, facts[hit.iri]) for hit in hits]
+
+
+def together(hits: Iterable[Hit]) -> list[Hit]:
+    """Each thing once, where it came first, followed by the others of the same name."""
+    groups: dict[str, dict[str, Hit]] = {}
+    seen: set[str] = set()
+    for hit in hits:
+        if hit.iri not in seen:
+            seen.add(hit.iri)
+            groups.setdefault(hit.name.casefold(), {})[hit.iri] = hit
+    return [hit for group in groups.values() for hit in group.values()]
+
+
+def _match(hit: Hit, facts: Facts) -> Match:
+    return Match(
+        id=short_id(hit.iri),
+        label=hit.label or facts.label or hit.name,
+        description=hit.description or facts.description,
+        name=hit.name,
+        types=tuple(facts.types[:MAX_TYPES]),
+        statements=facts.statements,
+    )
+
+
+def _read_texts(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) -> None:
+    """Labels, descriptions, and types; what people do stands beside "human", which says little."""
+    paths = {
+        _LABEL: "rdfs:label",
+        _DESCRIPTION: "schema:description|rdfs:comment",
+        _TYPE: "(wdt:P31|rdf:type)/rdfs:label",
+        _OCCUPATION: "wdt:P106/rdfs:label",
+    }
+    ways = " UNION ".join(
+        f'{{ ?thing {path} ?text . BIND("{what}" AS ?what) {english_only("?text")} }}'
+        for what, path in paths.items()
+    )
+    things = iri_list(hit.iri for hit in hits)
+    answer = select(
+        f"{PREFIXES}SELECT DISTINCT ?thing ?what ?text WHERE {{ "
+        f"VALUES ?thing {{ {things} }} {ways} }}"
+    )
+    rows = [(thing, what, text) for thing, what, text in answer.rows if thing and what and text]
+    for thing, what, text in sorted(
+        rows, key=lambda row: (row[1].value, language_rank(row[2].language), row[2].value)
+    ):
+        known = facts[thing.value]
+        if what.value == _LABEL:
+            known.label = known.label or text.value
+        elif what.value == _DESCRIPTION:
+            known.description = known.description or text.value
+        elif text.value not in known.types:
+            known.types.append(text.value)
+
+
+def _count_statements(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) -> None:
+    """Of Wikidata's two forms of a statement the fuller; elsewhere all triples but names."""
+    answer = select(
+        f"{PREFIXES}SELECT ?thing "
+        f'(SUM(IF(STRSTARTS(STR(?p), "{PROP}direct/P"), 1, 0)) AS ?direct) '
+        f'(SUM(IF(STRSTARTS(STR(?p), "{PROP}P"), 1, 0)) AS ?full) (COUNT(*) AS ?all) WHERE {{ '
+        f"VALUES ?thing {{ {iri_list(hit.iri for hit in hits)} }} ?thing ?p ?o . "
+        "FILTER(?p NOT IN (rdfs:label, rdfs:comment, skos:altLabel, skos:prefLabel, "
+        "schema:name, schema:description, schema:alternateName)) } GROUP BY ?thing"
+    )
+    for thing, *numbers in answer.rows:
+        if thing and all(number and number.value.isdigit() for number in numbers):
+            direct, full, every = (int(number.value) for number in numbers if number)
+            on_wikidata = short_id(thing.value) != thing.value
+            facts[thing.value].statements = max(direct, full) or (0 if on_wikidata else every)

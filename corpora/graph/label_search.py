@@ -1,0 +1,85 @@
+"""Entities by name on endpoints that have no search of their own: SPARQL over their labels."""
+
+from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
+from branchwise.corpora.graph.entity_search import searchable
+from branchwise.corpora.graph.found import Hit, as_matches, together
+from branchwise.corpora.graph.responses import quoted
+from branchwise.corpora.graph.selecting import PREFIXES, Select, english_only
+
+_NAMES = "rdfs:label skos:altLabel skos:prefLabel schema:name schema:alternateName"
+_PROPERTY_CLASSES = (
+    "wikibase:Property rdf:Property "
+    "<http://www.w3.org/2002/07/owl#ObjectProperty> "
+    "<http://www.w3.org/2002/07/owl#DatatypeProperty>"
+)
+_MOST_ROWS, _MOST_HITS = 200, 50
+_STEM = 4
+_LATE = (
+    "Nothing has exactly this name, and the search for names that contain it took too long; "
+    "give the exact name, as an encyclopedia writes it."
+)
+
+
+def search_labels(select: Select, text: str, kind: SearchKind, limit: int) -> list[Match]:
+    """Bearers of exactly this name, else things whose names contain its words.
+
+    Of properties, else those in whose names one of the words begins alike. Raises GraphError.
+    """
+    text = searchable(text)
+    folded = text.casefold()
+    words = folded.split()
+    stems = [word[: max(_STEM, len(word) - 3)] for word in words if len(word) >= _STEM]
+    hits = _exact(select, text, kind) or _containing(select, kind, words, " && ")
+    if not hits and kind == "property" and stems:
+        hits = _containing(select, kind, stems, " || ")
+    if not hits:
+        return []
+
+    def order(match: Match) -> tuple[int, bool, int, str, int, str]:
+        name = match.name.casefold()
+        alike = sum(stem in name for stem in stems)
+        away = 0 if name == folded else len(name)
+        return (-alike, not name.startswith(folded), away, name, -match.statements, match.id)
+
+    found = as_matches(together(hits)[:_MOST_HITS], select)
+    return sorted(found, key=order)[: max(1, limit)]
+
+
+def _exact(select: Select, text: str, kind: SearchKind) -> list[Hit]:
+    """Stores find a literal at once where it is given whole, with its case and language."""
+    cases = dict.fromkeys((text, text[0].upper() + text[1:], text.lower(), text.title()))
+    names = " ".join(quoted(case) + tag for case in cases for tag in ("@en", "@mul", ""))
+    return _named(
+        select,
+        f"VALUES ?name {{ {names} }} VALUES ?naming {{ {_NAMES} }} ?thing ?naming ?name . "
+        f"{_restriction(kind)}",
+    )
+
+
+def _containing(select: Select, kind: SearchKind, parts: list[str], how: str) -> list[Hit]:
+    """A look at every name: where that takes too long, whoever asked is told what would not."""
+    tests = how.join(f"CONTAINS(LCASE(STR(?name)), {quoted(part)})" for part in parts)
+    try:
+        return _named(
+            select,
+            f"{_restriction(kind)} VALUES ?naming {{ {_NAMES} }} ?thing ?naming ?name . "
+            f"{english_only('?name')} FILTER({tests})",
+        )
+    except GraphError as error:
+        raise GraphError("timeout", _LATE) if error.kind == "timeout" else error from None
+
+
+def _restriction(kind: SearchKind) -> str:
+    classed = f"VALUES ?class {{ {_PROPERTY_CLASSES} }} ?thing rdf:type ?class ."
+    return classed if kind == "property" else f"FILTER NOT EXISTS {{ {classed} }}"
+
+
+def _named(select: Select, pattern: str) -> list[Hit]:
+    answer = select(
+        f"{PREFIXES}SELECT DISTINCT ?thing ?name WHERE {{ {pattern} }} LIMIT {_MOST_ROWS}"
+    )
+    return [
+        Hit(thing.value, name.value)
+        for thing, name in answer.rows
+        if thing and name and thing.kind == "iri"
+    ]

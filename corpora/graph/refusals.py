@@ -1,0 +1,129 @@
+"""What a server that does not answer says, for the model that asked."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import orjson
+
+from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.exchange import TOO_SLOW, Reply, RetryLaterError
+
+MAX_SERVER_WORDS = 300
+"""Characters of a server's own message that are passed on."""
+
+_JAVA = re.compile(r"(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)(?:: *|$)", re.MULTILINE)
+_TIMED_OUT = re.compile(
+    r"TimeoutException|QueryTimeout|timed[ -]?out|time[ -]?out (?:reached|exceeded|expired)"
+    r"|exceeds the limit of \d+ \(sec\)|query was cancell?ed",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(r"^\s*at [\w.$]+\(|^Was expecting|^SPARQL query:|^Caused by", re.MULTILINE)
+_ADDRESS = re.compile(r"(?<!<)\b[a-z][a-z0-9+]*://[^\s<>\"')]+|\b\d+(?:\.\d+){3}(?::\d+)?\b", re.I)
+_PATH = re.compile(r"(?<![\w<>:/)*+?])(?:[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+[\w.@-]*")
+
+
+def refusal(reply: Reply) -> GraphError:
+    """The error for an answer with status 400 or above, with what to do about it."""
+    words = server_words(reply.body)
+    status = reply.status
+    if status == 429 or (status == 503 and asked_wait(reply) is not None):
+        return too_busy(asked_wait(reply))
+    if timed_out(reply.body):
+        return GraphError("timeout", TOO_SLOW)
+    if status in (400, 422):
+        return GraphError("syntax", f"The endpoint does not accept the query: {words}")
+    if status in (401, 403, 407):
+        return GraphError(
+            "endpoint",
+            f"The endpoint refuses this client ({status}). The user must name the client and a "
+            "contact in BRANCHWISE_USER_AGENT, or use an endpoint that is open to it; "
+            "asking again does not help.",
+        )
+    if status in (413, 414, 431):
+        return GraphError("refused", "The endpoint finds the query too long; shorten it.")
+    if status >= 500:
+        return RetryLaterError("endpoint", f"The endpoint failed ({status}): {words}")
+    return GraphError(
+        "endpoint",
+        f"The endpoint answered with status {status}: {words} The user must check its address.",
+    )
+
+
+def too_busy(seconds: float | None) -> RetryLaterError:
+    """A 429, or a 503 that says when to come back. Without a time, a second is assumed."""
+    named = f"to wait {seconds:.0f} seconds" if seconds is not None else "to wait"
+    message = (
+        f"The endpoint asks {named} before the next query; go on with the other tools meanwhile."
+    )
+    return RetryLaterError("busy", message, 1.0 if seconds is None else seconds)
+
+
+def asked_wait(
+    reply: Reply, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> float | None:
+    """Seconds of `Retry-After` (a number or an HTTP date; RFC 9110, section 10.2.3), or None.
+
+    Wikidata's servers also write "Please retry in 9 seconds" into the page itself.
+    """
+    text = (reply.headers.get("Retry-After") or "").strip()
+    written = re.search(rb"retry in (\d{1,6}) seconds", reply.body)
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return float(written[1]) if written else None
+    return max(0.0, (date.replace(tzinfo=date.tzinfo or UTC) - now()).total_seconds())
+
+
+def timed_out(body: bytes) -> bool:
+    """The server's own words say that its time for the query ran out."""
+    return _TIMED_OUT.search(body[-20_000:].decode(errors="replace")) is not None
+
+
+def server_words(body: bytes) -> str:
+    """The line of a server's message that matters, without addresses and paths.
+
+    Blazegraph and Fuseki send Java's exceptions after the query, QLever and others JSON,
+    Virtuoso a text before the query; a proxy sends a web page, of which the title is taken.
+    """
+    text = _json_message(body) or body[:200_000].decode(errors="replace")
+    if re.match(r"\s*<(?:!doctype|html|\?xml)", text, re.IGNORECASE):
+        title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+        text = title[1] if title else "a web page instead of a message."
+    exceptions = list(_JAVA.finditer(text))
+    if exceptions:
+        text = _innermost(text, exceptions)
+    ends = _ENDS.search(text)
+    return clean_words(text[: ends.start()] if ends else text)
+
+
+def clean_words(text: str) -> str:
+    """A message from elsewhere in one line, cut, without control characters and addresses."""
+    text = re.sub(r"[\x00-\x1f\x7f-\x9f\s]+", " ", text).strip()
+    text = _PATH.sub("(path)", _ADDRESS.sub("(address)", text))
+    if not text:
+        return "it gives no reason."
+    return text if len(text) <= MAX_SERVER_WORDS else text[:MAX_SERVER_WORDS].rstrip() + "…"
+
+
+def _innermost(text: str, exceptions: list[re.Match[str]]) -> str:
+    """What follows the last exception of the first line that names one; the rest repeats it."""
+    line_end = text.find("\n", exceptions[0].end())
+    line_end = len(text) if line_end < 0 else line_end
+    on_line = [match for match in exceptions if match.start() < line_end]
+    rest = text[on_line[-1].end() :]
+    return rest if rest.strip() and not _ENDS.match(rest) else on_line[-1][0].rstrip(": ")
+
+
+def _json_message(body: bytes) -> str:
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return ""
+    while isinstance(message, dict):
+        keys = ("exception", "message", "error", "detail", "info", "title")
+        message = next((message[key] for key in keys if message.get(key)), "")
+    return message if isinstance(message, str) else ""

@@ -1,0 +1,107 @@
+"""A knowledge graph behind a SPARQL endpoint: Wikidata's service, QLever, Virtuoso, Fuseki."""
+
+import hashlib
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from branchwise.corpora.graph.answers import (
+    DEFAULT_SECONDS,
+    Answer,
+    GraphError,
+    Match,
+    SearchKind,
+)
+from branchwise.corpora.graph.client import ClientSettings, HostClient
+from branchwise.corpora.graph.entity_search import EntityApi, search_wikibase
+from branchwise.corpora.graph.label_search import search_labels
+from branchwise.corpora.graph.preparing import Prepare, WorkerCheck
+from branchwise.corpora.graph.remote_explain import explain_emptiness
+from branchwise.corpora.graph.remote_labels import labels_of, unlabelled
+from branchwise.corpora.graph.responses import read_results, read_triples
+from branchwise.corpora.graph.selecting import Form, Select
+
+_WIKIDATA_API = "https://www.wikidata.org/w/api.php"
+_WIKIDATA_HOSTS = ("query.wikidata.org", "query-main.wikidata.org", "query-scholarly.wikidata.org")
+
+
+@dataclass(frozen=True)
+class RemoteSettings:
+    """How a remote graph is asked.
+
+    `labels`: names of IRIs in the rows are looked up with one more query. `explain`: so is the
+    reason for an empty result, with a few more. `search_api`: the address of a Wikibase's
+    `api.php`; known for Wikidata's own service. Without one, names are searched with SPARQL.
+    """
+
+    labels: bool = True
+    explain: bool = True
+    search_api: str | None = None
+    client: ClientSettings = field(default_factory=ClientSettings)
+
+
+class RemoteGraph:
+    """A graph that is asked over HTTP, from any thread. Only what was checked is ever sent."""
+
+    def __init__(
+        self, url: str, settings: RemoteSettings | None = None, prepare: Prepare | None = None
+    ) -> None:
+        """Raises InputError where `url` is no http(s) address.
+
+        `prepare` is what a worker process does otherwise, so that a parser which hangs is killed.
+        """
+        self._url, self._settings = url, settings or RemoteSettings()
+        self._client = HostClient(url, self._settings.client)
+        known = _WIKIDATA_API if urlsplit(url).hostname in _WIKIDATA_HOSTS else None
+        self._search_api = self._settings.search_api or known
+        self._api = EntityApi(self._search_api, self._settings.client) if self._search_api else None
+        self._worker = WorkerCheck()
+        self._prepare: Prepare = prepare or self._worker
+
+    def identity(self) -> dict[str, str]:
+        """What tells this endpoint from others, without its address."""
+        named = f"{self._url}\n{self._search_api or ''}".encode()
+        return {"kg": "remote", "endpoint": hashlib.blake2b(named, digest_size=8).hexdigest()}
+
+    def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
+        """Answer a query as models write them for Wikidata. Raises GraphError.
+
+        `seconds` is for everything: the check, the queue, the answer, labels and explanation.
+        """
+        deadline = time.monotonic() + seconds
+        prepared = self._prepare(sparql, seconds)
+        answer = self._ask(prepared.text, prepared.form, deadline)
+        select = self._selector(deadline)
+        if answer.boolean is None and not answer.rows and self._settings.explain:
+            return replace(answer, notes=explain_emptiness(prepared, select))
+        if answer.rows and self._settings.labels:
+            with suppress(GraphError):
+                return replace(answer, labels=labels_of(unlabelled(answer), select))
+        return answer
+
+    def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
+        """Things with this name, through a Wikibase's own search where there is one."""
+        deadline = time.monotonic() + DEFAULT_SECONDS
+        select = self._selector(deadline)
+        if self._api:
+            return search_wikibase(self._api, select, text, kind, limit, deadline)
+        return search_labels(select, text, kind, limit)
+
+    def close(self) -> None:
+        """Let go of the worker process. The graph cannot be asked after that."""
+        self._worker.close()
+
+    def _selector(self, deadline: float) -> Select:
+        """For questions of our own: one attempt each, and no checks, since we wrote them."""
+
+        def select(text: str, form: Form = "SELECT") -> Answer:
+            return self._ask(text, form, deadline, attempts=1)
+
+        return select
+
+    def _ask(self, text: str, form: Form, deadline: float, attempts: int = 2) -> Answer:
+        from branchwise.corpora.graph.sparql_request import sparql_request
+
+        reply = self._client.send(lambda: sparql_request(self._url, text, form), deadline, attempts)
+        return read_results(reply) if form in ("SELECT", "ASK") else read_triples(reply)

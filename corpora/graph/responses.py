@@ -1,0 +1,175 @@
+"""Bodies of answers, read strictly: SPARQL's JSON results, and triples."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from branchwise.corpora.graph.answers import MAX_ROWS, Answer, GraphError, Term
+from branchwise.corpora.graph.exchange import CUT_SHORT, TOO_SLOW, Reply
+from branchwise.corpora.graph.refusals import timed_out
+
+if TYPE_CHECKING:
+    import pyoxigraph
+
+JSON_TYPES = ("application/sparql-results+json", "application/json")
+_XML_TYPES = (
+    "application/rdf+xml",
+    "application/xml",
+    "text/xml",
+    "application/sparql-results+xml",  # what rdflib-endpoint calls an answer to DESCRIBE
+)
+_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_LANGUAGE_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+_MAX_NESTING = 8
+
+
+def read_json(reply: Reply) -> Any:
+    """The JSON of an answer. Raises GraphError where it is not JSON, or not the whole of it.
+
+    A server whose time runs out while it sends has said 200 by then: Blazegraph writes its
+    exception into the middle of the rows, QLever an apology after them, others just stop.
+    """
+    if reply.media_type not in JSON_TYPES:
+        raise not_results(reply)
+    try:
+        value = orjson.loads(reply.body)
+    except orjson.JSONDecodeError:
+        if timed_out(reply.body):
+            raise GraphError("timeout", TOO_SLOW) from None
+        if reply.whole and not reply.body.lstrip().startswith((b"{", b"[")):
+            raise not_results(reply) from None
+        raise GraphError("endpoint", CUT_SHORT) from None
+    if not reply.whole:
+        raise GraphError("endpoint", CUT_SHORT)
+    return value
+
+
+def not_results(reply: Reply) -> GraphError:
+    """The error for an answer of another kind, such as a login page or a query editor."""
+    html = reply.media_type in ("text/html", "application/xhtml+xml")
+    what = "a web page" if html else "something else"
+    return GraphError(
+        "endpoint",
+        f"The endpoint sent {what} instead of results; the user must give the address of the "
+        "SPARQL endpoint itself. Go on with the other tools.",
+    )
+
+
+def read_results(reply: Reply) -> Answer:
+    """An answer to SELECT or ASK (SPARQL 1.1 Query Results JSON Format). Raises GraphError."""
+    match read_json(reply):
+        case {"boolean": bool(value)}:
+            return Answer((), (), boolean=value)
+        case {"head": {"vars": list(names)}, "results": {"bindings": list(bindings)}} if all(
+            isinstance(name, str) for name in names
+        ):
+            rows = tuple(_row(binding, names) for binding in bindings[:MAX_ROWS])
+            return Answer(tuple(names), rows, complete=len(bindings) <= MAX_ROWS)
+    raise _unreadable()
+
+
+def read_triples(reply: Reply) -> Answer:
+    """An answer to CONSTRUCT or DESCRIBE. Raises GraphError."""
+    import pyoxigraph
+
+    try:
+        parsed = pyoxigraph.parse(reply.body, _triples_format(reply))
+        triples = list(islice(parsed, MAX_ROWS + 1))
+    except (SyntaxError, ValueError):
+        late = timed_out(reply.body)
+        raise GraphError(*(("timeout", TOO_SLOW) if late else ("endpoint", CUT_SHORT))) from None
+    if not reply.whole:
+        raise GraphError("endpoint", CUT_SHORT)
+    rows = tuple(tuple(map(_from_oxigraph, _parts(triple))) for triple in triples[:MAX_ROWS])
+    names = ("subject", "predicate", "object")
+    return Answer(names, rows, complete=len(triples) <= MAX_ROWS)
+
+
+def _triples_format(reply: Reply) -> "pyoxigraph.RdfFormat":
+    """By the media type; XML must say that it is RDF, and may define no entities."""
+    from pyoxigraph import RdfFormat
+
+    if reply.media_type in _XML_TYPES:
+        if b"RDF" in reply.body[:2_000] and b"<!ENTITY" not in reply.body:
+            return RdfFormat.RDF_XML
+        raise not_results(reply)
+    if reply.media_type == "text/turtle":
+        return RdfFormat.TURTLE
+    if reply.media_type in ("application/n-triples", "text/plain"):
+        return RdfFormat.N_TRIPLES
+    raise not_results(reply)
+
+
+def _parts(quad: "pyoxigraph.Quad") -> Iterator[Any]:
+    return iter((quad.subject, quad.predicate, quad.object))
+
+
+def _from_oxigraph(node: Any) -> Term:
+    import pyoxigraph
+
+    if isinstance(node, pyoxigraph.NamedNode):
+        return Term(node.value, "iri")
+    if isinstance(node, pyoxigraph.BlankNode):
+        return Term(node.value, "blank")
+    if isinstance(node, pyoxigraph.Literal):
+        return _literal(node.value, node.datatype.value, node.language or "")
+    return Term(str(node), "literal")
+
+
+def _row(binding: object, names: list[str]) -> tuple[Term | None, ...]:
+    if not isinstance(binding, dict):
+        raise _unreadable()
+    return tuple(_term(binding[name]) if name in binding else None for name in names)
+
+
+def _term(cell: object, nesting: int = 0) -> Term:
+    match cell:
+        case {"type": "uri", "value": str(value)}:
+            return Term(value, "iri")
+        case {"type": "bnode", "value": str(value)}:
+            return Term(value.removeprefix("_:"), "blank")
+        case {"type": "literal" | "typed-literal", "value": str(value), **rest}:
+            datatype, language = rest.get("datatype", ""), rest.get("xml:lang", "")
+            if isinstance(datatype, str) and isinstance(language, str):
+                return _literal(value, datatype, language)
+        case {"type": "triple", "value": {"subject": s, "predicate": p, "object": o}}:
+            if nesting < _MAX_NESTING:
+                inner = " ".join(as_sparql(_term(part, nesting + 1)) for part in (s, p, o))
+                return Term(f"<< {inner} >>", "literal")
+    raise _unreadable()
+
+
+def _literal(value: str, datatype: str, language: str) -> Term:
+    """A plain string has neither datatype nor language, however a server writes it."""
+    plain = datatype in (_STRING, _LANGUAGE_STRING)
+    return Term(value, "literal", "" if plain or language else datatype, language)
+
+
+def as_sparql(term: Term) -> str:
+    """The term as SPARQL and N-Triples write it, escaped."""
+    if term.kind == "iri":
+        return f"<{term.value}>"
+    if term.kind == "blank":
+        return f"_:{term.value}"
+    if term.value.startswith("<< "):
+        return term.value
+    text = quoted(term.value)
+    if term.language:
+        return f"{text}@{term.language}"
+    return f"{text}^^<{term.datatype}>" if term.datatype else text
+
+
+def quoted(text: str) -> str:
+    """A string literal of SPARQL; whatever is in `text` stays inside of it."""
+    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return '"' + "".join(escapes.get(character, character) for character in text) + '"'
+
+
+def _unreadable() -> GraphError:
+    return GraphError(
+        "endpoint",
+        "The endpoint's answer is not in the form of SPARQL results; "
+        "the user must check its address. Go on with the other tools.",
+    )
