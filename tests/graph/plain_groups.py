@@ -175,3 +175,14 @@ def shares_of_men_and_women(g: PlainGraph) -> Expected:
         count = integer(len(people))
         rows.append({"gender": number, "people": count, "percentDead": percent})
     return rows
+
+
+@evaluation
+def having_by_the_name_of_a_count(g: PlainGraph) -> Expected:
+    """Wikidata's service knows the names of SELECT in HAVING."""
+    films = Counter(actor for _, actor in g.links("wdt:P161"))
+    return InOrder(
+        {"actor": actor, "films": integer(count)}
+        for actor, count in _most_first(films)
+        if count > 4
+    )

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from plain_answers import Expected, InOrder, Row, evaluation
+from plain_answers import Expected, InOrder, OneOf, Row, evaluation
 from plain_choices import award_year, club, film_year, prize
-from plain_graph import FILM, HUMAN, Literal, Node, PlainGraph, integer, text, year
+from plain_graph import FILM, HUMAN, Literal, Node, PlainGraph, date, integer, text, year
 
 
 def _films_of_the_year(g: PlainGraph) -> Expected:
@@ -203,4 +203,38 @@ def first_and_last_film(g: PlainGraph) -> Expected:
             "last": integer(int(max(released)[:4])),
         }
         for who, released in days.items()
+    ]
+
+
+@evaluation
+def days_in_values(g: PlainGraph) -> Expected:
+    """A variable that is bound to a day shows it as the query wrote it, or as an instant."""
+    this = int(film_year(g))
+    days = {this: _either(this), this + 1: OneOf(frozenset({date(f"{this + 1}-01-01T00:00:00Z")}))}
+    return [
+        {"film": f, "from": cell}
+        for f in g.all(FILM)
+        for day in g.values(f, "wdt:P577")
+        for start, cell in days.items()
+        if year(day) >= start
+    ]
+
+
+def _either(start: int) -> OneOf:
+    return OneOf(frozenset({date(f"{start}-01-01"), date(f"{start}-01-01T00:00:00Z")}))
+
+
+@evaluation
+def a_day_that_is_cast(g: PlainGraph) -> Expected:
+    days = [(f, day) for f in g.all(FILM) for day in g.values(f, "wdt:P577")]
+    return [{"film": f} for f, day in days if year(day) == int(film_year(g))]
+
+
+@evaluation
+def the_day_itself(g: PlainGraph) -> Expected:
+    return [
+        {"winner": winner}
+        for winner, statement in g.links("p:P166")
+        for when in g.values(statement, "pq:P585")
+        if text(when).startswith(f"{award_year(g)}-01-01")
     ]
