@@ -48,6 +48,14 @@ class Edits:
         """The new text."""
         return "".join(piece for _, piece in self._pieces())
 
+    def within(self, start: int, end: int) -> str:
+        """What has become, so far, of the characters `start` to `end`."""
+        part = Edits(self.text[start:end])
+        for edit in self._edits:
+            if start <= edit.start and edit.end <= end:
+                part.replace(edit.start - start, edit.end - start, edit.text)
+        return part.apply()
+
     def origin(self, offset: int) -> int:
         """Where the character at `offset` of the new text was in the old text, or what is next."""
         at = 0

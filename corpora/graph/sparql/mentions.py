@@ -29,7 +29,7 @@ def required(where: Group) -> list[Triple]:
     for group in where.groups:
         if group.kind == "plain" and group.select is None:
             found += required(group)
-    return sorted(found, key=lambda triple: triple.tokens[0].start if triple.tokens else 0)
+    return sorted(found, key=lambda triple: triple.start)
 
 
 def mentions_of(

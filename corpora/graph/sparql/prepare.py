@@ -5,18 +5,24 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
 from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, GraphError
-from branchwise.corpora.graph.sparql.edits import Edits, Place, offset_of
-from branchwise.corpora.graph.sparql.labels import Labels
+from branchwise.corpora.graph.sparql.edits import Edits
+from branchwise.corpora.graph.sparql.labels import Labels, languages_of, services_of
 from branchwise.corpora.graph.sparql.mentions import Mention, mentions_of, required
 from branchwise.corpora.graph.sparql.prefixes import Names
 from branchwise.corpora.graph.sparql.reading import Reader
-from branchwise.corpora.graph.sparql.refusals import check_depth, check_tokens, check_tree
+from branchwise.corpora.graph.sparql.refusals import (
+    check_depth,
+    check_no_service,
+    check_tokens,
+    check_tree,
+)
 from branchwise.corpora.graph.sparql.structure import Select
-from branchwise.corpora.graph.sparql.syntax import check_start, fault_of, remedy_for, syntax_error
+from branchwise.corpora.graph.sparql.syntax import check_start, explain, not_sparql
 from branchwise.corpora.graph.sparql.tokens import Span, Token, expand_codepoints, tokens_of
 
 Form = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
-_FENCE = re.compile(r"\s*```[a-z]*\s*\n(.*?)\n?\s*```\s*", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"```(?:[a-zA-Z]*[ \t]*\n)?(.*?)(?:```|\Z)", re.DOTALL)
+_NOT_ON_AN_EMPTY_STORE = (RuntimeError, ValueError, OSError)
 _ESCAPE = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}")
 
 
@@ -55,8 +61,7 @@ def prepare(text: str) -> Prepared:
     check_start(text, tokens, names)
     reader = Reader(tokens, names)
     query = cast(Select, reader.query())
-    edits = _edits(text, tokens, comments, reader)
-    parsed = _check(edits, tokens)
+    edits, parsed = _runnable(text, tokens, comments, reader)
     patterns = required(query.where)
     return Prepared(
         text=edits.apply(),
@@ -73,7 +78,7 @@ def _tidy(text: str) -> str:
         raise GraphError(
             "refused", f"the query is longer than {MAX_QUERY_BYTES} bytes: ask for less at once"
         )
-    fenced = _FENCE.fullmatch(text)
+    fenced = _FENCE.search(text)
     text = (fenced[1] if fenced else text).lstrip("\ufeff").rstrip().rstrip(";")
     text = re.sub(r"\A\s*sparql\b(?!\s*:)", "", text, flags=re.IGNORECASE)
     try:
@@ -86,8 +91,43 @@ def _tidy(text: str) -> str:
     return text
 
 
-def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader) -> Edits:
-    """What has to change in the text."""
+def _runnable(
+    text: str, tokens: list[Token], comments: list[Span], reader: Reader
+) -> tuple[Edits, _Parsed]:
+    """The edits that make a text run, its labels supplied. Raises GraphError.
+
+    A text that parses without look-ups of labels and not with them runs without: a label is a
+    convenience. Errors are those of the text without, because its places are the asker's.
+    """
+    import pyoxigraph
+
+    store = pyoxigraph.Store()
+    edits = _edits(text, comments, reader)
+    _supply(edits, tokens, reader)
+    try:
+        result = store.query(edits.apply())
+    except SyntaxError:
+        edits = _edits(text, comments, reader)
+        try:
+            result = store.query(edits.apply())
+        except SyntaxError as error:
+            raise explain(edits, str(error), reader.selects) from None
+        except _NOT_ON_AN_EMPTY_STORE:
+            result = None
+    except _NOT_ON_AN_EMPTY_STORE:
+        result = None
+    check_no_service(edits.apply())
+    tree = _tree(edits)
+    check_tree(tree)
+    form = cast(Form, tree[1].name.removesuffix("Query").upper())
+    variables = None
+    if isinstance(result, pyoxigraph.QuerySolutions):
+        variables = tuple(variable.value for variable in result.variables)
+    return edits, _Parsed(form, variables)
+
+
+def _edits(text: str, comments: list[Span], reader: Reader) -> Edits:
+    """What has to change in a text, but for labels."""
     edits = Edits(text)
     missing = reader.names.missing
     edits.insert(0, "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in sorted(missing.items())))
@@ -96,46 +136,30 @@ def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader)
     for select in reader.selects:
         for comma in select.commas:
             edits.replace(comma.start, comma.end)
-    taken = {t.text[1:] for t in tokens if t.kind == "variable"}
-    Labels(edits, taken).supply(reader.selects)
+        for service in services_of(select.where):
+            edits.replace(service.head, service.end)
     return edits
 
 
-def _check(edits: Edits, tokens: list[Token]) -> _Parsed:
-    """Parse the new text with Oxigraph, which says best where an error is, and with rdflib."""
-    import pyoxigraph
-
-    text = edits.apply()
-    try:
-        result = pyoxigraph.Store().query(text)
-    except SyntaxError as error:
-        fault = fault_of(str(error))
-        if fault is None:
-            raise GraphError("syntax", f"the query does not parse: {str(error)[:200]}") from None
-        at = edits.origin(offset_of(text, fault.at))
-        remedy = remedy_for(edits.text, at, tokens, fault.reason)
-        raise syntax_error(edits.text, at, remedy) from None
-    except (RuntimeError, ValueError, OSError):
-        result = None
-    tree = _tree(edits, text)
-    check_tree(tree)
-    form = cast(Form, tree[1].name.removesuffix("Query").upper())
-    variables = None
-    if isinstance(result, pyoxigraph.QuerySolutions):
-        variables = tuple(variable.value for variable in result.variables)
-    return _Parsed(form, variables)
+def _supply(edits: Edits, tokens: list[Token], reader: Reader) -> None:
+    """Supply labels, the innermost select first."""
+    services = [group for select in reader.selects for group in services_of(select.where)]
+    taken = {token.text[1:] for token in tokens if token.kind == "variable"}
+    labels = Labels(edits, taken, languages_of(services))
+    for select in reversed(reader.selects):
+        labels.supply(select)
 
 
-def _tree(edits: Edits, text: str) -> Any:
-    from pyparsing import ParseException
+def _tree(edits: Edits) -> Any:
+    """rdflib's syntax tree of the new text. Raises GraphError."""
+    from pyparsing import ParseBaseException
     from rdflib.plugins.sparql.parser import parseQuery
 
     try:
-        return parseQuery(text)
+        return parseQuery(edits.apply())
     except RecursionError:
         raise GraphError(
             "resources", "the query nests too deep: write it with fewer brackets"
         ) from None
-    except ParseException as error:
-        at = edits.origin(offset_of(text, Place(error.lineno, error.column)))
-        raise syntax_error(edits.text, at, "this is not SPARQL 1.1") from None
+    except ParseBaseException:
+        raise not_sparql(edits.text) from None

@@ -5,6 +5,7 @@ from branchwise.corpora.graph.sparql.structure import Group, GroupKind, Select, 
 from branchwise.corpora.graph.sparql.tokens import Token
 
 FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
+_AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
 _CLOSING = {"{": "}", "(": ")", "[": "]"}
 _KINDS: dict[str, GroupKind] = {"OPTIONAL": "optional", "MINUS": "minus", "UNION": "union"}
 _TERMS = ("iri", "name", "variable", "blank", "string", "number")
@@ -58,7 +59,9 @@ class Reader:
             select.reads += [t for t in self.bracketed() if t.kind == "variable"]
         while not self.here.says("{", "}") and self.here.kind != "end":
             if self.here.says("("):
+                start = self.at
                 self._expression(select.reads, select.sets, select.where)
+                select.grouped |= any(t.says(*_AGGREGATES) for t in self.tokens[start : self.at])
                 continue
             token = self.take()
             if token.kind == "variable":
@@ -80,6 +83,7 @@ class Reader:
                 continue
             if self.here.says("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"):
                 clause = self.take().text.upper()
+                select.grouped |= clause == "GROUP"
                 self.accept("BY")
                 continue
             if self.here.says("("):
@@ -170,12 +174,14 @@ class Reader:
 
     def _values(self, group: Group) -> None:
         self.take()
+        named: list[str] = []
         while not self.here.says("{", "}") and self.here.kind != "end":
             token = self.take()
             if token.kind == "variable":
-                group.sets.append(token.text[1:])
-        if self.here.says("{"):
-            self.bracketed()
+                named.append(token.text[1:])
+        group.sets += named
+        if self.here.says("{") and not any(token.says("UNDEF") for token in self.bracketed()):
+            group.always += named
 
     def bracketed(self) -> list[Token]:
         """From an opening bracket to the one that closes it, and past it."""
@@ -214,14 +220,15 @@ class Reader:
             verb_tokens = self.tokens[verb : self.at]
             while True:
                 begin = self.at
-                index = len(group.triples)
                 node = self._node(group)
                 if self.at == begin:
                     return
                 own = self.tokens[begin : self.at] if node[0] not in "_" else []
                 tokens = (*head, *verb_tokens, *own)
                 text = f"{subject} {predicate} {node}"
-                group.triples.insert(index, Triple(text, subject, predicate, node, tokens))
+                group.triples.append(
+                    Triple(text, subject, predicate, node, tokens, verb_tokens[0].start)
+                )
                 if not self.accept(","):
                     break
             if not self.accept(";"):

@@ -1,11 +1,12 @@
 """What a query may not do, decided on its tokens and again on its syntax tree."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.sparql.prefixes import KNOWN, LABEL_SERVICE, Names
-from branchwise.corpora.graph.sparql.tokens import Token, depth
+from branchwise.corpora.graph.sparql.tokens import Token, depth, tokens_of
 
 MAX_DEPTH = 24
 _UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "COPY", "MOVE", "ADD", "USING")
@@ -23,6 +24,10 @@ _FUNCTION = (
     "functions named by IRI are not answered, except casts such as xsd:integer(?x): "
     "use SPARQL 1.1's own functions"
 )
+
+_HIDDEN = re.compile(r"(?i)\n(?s:.*)service")
+"""What would be a clause to a parser that took `?a<?b#>` before the string for a comparison and a
+comment. Oxigraph and rdflib may; here it is an IRI, as the longest match."""
 
 
 def check_depth(tokens: list[Token]) -> None:
@@ -44,10 +49,18 @@ def check_tokens(tokens: list[Token], names: Names) -> None:
             _refuse(_NAMED)
         if token.says("FROM", "GRAPH"):
             _refuse(_ONE_GRAPH.format(word=token.text.upper()))
+        if token.kind == "string" and _HIDDEN.search(token.text):
+            _refuse('a string of several lines with "service" in it: write it on one line')
         if token.says("SERVICE"):
             name = tokens[at + 2 if tokens[at + 1].says("SILENT") else at + 1]
             if names.iri(name) != LABEL_SERVICE:
                 _refuse(_ALONE)
+
+
+def check_no_service(text: str) -> None:
+    """Refuse a text that is to run and asks a server, label service or not. Raises GraphError."""
+    if any(token.says("SERVICE") for token in tokens_of(text)[0]):
+        _refuse("`SERVICE wikibase:label` belongs inside the braces of WHERE")
 
 
 def check_tree(tree: Any) -> None:

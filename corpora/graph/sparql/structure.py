@@ -16,13 +16,16 @@ GroupKind = Literal["where", "plain", "optional", "union", "minus", "exists", "g
 
 @dataclass(frozen=True)
 class Triple:
-    """A triple pattern. `text`: with full IRIs; `tokens`: what it is written with."""
+    """A triple pattern. `text`: with full IRIs; `tokens`: what it is written with; `start`: of
+    its property, in characters.
+    """
 
     text: str
     subject: str
     predicate: str
     object: str
     tokens: tuple[Token, ...]
+    start: int
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -35,7 +38,8 @@ class Group:
     """What stands between two braces. `start`: of the first; `end`: past the last, in characters.
 
     `reads`: variables in its own FILTERs and BINDs; `before`: where the first BIND begins that
-    reads a variable; `sets`: variables that its BINDs and VALUES bind.
+    reads a variable; `sets`: variables that its BINDs and VALUES bind; `always`: those
+    that VALUES bind in every row.
     """
 
     kind: GroupKind
@@ -49,6 +53,7 @@ class Group:
     select: "Select | None" = None
     reads: list[Token] = field(default_factory=list)
     sets: list[str] = field(default_factory=list)
+    always: list[str] = field(default_factory=list)
     before: dict[str, int] = field(default_factory=dict)
 
     def visible(self) -> tuple[str, ...]:
@@ -69,6 +74,20 @@ class Group:
                 found.setdefault(name, self.start)
         return tuple(sorted(found, key=lambda name: found[name]))
 
+    def certain(self) -> set[str]:
+        """Names of variables that every solution binds (some that do may be missing)."""
+        found = {name for triple in self.triples for name in triple.variables}
+        found.update(self.always)
+        branches = [group.certain() for group in self.groups if group.kind == "union"]
+        if branches:
+            found |= set.intersection(*branches)
+        for group in self.groups:
+            if group.kind == "plain":
+                found |= group.certain()
+        if self.select is not None:
+            found |= set(self.select.columns()) & self.select.where.certain()
+        return found
+
     def nested(self) -> Iterator["Group"]:
         """This group and those in it, but not those of selects in it."""
         yield self
@@ -82,7 +101,8 @@ class Select:
 
     `plain`: the variables that it names as columns; `star`: its `*`; `sets`: names after AS;
     `reads`: variables in expressions of its head and in what follows the group; `keys`: the
-    variables that are GROUP BY keys by themselves, `keys_end`: where the keys end.
+    variables that are GROUP BY keys by themselves, `keys_end`: where the keys end;
+    `ordered`: variables of ORDER BY; `grouped`: it has keys or aggregates.
     """
 
     form: str
@@ -95,6 +115,7 @@ class Select:
     keys: list[str] = field(default_factory=list)
     keys_end: int = 0
     ordered: list[Token] = field(default_factory=list)
+    grouped: bool = False
 
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""

@@ -1,21 +1,32 @@
 """Syntax errors that say where, show the line, and name the likely remedy."""
 
 import re
+from itertools import pairwise
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.edits import Place, place
+from branchwise.corpora.graph.sparql.edits import Edits, Place, offset_of, place
+from branchwise.corpora.graph.sparql.faults import fault_token
 from branchwise.corpora.graph.sparql.prefixes import KNOWN, Names
 from branchwise.corpora.graph.sparql.reading import FORMS
-from branchwise.corpora.graph.sparql.tokens import Token
+from branchwise.corpora.graph.sparql.structure import Select
+from branchwise.corpora.graph.sparql.tokens import Token, tokens_of
 
 _POSITION = re.compile(r"error at (\d+):(\d+): expected (.*)", re.DOTALL)
-_REASONS = ("The SELECT contains", "aggregate", "already", "Prefix not found", "not allowed")
+_REASONS = {
+    "SELECT contains a variable": (
+        "?{column} is a column and no key: add it to GROUP BY, or use (SAMPLE(?{column}) AS ?one)"
+    ),
+    "SELECT * is not authorized": "SELECT * cannot be grouped: name the columns",
+    "SELECT overrides": "a name after AS is in use already: choose a new one",
+    "Duplicated variable": "a column is named twice: leave one out",
+}
+_TERMS = ("variable", "name", "iri", "string", "number", "blank")
 _MAX_LINE = 160
 
 
 class Fault(NamedTuple):
-    """Where a parser stopped and what it said, in words that a person may read; or ""."""
+    """The place that Oxigraph names (past the fault), and what it gives as reason, or ""."""
 
     at: Place
     reason: str
@@ -26,8 +37,7 @@ def fault_of(message: str) -> Fault | None:
     match = _POSITION.match(message)
     if match is None:
         return None
-    reasons = [part.strip() for part in match[3].removeprefix("one of ").split(",")]
-    told = next((r for r in reasons if any(known in r for known in _REASONS)), "")
+    told = next((reason for reason in _REASONS if reason in match[3]), "")
     return Fault(Place(int(match[1]), int(match[2])), told)
 
 
@@ -65,60 +75,120 @@ def check_start(text: str, tokens: list[Token], names: Names) -> None:
         )
 
 
-def remedy_for(text: str, offset: int, tokens: list[Token], reason: str) -> str:
-    """What to do about an error at a character, as far as the text lets one guess."""
-    if reason:
-        return reason[0].lower() + reason[1:].rstrip(".")
-    for guess in (_unclosed, _quote, _misplaced):
-        remedy = guess(offset, tokens)
-        if remedy:
-            return remedy
-    here = next((t for t in tokens if t.end > offset), tokens[-1])
-    return "the query ends too early" if here.kind == "end" else f'"{here.text[:40]}" is unexpected'
+def explain(edits: Edits, message: str, selects: list[Select]) -> GraphError:
+    """The error of a text that Oxigraph refused, after `edits`, with this message."""
+    text = edits.apply()
+    tokens = tokens_of(text)[0]
+    fault = fault_of(message)
+    if fault is None:
+        return GraphError("syntax", f"the query does not parse: {message[:200]}")
+    offset = offset_of(text, fault.at)
+    for reason, remedy in _REASONS.items():
+        if reason in fault.reason:
+            return _meant(edits, offset, remedy, selects)
+    token = fault_token(text, tokens, offset) or _at(tokens, offset)
+    index = tokens.index(token)
+    remedy = next((r for guess in _GUESSES if (r := guess(tokens, index))), "") or _plain(token)
+    return syntax_error(edits.text, edits.origin(token.start), remedy)
 
 
-def _unclosed(offset: int, tokens: list[Token]) -> str:
+def not_sparql(text: str) -> GraphError:
+    """The error of a text that only Oxigraph can read."""
+    for token, follows in pairwise(tokens_of(text)[0]):
+        beyond = token.says("LATERAL") or (token.text, follows.text) in (("<", "<"), ("!", "!"))
+        if beyond:
+            return syntax_error(text, token.start, f'"{token.text}" here is not SPARQL 1.1')
+    return GraphError("syntax", "the query is not SPARQL 1.1: write it with simpler parts")
+
+
+def _meant(edits: Edits, offset: int, remedy: str, selects: list[Select]) -> GraphError:
+    """The error of a query that is well formed and makes no sense."""
+    if "{column}" not in remedy:
+        return syntax_error(edits.text, edits.origin(offset), remedy)
+    for select in selects:
+        for column in select.plain:
+            name = column.text[1:]
+            if select.grouped and name not in select.keys:
+                remedy = remedy.format(column=name)
+                return syntax_error(edits.text, column.start, remedy)
+    return syntax_error(edits.text, edits.origin(offset), remedy.format(column="x"))
+
+
+def _at(tokens: list[Token], offset: int) -> Token:
+    return next((token for token in tokens if token.end > offset), tokens[-1])
+
+
+def _plain(token: Token) -> str:
+    if token.kind == "end":
+        return "the query ends too early"
+    return f'"{token.text[:40]}" is unexpected here'
+
+
+def _quote(tokens: list[Token], at: int) -> str:
+    broken = any(token.kind == "sign" and token.text in ('"', "'") for token in tokens)
+    if broken or (at and tokens[at - 1].kind == "string" and tokens[at].kind in ("word", "string")):
+        return (
+            "a string does not end: close its quotation mark, and write a quotation mark "
+            'inside it as \\"'
+        )
+    return ""
+
+
+def _brackets(tokens: list[Token], at: int) -> str:
     closing = {"{": "}", "(": ")", "[": "]"}
-    open_brackets: list[str] = []
-    for token in tokens:
-        if token.kind != "sign":
-            continue
-        if token.text in closing:
-            open_brackets.append(token.text)
-        elif token.text in closing.values():
-            if not open_brackets or closing[open_brackets[-1]] != token.text:
-                return f'"{token.text}" closes nothing: check the brackets before it'
-            open_brackets.pop()
-    if open_brackets:
-        bracket = open_brackets[-1]
-        return f'"{bracket}" is never closed: add the missing "{closing[bracket]}"'
+    opened: list[str] = []
+    for token in tokens[: at + 1]:
+        if token.says(*closing):
+            opened.append(token.text)
+        elif token.says(*closing.values()):
+            if not opened or closing[opened[-1]] != token.text:
+                inside = f'inside "{opened[-1]}"' if opened else "and nothing is open"
+                return f'"{token.text}" {inside}: check the brackets before it'
+            opened.pop()
+    if opened and tokens[at].kind == "end":
+        return f'"{opened[-1]}" is never closed: add the missing "{closing[opened[-1]]}"'
     return ""
 
 
-def _quote(offset: int, tokens: list[Token]) -> str:
-    for token in tokens:
-        if token.kind == "sign" and token.text in ('"', "'"):
-            return (
-                "a string does not end: close its quotation mark, and write a quotation mark "
-                'inside it as \\"'
-            )
-    return ""
-
-
-def _misplaced(offset: int, tokens: list[Token]) -> str:
-    at = next((i for i, t in enumerate(tokens) if t.end > offset), len(tokens) - 1)
+def _misplaced(tokens: list[Token], at: int) -> str:
     token, last = tokens[at], tokens[at - 1]
-    if token.says("NOT", "EXISTS"):
+    before = tokens[at - 2] if at > 1 else last
+    if token.says("NOT", "EXISTS") or last.says("NOT"):
         return "write FILTER NOT EXISTS { ... } or FILTER EXISTS { ... }"
     if last.says("FILTER"):
         return "put the condition of FILTER in parentheses: FILTER(?x > 3)"
-    if token.says("FILTER"):
-        return "FILTER belongs inside the braces of WHERE, after a complete triple pattern"
+    if token.says("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT", "AS"):
+        return "put an expression and its name in parentheses: (COUNT(?x) AS ?n)"
+    if last.says("AS") and token.kind == "variable":
+        return f"{token.text} has a value already: choose a new name after AS"
+    if token.says("DESC", "ASC"):
+        return f"write {token.text.upper()}(?x), before what is ordered by"
+    if token.says("LIMIT", "ORDER", "GROUP", "HAVING", "OFFSET"):
+        order = "in the order GROUP BY, HAVING, ORDER BY, LIMIT"
+        return f'{token.text.upper()} belongs after the last "}}", {order}'
+    if token.says("FILTER", "BIND", "OPTIONAL"):
+        return f"{token.text.upper()} belongs inside the braces, after a complete triple pattern"
+    if token.kind == "iri":
+        return "an IRI in angle brackets must be complete, <http://...>"
+    if before.says("LIMIT", "OFFSET") or last.says("LIMIT", "OFFSET"):
+        return "LIMIT and OFFSET take a number"
+    return ""
+
+
+def _incomplete(tokens: list[Token], at: int) -> str:
+    token, last = tokens[at], tokens[at - 1]
+    if token.kind == "word" and tokens[at + 1].says("("):
+        return f'there is no function "{token.text}" in SPARQL 1.1'
     if token.kind == "word" and last.kind in ("variable", "name", "iri"):
         return (
             f'"{token.text}" is no name: write a property as wdt:P..., an entity as wd:Q..., '
             "a variable as ?name"
         )
-    if token.says("AS"):
-        return "put an expression and its name in parentheses: (COUNT(?x) AS ?n)"
+    if token.says("}", ".", ";") and last.kind in ("variable", "name", "iri", "string"):
+        return "a triple pattern has three parts, subject property value: one is missing"
+    if token.kind in ("variable", "name", "iri", "string") and last.kind in _TERMS:
+        return f'"{token.text[:40]}" is one part too many: end a triple pattern with "."'
     return ""
+
+
+_GUESSES = (_quote, _brackets, _misplaced, _incomplete)
