@@ -1,0 +1,74 @@
+"""What a built graph says of itself: `graph.json`."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from branchwise.corpora.atomic import write_bytes
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import first_problem, open_data
+
+STORE_FOLDER, NAMES_FILE, DESCRIPTION_FILE = "store", "names.sqlite", "graph.json"
+_REMEDY = "make one with `branchwise kg build`"
+
+
+class Source(BaseModel):
+    """A file that a graph was built from; size and SHA-256 of its contents, decompressed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str  # without its folder
+    bytes: int
+    sha256: str
+
+
+class GraphDescription(BaseModel):
+    """How large a graph is, and what it came from. Written last: a folder that has it is whole.
+
+    `triples` are distinct. `entities` have a name, or a statement about them; `properties` are in
+    use, or have a name; `names` counts names of entities that differ after folding, and
+    `shared_names` those that several entities bear. `sha256` is that of the source, or of its
+    sources' in ascending order, one a line: the order of the files does not matter.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1] = 1
+    triples: int
+    entities: int
+    properties: int
+    names: int
+    shared_names: int
+    sha256: str
+    sources: tuple[Source, ...]
+
+
+def is_graph(folder: Path) -> bool:
+    """Whether a whole built graph is in this folder."""
+    return (Path(folder) / DESCRIPTION_FILE).is_file()
+
+
+def read_description(folder: Path) -> GraphDescription:
+    """The description of the graph in a folder. Raises InputError where there is none."""
+    path = Path(folder) / DESCRIPTION_FILE
+    if not path.is_file():
+        raise InputError(
+            f"no graph here (there is no {DESCRIPTION_FILE})", where=str(folder), remedy=_REMEDY
+        )
+    with open_data(path) as stream:
+        data = stream.read()
+    try:
+        return GraphDescription.model_validate_json(data)
+    except ValidationError as error:
+        raise InputError(
+            f"is not a graph's description ({first_problem(error)})",
+            where=str(path),
+            remedy="build the graph again",
+        ) from None
+
+
+def write_description(folder: Path, description: GraphDescription) -> None:
+    """Write `graph.json`."""
+    text = description.model_dump_json(indent=2)
+    write_bytes(folder / DESCRIPTION_FILE, f"{text}\n".encode())
