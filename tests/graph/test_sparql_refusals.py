@@ -1,0 +1,102 @@
+"""What may not run does not run, and nothing connects to anywhere."""
+
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph
+import pytest
+import yaml
+
+from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, GraphError
+from branchwise.corpora.graph.sparql.prepare import prepare
+from branchwise.corpora.graph.sparql.refusals import MAX_DEPTH
+
+CASES: list[dict[str, str]] = yaml.safe_load(
+    Path(__file__).with_name("hostile_queries.yaml").read_text()
+)
+
+
+def written_out(query: str, port: int = 9) -> str:
+    """The query of a case: REPEAT(x) is x a hundred times."""
+    query = re.sub(r"REPEAT\((.+?)\)(?!\))", lambda match: match[1] * 100, query)
+    return query.replace("PORT", str(port))
+
+
+def outcome(query: str) -> tuple[str, str]:
+    try:
+        prepare(query)
+    except GraphError as error:
+        return error.kind, str(error)
+    return "ok", ""
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"].replace(" ", "-"))
+def test_hostile_and_broken_queries(case: dict[str, str]) -> None:
+    kind, message = outcome(written_out(case["query"]))
+    assert kind == case["outcome"], message
+    assert case.get("says", "") in message
+    assert "127.0.0.1" not in message.split("\n")[0]
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len([case for case in CASES if case["outcome"] != "ok"]) >= 40
+
+
+def test_what_may_run_connects_to_nothing() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        store = pyoxigraph.Store()
+        store.add(pyoxigraph.Quad(*[pyoxigraph.NamedNode(f"urn:{x}") for x in "abc"]))
+        port = listener.getsockname()[1]
+        ran = [_run(store, written_out(case["query"], port)) for case in CASES]
+        assert sum(ran) == len([case for case in CASES if case["outcome"] == "ok"])
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
+def _run(store: pyoxigraph.Store, query: str) -> bool:
+    try:
+        text = prepare(query).text
+    except GraphError:
+        return False
+    result: Any = store.query(text)
+    if not isinstance(result, pyoxigraph.QueryBoolean):
+        list(result)
+    return True
+
+
+def test_the_listener_would_have_seen_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        import threading
+
+        def ask() -> None:
+            with pytest.raises(OSError):
+                list(pyoxigraph.Store().query(f"SELECT * {{ SERVICE <{address}> {{ ?s ?p ?o }} }}"))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        connection, _ = listener.accept()
+        connection.close()
+        thread.join()
+
+
+def test_a_query_that_is_too_long_is_refused() -> None:
+    query = "SELECT * { ?s ?p ?o } #"
+    assert outcome(query + "x" * (MAX_QUERY_BYTES - len(query)))[0] == "ok"
+    kind, message = outcome(query + "é" * (MAX_QUERY_BYTES // 2))
+    assert (kind, "16384 bytes" in message) == ("refused", True)
+
+
+def test_the_deepest_query_that_may_run_runs() -> None:
+    inner = MAX_DEPTH - 1
+    for query in (
+        "SELECT * " + "{" * MAX_DEPTH + "}" * MAX_DEPTH,
+        "SELECT * { FILTER" + "(" * inner + "1" + ")" * inner + " }",
+        "SELECT * { ?s " + "(" * inner + "wdt:P1" + ")*" * inner + " ?o }",
+    ):
+        assert outcome(query)[0] in ("ok", "resources")
+        assert outcome(query.replace("{", "{{{", 1).replace("}", "}}}", 1))[0] == "resources"
