@@ -24,7 +24,7 @@ _DISAMBIGUATED = re.compile(r"(.*\S)\s*[(\uff08]([^()\uff08\uff09]*)[)\uff09]", 
 _HINT_STOPS = frozenset({"the", "a", "an", "of", "by", "in", "and", "from", "for"})
 _LOOKED_AT = 60  # names that a spelling is looked for among
 _RARE_WORDS = 4  # of a text that is no name, so many are looked up
-_NAMES_A_WORD = 200
+_NAMES_A_WORD = 100
 _LEAST_OVERLAP = 0.1
 
 
@@ -66,13 +66,14 @@ def _distinct(meant: Iterable[Meant]) -> list[Meant]:
 
 
 def _filled(names: NameWords, same: Sequence[Name], text: Folded, limit: int) -> list[Name]:
-    """The same names, those that begin with them, and those that have all of their words."""
+    """The same names, those that begin with the words, that have all of them, and that begin with
+    them where the last is cut."""
     found = dict.fromkeys(same)
-    if text.words and len(found) < limit:
-        if len(text.squeezed) > 1:
-            found |= dict.fromkeys(names.matching(beginning(text.words), limit))
+    if not text.words:
+        return list(found)
+    for query in (beginning(text.words), every(text.words), beginning(text.words, cut=True)):
         if len(found) < limit:
-            found |= dict.fromkeys(names.matching(every(text.words), limit))
+            found |= dict.fromkeys(names.matching(query, limit))
     return list(found)[:limit]
 
 
@@ -119,32 +120,47 @@ def possible(names: NameWords, word: str) -> list[Spelling]:
 
 
 def overlapping(names: NameWords, words: Sequence[str], limit: int) -> list[Name]:
-    """Names that share words with a text, as a whole question; rare words weigh more.
+    """Names that share words with a text, as with a whole question; rare words weigh more.
 
     The score is the share of the text's weight that a name has, times the share of the name's
-    words that the text has.
+    words that the text has. Words that no name has or nearly has weigh nothing.
     """
-    known = names.names_with(words)
-    spelt = {word: [word] for word in words if word in known}
-    for word in words:
-        if word not in known and (near := names.spellings(word)):
-            spelt[word] = [spelling.word for spelling in near]
-            known |= {spelling.word: spelling.names for spelling in near}
-    weights = {
-        word: 1 / math.log(2 + sum(known[other] for other in spelt.get(word, ()))) for word in words
-    }
-    if not spelt:
+    meant = _known_or_near(names, words)
+    if not meant:
         return []
-    rare = sorted(spelt, key=lambda word: -weights[word])[:_RARE_WORDS]
+    rare = sorted(meant, key=lambda word: -meant[word].weight)[:_RARE_WORDS]
     found = {
-        name for word in rare for name in names.matching(one_of_each([spelt[word]]), _NAMES_A_WORD)
+        name
+        for word in rare
+        for name in names.matching(one_of_each([meant[word].forms]), _NAMES_A_WORD)
     }
-    total = sum(weights.values())
-    means = {other: word for word, others in spelt.items() for other in others}
-    scores = {}
-    for name in found:
-        shared = [means[word] for word in name.words if word in means]
-        scores[name] = sum(weights[w] for w in set(shared)) / total * len(shared) / len(name.words)
-    least = max([2 * _LEAST_OVERLAP, *scores.values()]) / 2
-    best = [name for name in found if scores[name] >= least]
+    total = sum(word.weight for word in meant.values())
+    weights = {form: word.weight for word in meant.values() for form in word.forms}
+
+    def score(name: Name) -> float:
+        shared = [weights[word] for word in name.words if word in weights]
+        return sum(shared) / total * len(shared) / len(name.words)
+
+    scores = {name: score(name) for name in found}
+    least = max(scores.values(), default=0.0) / 2
+    best = [name for name in found if scores[name] >= max(least, _LEAST_OVERLAP)]
     return sorted(best, key=lambda name: (-scores[name], name.number))[:limit]
+
+
+class _Word(NamedTuple):
+    forms: list[str]
+    weight: float
+
+
+def _known_or_near(names: NameWords, words: Sequence[str]) -> dict[str, _Word]:
+    """Words of a text that names have; of the others, the longest, as names have them."""
+    counts = names.names_with(words)
+    found = {
+        word: _Word([word], 1 / math.log(2 + counts[word])) for word in words if word in counts
+    }
+    unknown = sorted((word for word in words if word not in counts), key=len, reverse=True)
+    for word in unknown[:_RARE_WORDS]:
+        if near := names.spellings(word):
+            weight = 0.5 / math.log(2 + sum(spelling.names for spelling in near))
+            found[word] = _Word([spelling.word for spelling in near], weight)
+    return found

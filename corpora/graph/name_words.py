@@ -94,9 +94,10 @@ def phrase(words: Sequence[str]) -> str:
     return '"' + " ".join(words).replace('"', '""') + '"'
 
 
-def beginning(words: Sequence[str]) -> str:
-    """An FTS5 expression for names that begin with these words; the last may be cut."""
-    return f"name : ^ {phrase(words)} *"
+def beginning(words: Sequence[str], *, cut: bool = False) -> str:
+    """An FTS5 expression for names that begin with these words, of which the last may be cut."""
+    # A single letter would begin too many words.
+    return f"name : ^ {phrase(words)}{' *' * (cut and len(words[-1]) > 1)}"
 
 
 def every(words: Iterable[str], column: str = "name") -> str:
