@@ -70,6 +70,7 @@ class Relation(_Declared):
     at: Literal["", "now"] = ""  # `era` and `time` count from the present
     evenly: bool = False  # objects as likely as each other, instead of a long tail
     cover: bool = False  # every object has at least one subject
+    exclusive: bool = False  # no object has two subjects
     via: tuple[str, ...] = ()  # mostly the value at the end of these relations
     within: str = ""  # an object whose own value of this relation is the subject
     skew: bool = False  # small numbers likelier

@@ -81,6 +81,9 @@ class _Drawing:
                 else self._entities(name, relation, repeated)
             )
             pairs = _distinct(repeated, objects)
+            if relation.exclusive:
+                kept = np.sort(np.unique(pairs[1], return_index=True)[1])
+                pairs = pairs[0][kept], pairs[1][kept]
         return self._finished(name, relation, *pairs)
 
     def _finished(self, name: str, relation: Relation, subjects: Ints, objects: Ints) -> Links:

@@ -81,3 +81,9 @@ def test_every_country_has_a_city_and_a_capital_of_its_own():
     assert set(links["city_country"].objects.tolist()) == set(range(first, end))
     assert links["capital"].subjects.tolist() == list(range(first, end))
     assert len(set(links["capital"].objects.tolist())) == end - first
+
+
+def test_nobody_coaches_two_clubs():
+    links = draw_links(populate(world_schema(), 5_000, 9, 0.1))["head_coach"]
+    assert len(links.subjects) > 30
+    assert len(set(links.objects.tolist())) == len(links.objects)

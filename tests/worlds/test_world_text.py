@@ -13,6 +13,7 @@ SLIPS = {
     "the same word twice": r"\b(the|a|an|of|in|and|to|is|was|that|film|by) \1\b",
     "a before a vowel": r"\b[Aa] (?!uni|eu|one\b|use|usu|ut)[aeiou]\w*",
     "an before a consonant": r"\b[Aa]n (?![aeiouAEIOUÀ-ÖØ-öø-ÿ]|hour|honou?r|heir|8|11|18)\w+",
+    "a pronoun where it cannot stand": r"\b(?:put|puts|brought|brings) out (?:it|him|her|them)\b",
     "beginning": r"\A(?![A-ZÀ-ÞŠŽČ\d])",
     "end": r"[^.!?\"')]\Z|[^.!?][\"')]\Z",
 }
