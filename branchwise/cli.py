@@ -8,6 +8,7 @@ from branchwise.commands.ask import ask
 from branchwise.commands.corpus import corpus_app
 from branchwise.commands.demo import demo
 from branchwise.commands.export import export
+from branchwise.commands.kg import kg_app
 from branchwise.commands.report import report
 from branchwise.commands.run import resume, run
 from branchwise.commands.score import score
@@ -46,5 +47,6 @@ def options(
 for command in (demo, ask, run, resume, score, report, export):
     app.command()(command)
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
+app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")
 app.add_typer(world_app, name="world", help="Make worlds that no model has seen.")
 app.add_typer(tools_app, name="tools", help="What an agent may call.")

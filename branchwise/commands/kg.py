@@ -1,0 +1,177 @@
+"""`branchwise kg`: build knowledge graphs, look at them, and ask them."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.corpora.graph.answers import GraphError
+
+kg_app = typer.Typer(help="Build, query and search knowledge graphs.", no_args_is_help=True)
+
+_PROPERTIES_SHOWN = 20
+# What the asker can mend; the rest is the graph's or its server's own.
+_BAD_INPUT = frozenset({"syntax", "refused", "unknown"})
+
+
+class Kind(StrEnum):
+    """What is searched."""
+
+    item = "item"
+    property = "property"
+
+
+GraphSource = Annotated[
+    str, typer.Argument(metavar="SRC", help="Graph or world folder, or an endpoint's address.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@kg_app.command()
+def build(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SRC...", help="N-Triples or Turtle, plain, .gz or .zst; or a world folder."
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Graph folder to make. Default for a world: its kg/.")
+    ] = None,
+) -> None:
+    """Make a graph folder: a store of triples, and an index of names. Stopped halfway, nothing
+    is changed.
+
+    Example: branchwise kg build W
+    """
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.graph.build import build_graph
+
+    folder = out or _in_the_world(sources)
+    with showing("reading", "triples") as progress:
+        built = build_graph(sources, folder, progress)
+    typer.echo(
+        f"{folder}: {built.triples:,} triples, {built.entities:,} entities, "
+        f"{built.shared_names:,} shared names"
+    )
+    typer.echo(f'next: branchwise kg search {folder} "..."')
+
+
+@kg_app.command()
+def info(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="Graph or world folder.")],
+    json_output: AsJson = False,
+) -> None:
+    """Say what a graph folder holds.
+
+    Example: branchwise kg info W
+    """
+    from branchwise.corpora.graph.description import read_description
+    from branchwise.corpora.graph.names import NameIndex
+    from branchwise.corpora.graph.open import graph_folder
+
+    folder = graph_folder(path)
+    description = read_description(folder)
+    properties = NameIndex.open(folder).most_used_properties(_PROPERTIES_SHOWN)
+    if json_output:
+        used = [{"id": it.id, "label": it.label, "uses": it.statements} for it in properties]
+        _print_json({"graph": description.model_dump(), "properties": used})
+        return
+    from branchwise.ui.graph_tables import print_graph
+
+    print_graph(str(folder), description, properties)
+
+
+@kg_app.command()
+def query(
+    source: GraphSource,
+    sparql: Annotated[str, typer.Argument(metavar="SPARQL", help="As written for Wikidata.")],
+    seconds: Annotated[float, typer.Option(help="Stop it after so long.", min=0.1, max=600)] = 10,
+    json_output: AsJson = False,
+) -> None:
+    """Answer a SPARQL query as an agent's would be: read-only, with a deadline.
+
+    Example: branchwise kg query W "SELECT ?film ?filmLabel WHERE { ?film wdt:P31 wd:Q11424 }"
+    """
+    from branchwise.corpora.graph.answers import GraphError
+    from branchwise.corpora.graph.open import open_graph
+
+    graph = open_graph(source)
+    try:
+        answer = graph.query(sparql, seconds)
+    except GraphError as error:
+        raise typer.Exit(_complain(error)) from None
+    finally:
+        graph.close()
+    if json_output:
+        import dataclasses
+
+        rows = [[term and term._asdict() for term in row] for row in answer.rows]
+        facts = dataclasses.asdict(dataclasses.replace(answer, rows=()))
+        _print_json(facts | {"rows": rows})
+        return
+    from branchwise.ui.graph_tables import print_answer
+
+    print_answer(answer)
+
+
+@kg_app.command()
+def search(
+    source: GraphSource,
+    text: Annotated[str, typer.Argument(help="A name, an alias, a phrase for a property.")],
+    kind: Annotated[Kind, typer.Option(help="What to look for.")] = Kind.item,
+    limit: Annotated[int, typer.Option(help="How many names.", min=1, max=50)] = 8,
+    json_output: AsJson = False,
+) -> None:
+    """Find entities by name, all that share it together, or properties by phrase.
+
+    Example: branchwise kg search W "The Silent Harbor"
+    """
+    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.graph.answers import GraphError
+    from branchwise.corpora.graph.open import open_graph
+
+    if not text.strip():
+        raise InputError("the text is empty", remedy="put a name in quotes after the graph")
+    graph = open_graph(source)
+    try:
+        matches = graph.search(text, kind.value, limit)
+    except GraphError as error:
+        raise typer.Exit(_complain(error)) from None
+    finally:
+        graph.close()
+    if json_output:
+        _print_json([match._asdict() for match in matches])
+    elif not matches:
+        typer.echo("nothing has such a name")
+    else:
+        from branchwise.ui.graph_tables import print_matches
+
+        print_matches(matches)
+
+
+def _in_the_world(sources: list[Path]) -> Path:
+    """Where a graph goes by itself. Raises InputError but for a single folder."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.graph.open import IN_A_WORLD
+
+    if len(sources) == 1 and sources[0].is_dir():
+        return sources[0] / IN_A_WORLD
+    raise InputError("no folder is named for the graph", remedy="name one with --out")
+
+
+def _complain(error: "GraphError") -> int:
+    """Print what a graph says, which may point into a line of the query; the exit code."""
+    from branchwise.ui.console import printable
+
+    for number, line in enumerate(str(error).splitlines()):
+        typer.echo(("" if number else "branchwise: ") + printable(line), err=True)
+    return 2 if error.kind in _BAD_INPUT else 1
+
+
+def _print_json(value: Any) -> None:
+    from branchwise.ui.console import printable_json
+
+    typer.echo(printable_json(value))
