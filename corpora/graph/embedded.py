@@ -38,7 +38,7 @@ class EmbeddedGraph:
 
     def identity(self) -> dict[str, str]:
         """The digest of the contents that it was built from: equal wherever it lies."""
-        return {"graph": "embedded", "sha256": self._description.sha256}
+        return {"kg": "embedded", "sha256": self._description.sha256}
 
     def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
         """Answer a query as models write them for Wikidata. Raises GraphError.

@@ -19,14 +19,13 @@ from branchwise.corpora.graph.sparql.prepare import Prepared
 
 _MOST_PATTERNS = 12
 _MOST_NOTES = 3
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_NO_WORDS = {"label", "item", "entity", "value", "id", "name"}
+_NO_WORDS = {"label", "item", "entity", "value", "property", "id", "name", "x", "y"}
 
 
 def unknown_mentions(prepared: Prepared, names: NameIndex) -> list[str]:
     """A sentence for each number in the query that the graph does not have."""
     unknown = {m.id: m for m in reversed(prepared.mentioned) if not names.knows(m.id)}
-    return [_unknown(mention, names) for mention in reversed(unknown.values())]
+    return [_unknown(mention, prepared, names) for mention in reversed(unknown.values())]
 
 
 def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
@@ -39,7 +38,7 @@ def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> lis
     barren = [i for i, pattern in enumerate(patterns) if not holds(store, pattern)]
     fatal = [m for m in prepared.mentioned if m.pattern in barren and not names.knows(m.id)]
     if fatal:
-        sentences = dict.fromkeys(_unknown(mention, names) for mention in fatal)
+        sentences = dict.fromkeys(_unknown(mention, prepared, names) for mention in fatal)
         raise GraphError("unknown", " ".join(sentences))
     if barren:
         return [_alone(patterns[i], store, names) for i in barren[:_MOST_NOTES]]
@@ -74,23 +73,22 @@ def _comparison(text: str) -> str:
     return ' A label has a language: compare STR(?label) = "...", or write "..."@en.'
 
 
-def _unknown(mention: Mention, names: NameIndex) -> str:
+def _unknown(mention: Mention, prepared: Prepared, names: NameIndex) -> str:
     if mention.id.startswith("Q"):
         return (
             f"The graph has no entity {mention.id}. Do not guess numbers: "
             "look the name up with wikidata_search."
         )
-    near = names.nearest_properties(_words(mention.variables), 3)
-    perhaps = ", ".join(f"{match.id} ({match.label})" for match in near)
-    return f"The graph has no property {mention.id}. " + (
-        f"Near what the variables are called: {perhaps}; else look it up with "
-        'wikidata_search(kind="property").'
-        if perhaps
-        else 'Look it up with wikidata_search(kind="property").'
-    )
+    said = f"The graph has no property {mention.id}."
+    alone = mention.pattern is None or f" <{mention.iri}> " in prepared.patterns[mention.pattern]
+    near = names.nearest_properties(_words(mention.variables), 3) if alone else []
+    if near:
+        perhaps = ", ".join(f"{match.id} ({match.label})" for match in near)
+        said += f" Near what the variables are called: {perhaps}."
+    return f'{said} Look it up with wikidata_search(kind="property").'
 
 
 def _words(variables: Sequence[str]) -> list[str]:
-    """What variables are called, in words: filmDirectorLabel is film, director."""
-    words = (word.lower() for name in variables for word in _WORD.findall(name))
-    return [word for word in dict.fromkeys(words) if word not in _NO_WORDS]
+    """What variables are called, the value's first: ?film wdt:P57 ?directorLabel is director."""
+    names = (re.sub(r"(?:Alt)?(?:Label|Description)$", "", name) for name in reversed(variables))
+    return [name for name in dict.fromkeys(names) if name.lower() not in _NO_WORDS]

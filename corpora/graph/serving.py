@@ -25,10 +25,15 @@ from branchwise.corpora.graph.store import open_store
 
 _SPENT_BYTES = 256 * 2**20
 
-_WARM_UP = """SELECT ?film ?filmLabel (COUNT(?cast) AS ?n) WHERE {
-  ?film wdt:P31/wdt:P279* wd:Q11424 ; wdt:P577 ?date . OPTIONAL { ?film wdt:P161 ?cast }
-  FILTER(YEAR(?date) > 1990) SERVICE wikibase:label { bd:serviceParam wikibase:language "en" }
-} GROUP BY ?film ?filmLabel HAVING(COUNT(?cast) > 1) ORDER BY DESC(?n) LIMIT 5"""
+_WARM_UP = (
+    """SELECT ?film ?filmLabel (COUNT(?cast) AS ?n) WHERE {
+      ?film wdt:P31/wdt:P279* wd:Q11424 ; wdt:P577 ?date . OPTIONAL { ?film wdt:P161 ?cast }
+      FILTER(YEAR(?date) > 1990) SERVICE wikibase:label { bd:serviceParam wikibase:language "en" }
+    } GROUP BY ?film ?filmLabel HAVING(COUNT(?cast) > 1) ORDER BY DESC(?n) LIMIT 5""",
+    "SELECT * WHERE { ?film wdt:P2147483647 ?director }",
+    'ASK { ?film rdfs:label "film" }',
+    "SELECT * WHERE { ?film",
+)
 
 
 class Holdings(NamedTuple):
@@ -50,7 +55,7 @@ def open_holdings(folder: Path | None, in_memory: int) -> Holdings:
 
     `in_memory`: the triples up to which it is small. Raises InputError.
     """
-    prepare(_WARM_UP)
+    _warm_up(folder)
     store = None
     if folder is not None:
         small = read_description(folder).triples <= in_memory
@@ -58,6 +63,17 @@ def open_holdings(folder: Path | None, in_memory: int) -> Holdings:
     gc.collect()
     gc.freeze()
     return Holdings(folder, store)
+
+
+def _warm_up(folder: Path | None) -> None:
+    """Import whatever queries need: a query process cannot open the file of a module."""
+    names = None if folder is None else NameIndex.open(folder)
+    opened = None if names is None else Opened(Store(), names)
+    for text in _WARM_UP:
+        for _ in _frames(text, opened):
+            pass
+    if names is not None:
+        names.close()
 
 
 def _in_memory(folder: Path) -> Store:
@@ -110,6 +126,9 @@ def _frames(text: str, opened: Opened | None) -> Iterator[dict[str, Any]]:
         yield {"error": [error.kind, str(error)], "last": True}
     except (MemoryError, RecursionError):
         message = "The query needs more memory or deeper nesting than is allowed: simplify it."
+        yield {"error": ["resources", message], "last": True}
+    except Exception as error:  # noqa: BLE001 (a fault of ours must not end the conversation)
+        message = f"The query could not be evaluated ({type(error).__name__}): write it otherwise."
         yield {"error": ["resources", message], "last": True}
 
 

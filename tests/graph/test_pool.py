@@ -1,0 +1,330 @@
+"""Query processes: stopped at their deadline, replaced, confined, and gone when they should be."""
+
+import gc
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import (
+    COUNTRIES,
+    ENDLESS,
+    keepers,
+    open_files,
+    query_processes,
+    resident_bytes,
+    wait_until_busy,
+    wait_until_gone,
+)
+
+from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.frames import receive_frame, send_frame
+from branchwise.corpora.graph.pool import Pool
+from branchwise.corpora.graph.turns import Turns
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+LONG = 30.0
+
+
+@contextmanager
+def opened(folder: Path | None, **settings: Any) -> Iterator[tuple[Pool, int]]:
+    """A pool and its keeper's number; gone afterwards."""
+    before = set(keepers())
+    pool = Pool(folder, **settings)
+    (keeper,) = set(keepers()) - before
+    try:
+        yield pool, keeper
+    finally:
+        pool.close()
+
+
+def rows_of(pool: Pool, sparql: str, seconds: float = LONG) -> list[Any]:
+    return list(pool.ask(sparql, seconds)[0]["answer"]["rows"])
+
+
+def failure_of(pool: Pool, sparql: str, seconds: float = LONG) -> GraphError:
+    with pytest.raises(GraphError) as caught:
+        pool.ask(sparql, seconds)
+    return caught.value
+
+
+def test_fifty_runaway_queries_are_stopped_beside_eight_askers(built_graph: Path) -> None:
+    with opened(built_graph, workers=6) as (pool, keeper):
+        expected = rows_of(pool, COUNTRIES)
+        files, memory = open_files(), resident_bytes()
+        done = threading.Event()
+
+        def ask() -> int:
+            answers = 0
+            while not done.is_set():
+                assert rows_of(pool, COUNTRIES) == expected
+                answers += 1
+            return answers
+
+        def run_away() -> list[str]:
+            return [failure_of(pool, ENDLESS, 0.3).kind for _ in range(10)]
+
+        with ThreadPoolExecutor(13) as threads:
+            askers = [threads.submit(ask) for _ in range(8)]
+            runaways = [threads.submit(run_away) for _ in range(5)]
+            try:
+                kinds = [kind for runaway in runaways for kind in runaway.result()]
+            finally:
+                done.set()
+            answers = [asker.result() for asker in askers]
+        assert kinds == ["timeout"] * 50 or set(kinds) <= {"timeout", "busy"}
+        assert kinds.count("timeout") >= 25
+        assert min(answers) > 0
+        children = query_processes(keeper)
+        assert len(children) <= 6
+        assert all(child.state != "Z" for child in children)
+        gc.collect()
+        assert open_files() <= files + 5
+        assert resident_bytes() - memory < 30 * 2**20
+
+
+def test_fifty_runaway_queries_in_a_row_leave_nothing_behind(built_graph: Path) -> None:
+    files = open_files()
+    with opened(built_graph, workers=1) as (pool, keeper):
+        for _ in range(50):
+            assert failure_of(pool, ENDLESS, 0.05).kind == "timeout"
+            assert query_processes(keeper) == []
+        assert len(rows_of(pool, COUNTRIES)) == 2
+    assert open_files() == files
+
+
+def test_a_timeout_says_what_to_do(built_graph: Path) -> None:
+    with opened(built_graph, workers=1) as (pool, _):
+        error = failure_of(pool, ENDLESS, 0.1)
+    assert "stopped after 0.1 s" in str(error)
+    assert "LIMIT" in str(error)
+
+
+@pytest.mark.parametrize(
+    "sparql",
+    [
+        "SELECT (COUNT(*) AS ?n) WHERE { ?a (<x:a>|!<x:a>)* ?b . ?c (<x:a>|!<x:a>)* ?d }",
+        "ASK { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . FILTER(CONCAT(STR(?c), STR(?f), STR(?i)) = \"x\") }",
+        "SELECT * WHERE { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i "
+        'FILTER REGEX(CONCAT(STR(?c), STR(?f), STR(?i)), "^(a|b|ab)*(x+x+)+y$") }',
+    ],
+    ids=["property path", "ask", "regular expression"],
+)
+def test_what_never_ends_is_stopped(built_graph: Path, sparql: str) -> None:
+    with opened(built_graph, workers=1) as (pool, _):
+        assert failure_of(pool, sparql, 0.3).kind == "timeout"
+        assert len(rows_of(pool, COUNTRIES)) == 2
+
+
+@pytest.mark.parametrize(
+    "sparql",
+    [
+        'SELECT (GROUP_CONCAT(STR(?c); separator="; ") AS ?all) WHERE { ?a ?b ?c . ?d ?e ?f }',
+        "SELECT * WHERE { ?a ?b ?c . ?d ?e ?f } ORDER BY ?c ?f",
+        "SELECT DISTINCT ?a ?d WHERE { ?a ?b ?c . ?d ?e ?f } ORDER BY ?d",
+    ],
+    ids=["group_concat", "order", "distinct"],
+)
+@pytest.mark.parametrize("in_memory", [0, 500_000], ids=["disk", "memory"])
+def test_a_memory_bomb_ends_its_own_process_only(
+    built_graph: Path, sparql: str, in_memory: int
+) -> None:
+    with opened(built_graph, workers=1, memory=48 * 2**20, in_memory=in_memory) as (pool, _):
+        error = failure_of(pool, sparql)
+        assert error.kind == "resources"
+        assert "memory" in str(error)
+        assert len(rows_of(pool, COUNTRIES)) == 2
+
+
+def test_a_process_killed_from_outside_is_an_error_and_replaced(built_graph: Path) -> None:
+    with opened(built_graph, workers=1) as (pool, keeper), ThreadPoolExecutor(1) as thread:
+        running = thread.submit(failure_of, pool, ENDLESS)
+        os.kill(wait_until_busy(keeper).pid, signal.SIGKILL)
+        assert running.result().kind == "resources"
+        assert len(rows_of(pool, COUNTRIES)) == 2
+
+
+def test_a_process_killed_while_idle_is_not_noticed(built_graph: Path) -> None:
+    with opened(built_graph, workers=1) as (pool, keeper):
+        assert len(rows_of(pool, COUNTRIES)) == 2
+        (idle,) = query_processes(keeper)
+        handle = os.pidfd_open(idle.pid)
+        os.kill(idle.pid, signal.SIGKILL)
+        assert wait_until_gone([handle])
+        assert len(rows_of(pool, COUNTRIES)) == 2
+
+
+def test_a_killed_keeper_takes_its_query_with_it_and_is_replaced(built_graph: Path) -> None:
+    with opened(built_graph, workers=1) as (pool, keeper), ThreadPoolExecutor(1) as thread:
+        running = thread.submit(failure_of, pool, ENDLESS)
+        handle = os.pidfd_open(wait_until_busy(keeper).pid)
+        os.kill(keeper, signal.SIGKILL)
+        assert wait_until_gone([handle])
+        assert running.result().kind == "resources"
+        assert len(rows_of(pool, COUNTRIES)) == 2
+    assert keeper not in keepers()
+
+
+HOST = """
+import sys, threading, pathlib
+from branchwise.corpora.graph.pool import Pool
+pool = Pool(pathlib.Path(sys.argv[1]), workers=1)
+print("opened", flush=True)
+pool.ask(sys.argv[2], 60.0)
+"""
+
+
+def test_query_processes_die_with_their_host(built_graph: Path) -> None:
+    command = [sys.executable, "-c", HOST, str(built_graph), ENDLESS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == b"opened\n"
+        (keeper,) = keepers(host.pid)
+        working = wait_until_busy(keeper)
+        handles = [os.pidfd_open(pid) for pid in (keeper, working.pid)]
+        host.kill()
+    assert wait_until_gone(handles)
+
+
+def test_who_finds_no_free_process_in_time_is_told_so(built_graph: Path) -> None:
+    with opened(built_graph, workers=1) as (pool, keeper), ThreadPoolExecutor(1) as thread:
+        running = thread.submit(failure_of, pool, ENDLESS, 2.0)
+        wait_until_busy(keeper)
+        error = failure_of(pool, COUNTRIES, 0.01)
+        assert error.kind == "busy"
+        assert "try again" in str(error)
+        assert running.result().kind == "timeout"
+
+
+def test_closing_ends_what_runs_and_leaves_nothing(built_graph: Path) -> None:
+    files = open_files()
+    with opened(built_graph, workers=2) as (pool, keeper), ThreadPoolExecutor(3) as threads:
+        running = [threads.submit(failure_of, pool, ENDLESS) for _ in range(3)]
+        wait_until_busy(keeper)
+        pool.close()
+        assert {future.result().kind for future in running} == {"resources"}
+        assert "closed" in str(failure_of(pool, COUNTRIES))
+    assert keeper not in keepers()
+    assert open_files() == files
+
+
+def test_closing_at_once_does_not_wait_for_the_graph(built_graph: Path) -> None:
+    files = open_files()
+    for _ in range(5):
+        Pool(built_graph).close()
+    assert open_files() == files
+
+
+def test_two_hosts_share_one_store_on_disk(built_graph: Path) -> None:
+    other = HOST.replace("pool.ask(sys.argv[2], 60.0)", "print(len(pool.ask(sys.argv[2], 60.0)))")
+    with opened(built_graph, in_memory=0) as (pool, _):
+        expected = rows_of(pool, COUNTRIES)
+        command = [sys.executable, "-c", other, str(built_graph), COUNTRIES]
+        there = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert there.stdout.split() == ["opened", "1"]
+        assert rows_of(pool, COUNTRIES) == expected
+
+
+def test_a_damaged_store_is_an_error_not_a_hang(built_graph: Path, tmp_path: Path) -> None:
+    for name in ("graph.json", "names.sqlite"):
+        (tmp_path / name).symlink_to(built_graph / name)
+    (tmp_path / "store").mkdir()
+    for in_memory in (0, 500_000):
+        with opened(tmp_path, workers=1, in_memory=in_memory) as (pool, _):
+            assert failure_of(pool, COUNTRIES).kind == "resources"
+
+
+CONFINED = """
+import socket, sys
+from pyoxigraph import Store
+from branchwise.corpora.graph.worker import _confine
+store = Store()
+list(store.query("SELECT * { ?a ?b ?c }"))
+_confine(2**28)
+for attempt in (
+    lambda: list(store.query("SELECT * { SERVICE <" + sys.argv[1] + "> { ?a ?b ?c } }")),
+    lambda: store.update("LOAD <" + sys.argv[1] + ">"),
+    lambda: socket.create_connection(("127.0.0.1", 1)),
+    lambda: open("/etc/hostname"),
+):
+    try:
+        attempt()
+    except OSError as error:
+        print("Too many open files" in str(error))
+"""
+
+
+def test_a_query_process_can_open_neither_connection_nor_file() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        command = [sys.executable, "-c", CONFINED, address]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    assert done.stdout.split() == ["True"] * 4
+
+
+def test_queries_are_prepared_without_a_graph() -> None:
+    with opened(None, workers=1) as (pool, _):
+        prepared = pool.prepare("SELECT ?film WHERE { ?film wdt:P57 wd:Q42 }", LONG)
+        assert prepared.form == "SELECT"
+        assert prepared.variables == ("film",)
+        assert [(m.id, m.pattern, m.variables) for m in prepared.mentioned] == [
+            ("P57", 0, ("film",)),
+            ("Q42", 0, ("film",)),
+        ]
+        with pytest.raises(GraphError, match="line 1"):
+            pool.prepare("SELECT ?film WHERE { ?film", LONG)
+
+
+def test_turns_are_given_in_the_order_of_asking() -> None:
+    turns, served = Turns(["the only one"]), []
+    thing = turns.take(LONG)
+
+    def wait(name: int) -> None:
+        taken = turns.take(LONG)
+        served.append(name)
+        turns.give(taken)
+
+    waiting = []
+    for name in range(5):
+        waiting.append(threading.Thread(target=wait, args=(name,)))
+        waiting[-1].start()
+        while len(turns._waiting) <= name:
+            os.sched_yield()
+    with pytest.raises(TimeoutError):
+        turns.take(0.0)
+    turns.give(thing)
+    for thread in waiting:
+        thread.join()
+    assert served == [0, 1, 2, 3, 4]
+    assert turns.take(0.0) == "the only one"
+
+
+def test_frames_arrive_whole_or_not_at_all() -> None:
+    ours, theirs = socket.socketpair()
+    message = {"rows": [["ö" * 100_000, None, 1.5]], "last": True}
+    with ours, theirs, ThreadPoolExecutor(1) as thread:
+        sending = thread.submit(send_frame, ours, message)
+        assert receive_frame(theirs, time.monotonic() + LONG) == message
+        sending.result()
+        with pytest.raises(TimeoutError):
+            receive_frame(theirs, time.monotonic() - 1.0)
+        ours.sendall(b"\0\0\0\5[1")
+        ours.shutdown(socket.SHUT_WR)
+        with pytest.raises(EOFError):
+            receive_frame(theirs)
+        with suppress(OSError):
+            theirs.sendall(b"\xff\xff\xff\xff")
+        with pytest.raises(ValueError, match="a frame of"):
+            receive_frame(ours)
