@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
 from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, GraphError
+from branchwise.corpora.graph.sparql.dialect import to_standard
 from branchwise.corpora.graph.sparql.edits import Edits
 from branchwise.corpora.graph.sparql.labels import Labels, languages_of, services_of
 from branchwise.corpora.graph.sparql.mentions import Mention, mentions_of, required
@@ -102,12 +103,12 @@ def _runnable(
     import pyoxigraph
 
     store = pyoxigraph.Store()
-    edits = _edits(text, comments, reader)
+    edits = _edits(text, tokens, comments, reader)
     _supply(edits, tokens, reader)
     try:
         result = store.query(edits.apply())
     except SyntaxError:
-        edits = _edits(text, comments, reader)
+        edits = _edits(text, tokens, comments, reader)
         try:
             result = store.query(edits.apply())
         except SyntaxError as error:
@@ -126,16 +127,15 @@ def _runnable(
     return edits, _Parsed(form, variables)
 
 
-def _edits(text: str, comments: list[Span], reader: Reader) -> Edits:
+def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader) -> Edits:
     """What has to change in a text, but for labels."""
     edits = Edits(text)
     missing = reader.names.missing
     edits.insert(0, "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in sorted(missing.items())))
-    for start, end in (*comments, *reader.removable):
+    for start, end in comments:
         edits.replace(start, end)
+    to_standard(edits, tokens, reader)
     for select in reader.selects:
-        for comma in select.commas:
-            edits.replace(comma.start, comma.end)
         for service in services_of(select.where):
             edits.replace(service.head, service.end)
     return edits

@@ -2,7 +2,7 @@
 
 from branchwise.corpora.graph.sparql.prefixes import KNOWN, RDF_TYPE, Names
 from branchwise.corpora.graph.sparql.structure import Group, GroupKind, Select, Triple, names_of
-from branchwise.corpora.graph.sparql.tokens import Token
+from branchwise.corpora.graph.sparql.tokens import Span, Token
 
 FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT")
@@ -61,6 +61,7 @@ class Reader:
             if self.here.says("("):
                 start = self.at
                 self._expression(select.reads, select.sets, select.where)
+                self._named_expression(select, start)
                 select.grouped |= any(t.says(*_AGGREGATES) for t in self.tokens[start : self.at])
                 continue
             token = self.take()
@@ -70,6 +71,12 @@ class Reader:
                 select.star = token
             elif token.says(","):
                 select.commas.append(token)
+
+    def _named_expression(self, select: Select, start: int) -> None:
+        """Note where the expression of `(expression AS ?name)` stands, from token `start` on."""
+        opening, word, name = self.tokens[start], self.tokens[self.at - 3], self.tokens[self.at - 2]
+        if word.says("AS") and name.kind == "variable":
+            select.expressions[name.text[1:]] = Span(opening.end, word.start)
 
     def _tail(self, select: Select) -> None:
         clause = ""
@@ -86,12 +93,15 @@ class Reader:
                 select.grouped |= clause == "GROUP"
                 self.accept("BY")
                 continue
+            first = len(select.reads)
             if self.here.says("("):
                 self._expression(select.reads, select.keys, select.where)
             elif self.take().kind == "variable":
                 token = self.tokens[start]
                 (select.keys if clause == "GROUP" else []).append(token.text[1:])
                 (select.ordered if clause == "ORDER" else select.reads).append(token)
+            if clause == "HAVING":
+                select.having += select.reads[first:]
             if clause == "GROUP":
                 select.keys_end = self.tokens[self.at - 1].end
 

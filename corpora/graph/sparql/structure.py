@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from branchwise.corpora.graph.sparql.tokens import Token
+from branchwise.corpora.graph.sparql.tokens import Span, Token
 
 GroupKind = Literal["where", "plain", "optional", "union", "minus", "exists", "graph", "service"]
 
@@ -102,7 +102,8 @@ class Select:
     `plain`: the variables that it names as columns; `star`: its `*`; `sets`: names after AS;
     `reads`: variables in expressions of its head and in what follows the group; `keys`: the
     variables that are GROUP BY keys by themselves, `keys_end`: where the keys end;
-    `ordered`: variables of ORDER BY; `grouped`: it has keys or aggregates.
+    `ordered`: variables of ORDER BY; `having`: those of HAVING; `expressions`: where
+    the expressions of named columns stand; `grouped`: it has keys or aggregates.
     """
 
     form: str
@@ -115,6 +116,8 @@ class Select:
     keys: list[str] = field(default_factory=list)
     keys_end: int = 0
     ordered: list[Token] = field(default_factory=list)
+    having: list[Token] = field(default_factory=list)
+    expressions: dict[str, Span] = field(default_factory=dict)
     grouped: bool = False
 
     def columns(self) -> tuple[str, ...]:
