@@ -42,19 +42,25 @@ def evaluation(work_out: Callable[[PlainGraph], Expected]) -> Callable[[PlainGra
     return work_out
 
 
-def same_answer(expected: Expected, found: Iterable[Row]) -> bool:
-    """Whether rows are as expected: in order, or each as often as it should come."""
-    left = list(found)
+def difference(expected: Expected, found: Iterable[Row]) -> str:
+    """What is wrong with the rows found, or nothing: an empty text."""
     assert isinstance(expected, list)
-    if len(left) != len(expected):
-        return False
+    extra = list(found)
     if isinstance(expected, InOrder):
-        return all(map(_same_row, expected, left))
-    for row in expected:
-        at = next((n for n, other in enumerate(left) if _same_row(row, other)), None)
-        if at is None:
-            return False
-        left.pop(at)
+        same = len(extra) == len(expected) and all(map(_same_row, expected, extra))
+        return "" if same else f"expected in order {expected[:9]}\nfound {extra[:9]}"
+    missing = [row for row in expected if not _taken(row, extra)]
+    if not missing and not extra:
+        return ""
+    return f"{len(missing)} rows missing: {missing[:3]}\n{len(extra)} rows too many: {extra[:3]}"
+
+
+def _taken(row: Row, rows: list[Row]) -> bool:
+    """Whether a row like this one was among the rows; it is no longer."""
+    at = next((n for n, other in enumerate(rows) if _same_row(row, other)), None)
+    if at is None:
+        return False
+    rows.pop(at)
     return True
 
 

@@ -153,8 +153,6 @@ def films_per_year(g: PlainGraph) -> Expected:
 
 @evaluation
 def casts_of_the_first_films(g: PlainGraph) -> Expected:
-    days = [day for day, _ in _released(g)]
-    assert days[3] < days[4]
     first = [f for _, f in _released(g)[:4]]
     return [{"film": f, "actor": actor} for f in first for actor in g.values(f, "wdt:P161")]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from plain_answers import Expected, evaluation
 from plain_choices import alias, director, film, prize, star, student
-from plain_graph import FILM, NOVEL, PlainGraph, english, integer
+from plain_graph import FILM, PlainGraph, english, integer
 
 
 def _reach(start: str, step: Callable[[str], Iterable[str]]) -> set[str]:
@@ -121,10 +121,10 @@ def through_statements(g: PlainGraph) -> Expected:
 @evaluation
 def path_in_a_path(g: PlainGraph) -> Expected:
     pairs = {
-        (novel, artist)
-        for novel in g.all(NOVEL)
-        for f in g.subjects("wdt:P144", novel)
+        (studio, artist)
+        for studio in g.all("wd:Q1762059")
+        for f in g.subjects("wdt:P272", studio)
         for prop in ("wdt:P57", "wdt:P86", "wdt:P161")
         for artist in g.things(f, prop)
     }
-    return [{"novel": novel, "artist": artist} for novel, artist in pairs]
+    return [{"studio": studio, "artist": artist} for studio, artist in pairs]

@@ -2,6 +2,7 @@
 
 from plain_answers import Expected, Row, evaluation
 from plain_choices import (
+    city,
     country,
     director,
     film,
@@ -98,8 +99,9 @@ def union_of_roles(g: PlainGraph) -> Expected:
 
 
 @evaluation
-def minus_films_with_a_studio(g: PlainGraph) -> Expected:
-    return [{"film": f} for f in g.all(FILM) if not g.values(f, "wdt:P272")]
+def minus_actors_with_a_school(g: PlainGraph) -> Expected:
+    actors = g.subjects("wdt:P106", "wd:Q33999")
+    return [{"actor": actor} for actor in actors if not g.values(actor, "wdt:P69")]
 
 
 @evaluation
@@ -122,13 +124,13 @@ def people_with_a_film_and_an_education(g: PlainGraph) -> Expected:
 
 
 @evaluation
-def who_directs_what_they_write(g: PlainGraph) -> Expected:
+def director_and_actor_of_one_city(g: PlainGraph) -> Expected:
     return [
-        {"film": f, "person": person}
-        for f, person in g.links("wdt:P57")
-        for one in g.values(f, "wdt:P161")
-        for writer in g.values(f, "wdt:P58")
-        if person in (one, writer)
+        {"film": f, "director": who, "actor": actor}
+        for f, who in g.links("wdt:P57")
+        for actor in g.things(f, "wdt:P161")
+        for place in g.values(who, "wdt:P19")
+        if place in g.values(actor, "wdt:P19") and (place == city(g) or who != actor)
     ]
 
 

@@ -51,7 +51,6 @@ def instants_without_a_time_zone(g: PlainGraph) -> Expected:
 @evaluation
 def oldest_films(g: PlainGraph) -> Expected:
     released = sorted((text(day), f) for f in g.all(FILM) for day in g.values(f, "wdt:P577"))
-    assert len({day for day, _ in released[:6]}) == 6
     return InOrder(
         {"film": f, "filmLabel": g.label(f), "date": Literal(day, "xsd:dateTime")}
         for day, f in released[:5]
@@ -91,12 +90,13 @@ def careers_at_a_club(g: PlainGraph) -> Expected:
 
 
 @evaluation
-def still_playing(g: PlainGraph) -> Expected:
+def who_leads_now(g: PlainGraph) -> Expected:
     return [
-        {"player": player, "club": at}
-        for player, membership in g.links("p:P54")
-        for at in g.values(membership, "ps:P54")
-        if not g.values(membership, "pq:P582")
+        {"company": company, "boss": boss, "since": since}
+        for company, statement in g.links("p:P169")
+        for boss in g.values(statement, "ps:P169")
+        for since in g.values(statement, "pq:P580")
+        if not g.values(statement, "pq:P582")
     ]
 
 
@@ -119,13 +119,15 @@ def team_mates(g: PlainGraph) -> Expected:
 
 
 @evaluation
-def nominated_and_won_in_one_year(g: PlainGraph) -> Expected:
+def later_winners(g: PlainGraph) -> Expected:
     return [
-        {"who": who, "year": integer(year(won))}
-        for who in {who for who, _ in g.pairs("p:P1411")}
-        for nominated in g.values(who, "p:P1411", "pq:P585")
-        for won in g.values(who, "p:P166", "pq:P585")
-        if year(nominated) == year(won)
+        {"nominee": nominee, "winner": winner, "year": integer(year(won))}
+        for nominee, nomination in g.links("p:P1411")
+        for winner, award in g.links("p:P166")
+        for nominated in g.values(nomination, "pq:P585")
+        for won in g.values(award, "pq:P585")
+        if g.values(nomination, "ps:P1411") == g.values(award, "ps:P166")
+        and year(nominated) <= year(won)
     ]
 
 

@@ -3,7 +3,7 @@
 import gzip
 from pathlib import Path
 
-from plain_answers import InOrder, Joined, OneOf, Row, same_answer
+from plain_answers import InOrder, Joined, OneOf, Row, difference
 from plain_graph import Literal, decimal, english, read_graph
 
 ONE: Row = {"film": "wd:Q1", "filmLabel": english("A")}
@@ -38,34 +38,34 @@ def test_values_come_as_often_as_there_are_ways(tmp_path: Path):
     assert sorted(graph.subjects("p", "d")) == ["b", "c"]
 
 
-def test_rows_in_any_order_are_the_same_answer():
-    assert same_answer([ONE, OTHER], [OTHER, ONE])
-    assert not same_answer(InOrder([ONE, OTHER]), [OTHER, ONE])
+def test_rows_in_any_order_are_the_difference():
+    assert not difference([ONE, OTHER], [OTHER, ONE])
+    assert difference(InOrder([ONE, OTHER]), [OTHER, ONE])
 
 
 def test_a_row_too_few_too_many_or_too_often_is_another_answer():
-    assert not same_answer([ONE, OTHER], [ONE])
-    assert not same_answer([ONE], [ONE, OTHER])
-    assert not same_answer([ONE, OTHER], [ONE, ONE])
-    assert not same_answer([ONE, ONE, OTHER], [ONE, OTHER, OTHER])
+    assert difference([ONE, OTHER], [ONE])
+    assert difference([ONE], [ONE, OTHER])
+    assert difference([ONE, OTHER], [ONE, ONE])
+    assert difference([ONE, ONE, OTHER], [ONE, OTHER, OTHER])
 
 
 def test_an_unbound_variable_is_no_value():
-    assert not same_answer([ONE], [{"film": "wd:Q1"}])
-    assert not same_answer([{"film": "wd:Q1"}], [ONE])
+    assert difference([ONE], [{"film": "wd:Q1"}])
+    assert difference([{"film": "wd:Q1"}], [ONE])
 
 
 def test_texts_differ_by_language_and_numbers_by_value():
-    assert not same_answer([{"x": english("A")}], [{"x": Literal("A")}])
-    assert not same_answer([{"x": Literal("2", "xsd:integer")}], [{"x": decimal(2)}])
-    assert same_answer([{"x": decimal(2)}], [{"x": Literal("2.000", "xsd:decimal")}])
-    assert not same_answer([{"x": decimal(2)}], [{"x": Literal("2.001", "xsd:decimal")}])
+    assert difference([{"x": english("A")}], [{"x": Literal("A")}])
+    assert difference([{"x": Literal("2", "xsd:integer")}], [{"x": decimal(2)}])
+    assert not difference([{"x": decimal(2)}], [{"x": Literal("2.000", "xsd:decimal")}])
+    assert difference([{"x": decimal(2)}], [{"x": Literal("2.001", "xsd:decimal")}])
 
 
 def test_one_of_several_values_and_texts_in_any_order():
     either = [{"x": OneOf(frozenset({"wd:Q1", "wd:Q2"}))}]
-    assert same_answer(either, [{"x": "wd:Q2"}])
-    assert not same_answer(either, [{"x": "wd:Q3"}])
+    assert not difference(either, [{"x": "wd:Q2"}])
+    assert difference(either, [{"x": "wd:Q3"}])
     joined = [{"x": Joined(("a", "b"), ", ")}]
-    assert same_answer(joined, [{"x": Literal("b, a")}])
-    assert not same_answer(joined, [{"x": Literal("b, a, a")}])
+    assert not difference(joined, [{"x": Literal("b, a")}])
+    assert difference(joined, [{"x": Literal("b, a, a")}])
