@@ -50,6 +50,10 @@ def build_graph(
             del store  # its lock goes with it, before the folder gets its name
     except StorageError as error:
         raise error.error from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise StorageError.of(error).error from None  # Oxigraph's have no number
     except sqlite3.OperationalError as error:
         if "disk" not in str(error):
             raise

@@ -43,8 +43,8 @@ def fill_store(
     """A new store in `folder` with all triples of the files, which are streamed.
 
     Blank nodes of different files stay different. Progress is in lines, without a total. Raises
-    InputError with file and line for what is no N-Triples or Turtle, and OSError where the disk
-    is at fault.
+    InputError with file and line for what is no N-Triples or Turtle; OSError or StorageError where
+    the disk is at fault.
     """
     import pyoxigraph
 
