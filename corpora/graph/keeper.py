@@ -126,7 +126,7 @@ class Keeper:
         except TimeoutError:
             raise GraphError("resources", "The graph takes too long to load.") from None
         if "error" in first:
-            raise GraphError("resources", f"The graph could not be opened: {first['error']}")
+            raise GraphError("resources", "The graph cannot be opened: it must be built again.")
         self._ready = True
 
     def _reply(self) -> Any:

@@ -8,7 +8,6 @@ import os
 import signal
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +24,8 @@ MEMORY_BYTES = 2 * 2**30
 
 IN_MEMORY_TRIPLES = 500_000
 """Graphs up to this size are held in memory, once for all query processes: 340 bytes a triple."""
+
+_CLOSING_SECONDS = 60.0
 
 _MEMORY_SIGNALS = {signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS}
 
@@ -93,14 +94,14 @@ class Pool:
         )
 
     def close(self) -> None:
-        """End all processes; queries in them get a GraphError. May be called again."""
+        """End all processes; queries that run or wait get a GraphError. May be called again."""
         with self._lock:
             self._closed = True
             keeper = self._keeper
         keeper.close()
-        for _ in self._seats:
-            with suppress(TimeoutError):
-                self._turns.take(1.0).vacate()
+        for seat in [self._turns.take(_CLOSING_SECONDS) for _ in self._seats]:
+            seat.vacate()
+            self._turns.give(seat)
 
     def _converse(
         self, seat: _Seat, request: dict[str, Any], seconds: float
@@ -117,7 +118,10 @@ class Pool:
             if not frames:
                 raise _timeout(seconds) from None
         except (EOFError, OSError):
-            raise _ended(seat.vacate(), self._settings[1]) from None
+            status = seat.vacate()
+            self._living_keeper()
+            if not frames:
+                raise _ended(status, self._settings[1]) from None
         except BaseException:
             seat.vacate()
             raise
@@ -143,6 +147,7 @@ class Pool:
         raise GraphError("resources", "The process for queries cannot be started.")
 
     def _living_keeper(self) -> Keeper:
+        """Raises GraphError once the pool is closed."""
         with self._lock:
             if self._closed:
                 raise GraphError("resources", "The graph was closed.")

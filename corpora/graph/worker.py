@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> None:
     try:
         holdings = open_holdings(None if folder == "-" else Path(folder), int(in_memory))
     except Exception as error:  # noqa: BLE001 (whatever it is, the host must hear of it)
-        send_frame(control, {"error": f"{type(error).__name__}: {error}"})
+        send_frame(control, {"error": type(error).__name__})
         return
     with suppress(EOFError, OSError):
         send_frame(control, {"ready": True})

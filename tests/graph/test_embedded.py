@@ -1,0 +1,143 @@
+"""The embedded graph's answers, against the triples themselves."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, MAX_ROWS, GraphError, Term
+from branchwise.corpora.graph.build import build_graph
+from branchwise.corpora.graph.embedded import EmbeddedGraph
+
+WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
+LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+@pytest.fixture(scope="module")
+def lines(world_300: Path) -> list[str]:
+    return gzip.decompress((world_300 / "kg.nt.gz").read_bytes()).decode().splitlines()
+
+
+def pairs(lines: list[str], predicate: str) -> set[tuple[str, str]]:
+    """Subjects and objects of a predicate, as they stand in the file, brackets off."""
+    pattern = re.compile(rf"<(\S+)> <{re.escape(predicate)}> (.+) \.")
+    found = (pattern.fullmatch(line) for line in lines)
+    return {(match[1], match[2].removeprefix("<").removesuffix(">")) for match in found if match}
+
+
+def test_rows_are_those_of_the_graph_with_labels_beside(
+    graph: EmbeddedGraph, lines: list[str]
+) -> None:
+    answer = graph.query("SELECT ?film ?director WHERE { ?film wdt:P57 ?director }")
+    expected = pairs(lines, f"{WDT}P57")
+    names = {thing: label[1 : -len('"@en')] for thing, label in pairs(lines, LABEL)}
+    rows = [tuple(term.value for term in row if term is not None) for row in answer.rows]
+    assert answer.variables == ("film", "director")
+    assert set(rows) == expected
+    assert len(rows) == len(expected)
+    assert answer.complete
+    assert answer.notes == ()
+    assert answer.labels == {iri: names[iri] for pair in expected for iri in pair}
+
+
+def test_memory_and_disk_give_the_same_answers(graph: EmbeddedGraph, built_graph: Path) -> None:
+    on_disk = EmbeddedGraph(built_graph, in_memory=0)
+    try:
+        for sparql in (
+            "SELECT ?c (COUNT(*) AS ?n) WHERE { ?x wdt:P31 ?c } GROUP BY ?c ORDER BY ?n ?c",
+            "SELECT ?x WHERE { ?x wdt:P31/wdt:P279* wd:Q11424 } ORDER BY ?x",
+            "SELECT ?x ?xLabel WHERE { ?x wdt:P31 wd:Q6256 } ORDER BY ?x",
+            "ASK { ?x wdt:P31 wd:Q5 }",
+        ):
+            assert on_disk.query(sparql) == graph.query(sparql)
+    finally:
+        on_disk.close()
+
+
+def test_terms_keep_kind_datatype_and_language(graph: EmbeddedGraph) -> None:
+    answer = graph.query(
+        'SELECT ?a ?b ?c ?d ?e WHERE { VALUES (?a ?b ?c ?d) {(wd:Q5 "x" "y"@en 7)} '
+        "OPTIONAL { wd:Q5 wdt:P31 ?e } }"
+    )
+    assert answer.rows == (
+        (
+            Term(f"{WD}Q5", "iri"),
+            Term("x", "literal", f"{XSD}string"),
+            Term("y", "literal", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "en"),
+            Term("7", "literal", f"{XSD}integer"),
+            None,
+        ),
+    )
+
+
+def test_ask_and_construct(graph: EmbeddedGraph, lines: list[str]) -> None:
+    asked = graph.query("ASK { ?film wdt:P57 ?director }")
+    assert (asked.boolean, asked.rows, asked.variables) == (True, (), ())
+    built = graph.query("CONSTRUCT { ?d wdt:P1 ?f } WHERE { ?f wdt:P57 ?d }")
+    assert built.variables == ("subject", "predicate", "object")
+    assert {(row[2].value, row[0].value) for row in built.rows if row[0] and row[2]} == pairs(
+        lines, f"{WDT}P57"
+    )
+
+
+def test_describe_tells_all_of_a_thing(graph: EmbeddedGraph, lines: list[str]) -> None:
+    described = graph.query("DESCRIBE wd:Q6256")
+    expected = [line for line in lines if line.startswith(f"<{WD}Q6256> ")]
+    assert len(described.rows) == len(expected) > 0
+
+
+def test_more_rows_than_are_kept_are_counted_as_more(
+    graph: EmbeddedGraph, lines: list[str]
+) -> None:
+    assert len(set(lines)) > MAX_ROWS
+    cut = graph.query("SELECT * WHERE { ?s ?p ?o }")
+    assert len(cut.rows) == MAX_ROWS
+    assert not cut.complete
+    whole = graph.query(f"SELECT * WHERE {{ ?s ?p ?o }} LIMIT {MAX_ROWS}")
+    assert len(whole.rows) == MAX_ROWS
+    assert whole.complete
+
+
+def test_long_values_are_cut_with_a_mark(graph: EmbeddedGraph) -> None:
+    doubled = "".join(f"BIND(CONCAT(?x{i}, ?x{i}) AS ?x{i + 1}) " for i in range(12))
+    answer = graph.query(f'SELECT ?x12 WHERE {{ BIND("a" AS ?x0) {doubled} }}')
+    (row,) = answer.rows
+    assert row[0] is not None
+    assert row[0].value == "a" * 2_000 + "… (cut: 4,096 characters)"
+
+
+def test_a_query_beyond_the_limit_is_refused_unread(graph: EmbeddedGraph) -> None:
+    with pytest.raises(GraphError, match="longer than 16 KB") as refused:
+        graph.query(f"ASK {{ ?a ?b ?c }} # {'ü' * (MAX_QUERY_BYTES // 2)}")
+    assert refused.value.kind == "refused"
+
+
+def test_a_syntax_error_is_told_from_a_refusal(graph: EmbeddedGraph) -> None:
+    with pytest.raises(GraphError) as syntax:
+        graph.query("SELECT ?x WHERE { ?x wdt:P31 }")
+    assert syntax.value.kind == "syntax"
+    with pytest.raises(GraphError) as refused:
+        graph.query("DELETE WHERE { ?s ?p ?o }")
+    assert refused.value.kind == "refused"
+
+
+def test_names_are_found_without_a_query_process(graph: EmbeddedGraph) -> None:
+    assert "P161" in [match.id for match in graph.search("starred in", "property")]
+
+
+def test_identity_is_that_of_the_contents(
+    graph: EmbeddedGraph, world_300: Path, tmp_path: Path
+) -> None:
+    build_graph([world_300 / "kg.nt.gz"], tmp_path / "elsewhere")
+    other = EmbeddedGraph(tmp_path / "elsewhere")
+    other.close()
+    assert other.identity() == graph.identity()
+    assert str(tmp_path) not in str(other.identity())
+
+
+def test_a_folder_without_a_graph_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no graph"):
+        EmbeddedGraph(tmp_path)
