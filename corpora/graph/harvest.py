@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.corpora.graph.vocabulary import (
     ALIASES,
+    DATES,
     DESCRIPTIONS,
     LABELS,
     NAMING,
@@ -33,6 +34,7 @@ _KEPT = (
 _TEXTS = frozenset({"labels", "aliases", "descriptions"})
 _MAX_TYPES = 4
 _MAX_OCCUPATIONS = 4
+_MAX_YEARS = 12
 
 
 class Text(NamedTuple):
@@ -57,7 +59,7 @@ class Text(NamedTuple):
 class Thing:
     """What a graph says about one IRI. `statements`: where it is the subject, without names.
 
-    `types` and `occupations` are ids.
+    `types` and `occupations` are ids; `years` are those of all its dates.
     """
 
     id: str
@@ -66,6 +68,7 @@ class Thing:
     descriptions: list[Text] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
     occupations: list[str] = field(default_factory=list)
+    years: set[str] = field(default_factory=set)
     statements: int = 0
 
     @property
@@ -84,6 +87,11 @@ class Thing:
     def kinds(self) -> list[str]:
         """Types as shown; for people "human" says little, so what they do stands beside it."""
         return sorted(self.types)[:_MAX_TYPES] + sorted(self.occupations)[:_MAX_OCCUPATIONS]
+
+    @property
+    def dates(self) -> list[str]:
+        """Years that a name may be told apart by: "King Kong (1976 film)"."""
+        return sorted(year for year in self.years if year.isdecimal())[:_MAX_YEARS]
 
     def names(self) -> Iterator[str]:
         """Its names, each once, the label first; of what has none, the end of its IRI."""
@@ -148,7 +156,7 @@ class Harvest:
     def _thing(self, subject: object, about: Iterable["pyoxigraph.Quad"]) -> Thing | None:
         import pyoxigraph
 
-        node = pyoxigraph.NamedNode
+        node, literal = pyoxigraph.NamedNode, pyoxigraph.Literal
         named = isinstance(subject, node) and not is_internal(subject.value)
         thing = Thing(short_id(subject.value)) if named else None  # type: ignore[attr-defined]
         counts: Counter[str] = Counter()
@@ -157,6 +165,10 @@ class Harvest:
             counts[iri] += 1
             if isinstance(value, node):
                 self._used[value.value] += 1
+            elif (
+                thing is not None and isinstance(value, literal) and (value.datatype.value in DATES)
+            ):
+                thing.years.add(value.value[:4])
             if thing is not None and iri in _KEPT:
                 _keep(thing, _KEPT[iri], value)
         self.triples += counts.total()

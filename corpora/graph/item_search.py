@@ -62,7 +62,10 @@ def _rest(text: Folded, name: Name) -> frozenset[str]:
 
 
 def _distinct(meant: Iterable[Meant]) -> list[Meant]:
-    return list({one.name.number: one for one in reversed(list(meant))}.values())[::-1]
+    first: dict[int, Meant] = {}
+    for one in meant:
+        first.setdefault(one.name.number, one)
+    return list(first.values())
 
 
 def _filled(names: NameWords, same: Sequence[Name], text: Folded, limit: int) -> list[Name]:

@@ -24,6 +24,7 @@ CREATE TABLE things (
     label TEXT,                   -- none where the graph gives none
     description TEXT NOT NULL DEFAULT '',
     types TEXT NOT NULL DEFAULT '',        -- ids, a line each
+    years TEXT NOT NULL DEFAULT '',        -- of its dates
     statements INTEGER NOT NULL DEFAULT 0, -- of a property: uses
     used INTEGER NOT NULL DEFAULT 0        -- how often it is an object
 );
@@ -32,7 +33,8 @@ CREATE TABLE staging.used (id TEXT, uses INTEGER)
 """
 
 ADD_THING = """
-INSERT INTO things (id, kind, label, description, types, statements) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO things (id, kind, label, description, types, years, statements)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 
 # Things that are only ever objects are known, too.
@@ -77,7 +79,8 @@ CREATE VIRTUAL TABLE words_{kind} USING fts5 (
 ALL_NAMES = "SELECT number, key FROM names_{kind} ORDER BY number"
 ADD_WORDS = "INSERT INTO words_{kind} (rowid, name, about) VALUES (?, ?, ?)"
 SAID_OF_BEARERS = """
-SELECT description, types FROM bearers_{kind} JOIN things ON number = thing WHERE name = ? LIMIT ?
+SELECT description, types, years FROM bearers_{kind} JOIN things ON number = thing
+WHERE name = ? LIMIT ?
 """
 
 SPELLINGS = """

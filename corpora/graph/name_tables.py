@@ -41,7 +41,8 @@ class NameTables:
         kind: SearchKind = "property" if is_property_id(thing.id) else "item"
         label, description = thing.label, thing.description[:_MAX_TEXT]
         row = (thing.id, kind, label and label[:_MAX_TEXT], description, "\n".join(thing.kinds))
-        added = self._connection.execute(sql.ADD_THING, (*row, thing.statements))
+        years = " ".join(thing.dates)
+        added = self._connection.execute(sql.ADD_THING, (*row, years, thing.statements))
         assert added.lastrowid is not None
         self._name(added.lastrowid, kind, thing.names())
 
@@ -97,11 +98,11 @@ class NameTables:
         )
 
     def _said(self, kind: SearchKind, name: int) -> str:
-        """Folded words of the descriptions and types of a name's bearers."""
+        """Folded words of what is said of a name's bearers: descriptions, types, years."""
         rows = self._connection.execute(sql.SAID_OF_BEARERS.format(kind=kind), (name, _MAX_SAID))
         words: dict[str, None] = {}
-        for description, types in rows:
-            words |= dict.fromkeys(fold(description).words)
+        for description, types, years in rows:
+            words |= dict.fromkeys([*fold(description).words, *years.split()])
             for identifier in types.splitlines():
                 words |= dict.fromkeys(fold(self._label(identifier)).words)
         return " ".join(words)

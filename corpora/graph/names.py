@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from branchwise.corpora.errors import InputError
@@ -23,8 +23,9 @@ MAX_BEARERS = 20
 """Of one name, so many are listed."""
 
 MAX_LIMIT = 50
+_MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
 _TOLD_APART = 1_000  # bearers of a name among whom words choose
-_MATCH = "SELECT things.id, label, description, types, statements"
+_MATCH = "SELECT things.id, label, description, types, years, statements"
 _ITSELF = _MATCH + ", NULL FROM things WHERE id = ?"
 _MOST_USED = (
     _MATCH + ", NULL FROM things WHERE kind = 'property' AND statements"
@@ -42,8 +43,12 @@ class _Bearer(NamedTuple):
     label: str | None
     description: str
     types: str
+    years: str
     statements: int
     text: str | None  # the name borne, where it is not the label
+
+
+_Found = TypeVar("_Found", _Bearer, Match)
 
 
 class NameIndex:
@@ -85,7 +90,9 @@ class NameIndex:
         either kind.
         """
         limit = max(1, min(limit, MAX_LIMIT))
-        identifier = written_id(text[:MAX_IRI].strip())
+        # Lone surrogates, which JSON may hold, are no text to SQLite.
+        text = text[:_MAX_TEXT].encode("utf-8", "replace").decode()
+        identifier = written_id(text.strip())
         with self._connection() as connection:
             if identifier and (itself := self._itself(connection, identifier)):
                 return itself
@@ -115,8 +122,8 @@ class NameIndex:
         """Properties that words or names of variables may mean ("birthPlace"), each tried by
         itself, the best of each first."""
         found = [self.search(word, "property", limit) for word in words if word.strip()]
-        ranked = [match for row in zip_longest(*found) for match in row if match is not None]
-        return list({match.id: match for match in reversed(ranked)}.values())[::-1][:limit]
+        ranked = (match for row in zip_longest(*found) for match in row if match is not None)
+        return _each_once(ranked)[:limit]
 
     def most_used_properties(self, limit: int) -> list[Match]:
         """Properties by how often they are used."""
@@ -152,15 +159,16 @@ class NameIndex:
         }
         if hinted:
             borne = _told_apart(connection, borne)
-        listed = {
-            bearer.id: bearer
-            for bearers in reversed(borne.values())
-            for bearer in reversed(bearers[:MAX_BEARERS])
-        }
-        return _shown(connection, list(listed.values())[::-1])
+        listed = (bearer for bearers in borne.values() for bearer in bearers[:MAX_BEARERS])
+        return _shown(connection, _each_once(listed))
 
 
-MAX_IRI = 2_000
+def _each_once(found: Iterable[_Found]) -> list[_Found]:
+    """Each thing under the first name that found it."""
+    first: dict[str, _Found] = {}
+    for one in found:
+        first.setdefault(one.id, one)
+    return list(first.values())
 
 
 def _bearers(
@@ -180,7 +188,7 @@ def _told_apart(
 
     def said(bearer: _Bearer, hint: frozenset[str]) -> int:
         types = " ".join(labels.get(kind, "") for kind in bearer.types.splitlines())
-        told = (bearer.description, types, bearer.label or "")
+        told = (bearer.description, types, bearer.years, bearer.label or "")
         return len(hint & {word for text in told for word in fold(text).words})
 
     chosen: dict[Meant, list[_Bearer]] = {}

@@ -22,6 +22,8 @@ ALIASES = frozenset(
 DESCRIPTIONS = frozenset({f"{_RDFS}comment"} | {f"{schema}description" for schema in _SCHEMA})
 NAMING = LABELS | ALIASES | DESCRIPTIONS
 TYPES = frozenset({f"{PROP}direct/P31", _RDF_TYPE})
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+DATES = frozenset({f"{_XSD}dateTime", f"{_XSD}date", f"{_XSD}gYear", f"{_XSD}gYearMonth"})
 OCCUPATION = f"{PROP}direct/P106"
 
 _NUMBER = re.compile(r"[QP][1-9]\d*")
