@@ -61,13 +61,13 @@ def _response(
 
 def _resolve(host: str, port: int, deadline: float) -> list[str]:
     """The host's addresses. The system's look-up has no time-out: it is left behind."""
-    found: SimpleQueue[list[str] | OSError] = SimpleQueue()
+    found: SimpleQueue[list[str] | Exception] = SimpleQueue()
 
     def look_up() -> None:
         try:
             entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             found.put([str(entry[4][0]) for entry in entries])
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             found.put(error)
 
     threading.Thread(target=look_up, daemon=True).start()
@@ -75,7 +75,7 @@ def _resolve(host: str, port: int, deadline: float) -> list[str]:
         addresses = found.get(timeout=time_left(deadline))
     except Empty:
         raise TimeoutError("the name was not found in time") from None
-    if isinstance(addresses, OSError):
+    if isinstance(addresses, Exception):
         raise addresses
     return addresses
 

@@ -28,9 +28,9 @@ class EntityApi:
 
     def get(self, parameters: Mapping[str, str], deadline: float) -> dict[str, Any]:
         """The answer to one call. Raises GraphError, also for errors that come with status 200."""
-        fixed = {"format": "json", "formatversion": "2", "maxlag": "5"}
-        request = get_request(self._url, {**parameters, **fixed})
-        match read_json(self._client.send(lambda: request, deadline)):
+        sent = {**parameters, "format": "json", "formatversion": "2"}
+        reply = self._client.send(lambda: get_request(self._url, sent), deadline)
+        match read_json(reply):
             case {"error": {"code": "ratelimited" | "maxlag" | "readonly"}}:
                 raise too_busy(None)
             case {"error": {"info": str(info)}}:

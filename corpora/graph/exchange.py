@@ -110,6 +110,8 @@ def _read(response: HTTPResponse, deadline: float, limit: int) -> Reply:
                 raise _too_large(limit)
     except http.client.HTTPException:
         whole = False
+    if not raw and not response.headers:
+        raise ConnectionResetError("the answer ended within its head")
     encoding = (response.headers.get("Content-Encoding") or "identity").strip().lower()
     body, complete = _decoded(bytes(raw), encoding, limit)
     whole = whole and complete and not response.length

@@ -49,34 +49,32 @@ def _exact(select: Select, text: str, kind: SearchKind) -> list[Hit]:
     """Stores find a literal at once where it is given whole, with its case and language."""
     cases = dict.fromkeys((text, text[0].upper() + text[1:], text.lower(), text.title()))
     names = " ".join(quoted(case) + tag for case in cases for tag in ("@en", "@mul", ""))
-    return _named(
-        select,
-        f"VALUES ?name {{ {names} }} VALUES ?naming {{ {_NAMES} }} ?thing ?naming ?name . "
-        f"{_restriction(kind)}",
-    )
+    return _named(select, kind, f"VALUES ?name {{ {names} }}", "")
 
 
 def _containing(select: Select, kind: SearchKind, parts: list[str], how: str) -> list[Hit]:
     """A look at every name: where that takes too long, whoever asked is told what would not."""
     tests = how.join(f"CONTAINS(LCASE(STR(?name)), {quoted(part)})" for part in parts)
     try:
-        return _named(
-            select,
-            f"{_restriction(kind)} VALUES ?naming {{ {_NAMES} }} ?thing ?naming ?name . "
-            f"{english_only('?name')} FILTER({tests})",
-        )
+        return _named(select, kind, "", f"{english_only('?name')} FILTER({tests})")
     except GraphError as error:
         raise GraphError("timeout", _LATE) if error.kind == "timeout" else error from None
 
 
-def _restriction(kind: SearchKind) -> str:
-    classed = f"VALUES ?class {{ {_PROPERTY_CLASSES} }} ?thing rdf:type ?class ."
-    return classed if kind == "property" else f"FILTER NOT EXISTS {{ {classed} }}"
+def _named(select: Select, kind: SearchKind, given: str, tests: str) -> list[Hit]:
+    """Things of the kind with their names. What is given goes first: some servers keep the order.
 
-
-def _named(select: Select, pattern: str) -> list[Hit]:
+    An item is what is no property.
+    """
+    if kind == "property":
+        given += f" VALUES ?class {{ {_PROPERTY_CLASSES} }}"
+        typed = "?thing rdf:type ?class ."
+    else:
+        among = ", ".join(_PROPERTY_CLASSES.split())
+        typed = f"FILTER NOT EXISTS {{ ?thing rdf:type ?class . FILTER(?class IN ({among})) }}"
     answer = select(
-        f"{PREFIXES}SELECT DISTINCT ?thing ?name WHERE {{ {pattern} }} LIMIT {_MOST_ROWS}"
+        f"{PREFIXES}SELECT DISTINCT ?thing ?name WHERE {{ {given} VALUES ?naming {{ {_NAMES} }} "
+        f"?thing ?naming ?name . {typed} {tests} }} LIMIT {_MOST_ROWS}"
     )
     return [
         Hit(thing.value, name.value)

@@ -10,17 +10,26 @@ import orjson
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.exchange import TOO_SLOW, Reply, RetryLaterError
 
+_MAX_READ = 50_000
 MAX_SERVER_WORDS = 300
 """Characters of a server's own message that are passed on."""
 
-_JAVA = re.compile(r"(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)(?:: *|$)", re.MULTILINE)
+# What a server sends may be made to slow these down: each repetition has an end.
+_JAVA = re.compile(
+    r"\b(?:[a-z]\w{0,40}\.){1,12}[A-Z]\w{0,60}?(?:Exception|Error)(?:: {0,3}|$)", re.MULTILINE
+)
 _TIMED_OUT = re.compile(
     r"TimeoutException|QueryTimeout|timed[ -]?out|time[ -]?out (?:reached|exceeded|expired)"
     r"|exceeds the limit of \d+ \(sec\)|query was cancell?ed",
     re.IGNORECASE,
 )
-_ENDS = re.compile(r"^\s*at [\w.$]+\(|^Was expecting|^SPARQL query:|^Caused by", re.MULTILINE)
-_ADDRESS = re.compile(r"(?<!<)\b[a-z][a-z0-9+]*://[^\s<>\"')]+|\b\d+(?:\.\d+){3}(?::\d+)?\b", re.I)
+_ENDS = re.compile(
+    r"^[ \t]{0,8}at [\w.$]{1,200}\(|^Was expecting|^SPARQL query:|^Caused by", re.MULTILINE
+)
+_ADDRESS = re.compile(
+    r"(?<!<)\b[a-z][a-z0-9+]{0,20}://[^\s<>\"')]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b", re.I
+)
+_TITLE = re.compile(r"<title>([^<]{0,300})</title>", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w<>:/)*+?])(?:[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+[\w.@-]*")
 
 
@@ -89,9 +98,9 @@ def server_words(body: bytes) -> str:
     Blazegraph and Fuseki send Java's exceptions after the query, QLever and others JSON,
     Virtuoso a text before the query; a proxy sends a web page, of which the title is taken.
     """
-    text = _json_message(body) or body[:200_000].decode(errors="replace")
+    text = _json_message(body) or body[:_MAX_READ].decode(errors="replace")
     if re.match(r"\s*<(?:!doctype|html|\?xml)", text, re.IGNORECASE):
-        title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+        title = _TITLE.search(text)
         text = title[1] if title else "a web page instead of a message."
     exceptions = list(_JAVA.finditer(text))
     if exceptions:
@@ -102,6 +111,7 @@ def server_words(body: bytes) -> str:
 
 def clean_words(text: str) -> str:
     """A message from elsewhere in one line, cut, without control characters and addresses."""
+    text = text[:_MAX_READ]
     text = re.sub(r"[\x00-\x1f\x7f-\x9f\s]+", " ", text).strip()
     text = _PATH.sub("(path)", _ADDRESS.sub("(address)", text))
     if not text:

@@ -22,6 +22,9 @@ from branchwise.corpora.graph.remote_labels import labels_of, unlabelled
 from branchwise.corpora.graph.responses import read_results, read_triples
 from branchwise.corpora.graph.selecting import Form, Select
 
+LABEL_SECONDS = 3.0
+"""What an answer that is there may wait for its labels."""
+
 _WIKIDATA_API = "https://www.wikidata.org/w/api.php"
 _WIKIDATA_HOSTS = ("query.wikidata.org", "query-main.wikidata.org", "query-scholarly.wikidata.org")
 
@@ -72,10 +75,11 @@ class RemoteGraph:
         deadline = time.monotonic() + seconds
         prepared = self._prepare(sparql, seconds)
         answer = self._ask(prepared.text, prepared.form, deadline)
-        select = self._selector(deadline)
         if answer.boolean is None and not answer.rows and self._settings.explain:
-            return replace(answer, notes=explain_emptiness(prepared, select))
+            notes = explain_emptiness(prepared, self._selector(deadline))
+            return replace(answer, notes=notes)
         if answer.rows and self._settings.labels:
+            select = self._selector(min(deadline, time.monotonic() + LABEL_SECONDS))
             with suppress(GraphError):
                 return replace(answer, labels=labels_of(unlabelled(answer), select))
         return answer

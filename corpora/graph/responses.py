@@ -24,6 +24,9 @@ _STRING = "http://www.w3.org/2001/XMLSchema#string"
 _LANGUAGE_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 _MAX_NESTING = 8
 
+MAX_TEXT = 2_000
+"""Characters of a literal that are kept."""
+
 
 def read_json(reply: Reply) -> Any:
     """The JSON of an answer. Raises GraphError where it is not JSON, or not the whole of it.
@@ -31,6 +34,8 @@ def read_json(reply: Reply) -> Any:
     A server whose time runs out while it sends has said 200 by then: Blazegraph writes its
     exception into the middle of the rows, QLever an apology after them, others just stop.
     """
+    if not reply.body:
+        raise GraphError("endpoint", CUT_SHORT)
     if reply.media_type not in JSON_TYPES:
         raise not_results(reply)
     try:
@@ -144,6 +149,8 @@ def _term(cell: object, nesting: int = 0) -> Term:
 def _literal(value: str, datatype: str, language: str) -> Term:
     """A plain string has neither datatype nor language, however a server writes it."""
     plain = datatype in (_STRING, _LANGUAGE_STRING)
+    if len(value) > MAX_TEXT:
+        value = f"{value[:MAX_TEXT]}… (cut: {len(value):,} characters)"
     return Term(value, "literal", "" if plain or language else datatype, language)
 
 

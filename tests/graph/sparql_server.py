@@ -19,6 +19,8 @@ from email.policy import HTTP
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 RESULTS = "application/sparql-results+json"
 
 
@@ -26,6 +28,13 @@ def rows(*names: str, count: int = 1) -> bytes:
     """Results with one variable, ?x, and these strings."""
     cells = [{"x": {"type": "literal", "value": name}} for name in names] * count
     return json.dumps({"head": {"vars": ["x"]}, "results": {"bindings": cells}}).encode()
+
+
+def without_proxy() -> pytest.MonkeyPatch:
+    """The loopback is asked directly, until this is undone."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("NO_PROXY", "127.0.0.1")
+    return patch
 
 
 @contextmanager
@@ -44,9 +53,11 @@ def serve_graph(nt_gz: Path) -> Iterator[str]:
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
+    patch = without_proxy()
     try:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
     finally:
+        patch.undo()
         server.should_exit = True
         thread.join()
         listening.close()
@@ -125,9 +136,11 @@ class FaultyServer:
     def __enter__(self) -> "FaultyServer":
         self._listening = socket.create_server(("127.0.0.1", 0), backlog=100)
         threading.Thread(target=self._accept, daemon=True).start()
+        self._patch = without_proxy()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._patch.undo()
         self._stopped.set()
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
@@ -141,7 +154,8 @@ class FaultyServer:
 
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):
-            seen = _read_request(connection)
+            encrypted = connection.recv(1, socket.MSG_PEEK) == b"\x16"
+            seen = Seen("", "", {}, {}) if encrypted else _read_request(connection)
             with self._lock:
                 self.requests.append(seen)
                 self._running += 1

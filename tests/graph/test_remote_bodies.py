@@ -1,0 +1,137 @@
+"""Answers that are slow, cut off, too large, or no results at all."""
+
+import gzip
+
+import pytest
+from asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
+from sparql_server import FaultyServer, Reaction, drip, hang, raw, reply, rows
+
+from branchwise.corpora.graph.answers import Term
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/sparql-results+json\r\n"
+
+
+@pytest.mark.parametrize(
+    "reaction",
+    [
+        hang(),
+        drip(b""),
+        drip(b"HTTP/1.1 200 OK\r\nX-Long: "),
+        drip(HEAD + b"\r\n"),
+        drip(HEAD + b"Content-Length: 100000\r\n\r\n{"),
+        drip(HEAD + b"Transfer-Encoding: chunked\r\n\r\n5000\r\n{"),
+    ],
+    ids=["hang", "status", "header", "body", "length", "chunk"],
+)
+def test_a_deadline_covers_the_whole_answer(reaction: Reaction) -> None:
+    error = fail(reaction, seconds=0.15)
+    assert error.kind == "timeout"
+    assert "in time" in error.text
+
+
+def test_a_hanging_server_gives_its_places_back() -> None:
+    with FaultyServer() as server:
+        server.play(*[hang()] * 7, reply(body=GOOD))
+        for _ in range(7):
+            assert fail_at(graph_of(server), seconds=0.02).kind == "timeout"
+        assert is_good(graph_of(server).query(QUERY))
+
+
+BLAZEGRAPH_CUT = GOOD[:-12] + b"SPARQL-QUERY: SELECT\njava.util.concurrent.TimeoutException\n\tat"
+QLEVER_CUT = GOOD[:-3] + b"\n!!!!>># An error has occurred: Operation timed out."
+
+
+@pytest.mark.parametrize(
+    ("reaction", "kind"),
+    [
+        (reply(body=BLAZEGRAPH_CUT), "timeout"),
+        (reply(body=QLEVER_CUT), "timeout"),
+        (reply(body=GOOD[:-9]), "endpoint"),
+        (reply(body=GOOD[:-9], missing=9), "endpoint"),
+        (reply(body=GOOD, missing=9), "endpoint"),
+        (raw(HEAD + b"Transfer-Encoding: chunked\r\n\r\n20\r\n{"), "endpoint"),
+        (raw(HEAD + b"\r\n" + GOOD[:20]), "endpoint"),
+        (raw(HEAD + b"\r\n"), "endpoint"),
+        (reply(body=gzip.compress(GOOD)[:-9], headers={"Content-Encoding": "gzip"}), "endpoint"),
+    ],
+)
+def test_a_200_that_ends_in_the_middle_is_no_answer(reaction: Reaction, kind: str) -> None:
+    error = fail(reaction)
+    assert error.kind == kind
+    assert "LIMIT" in error.text
+
+
+def test_triples_that_end_in_the_middle_are_no_answer() -> None:
+    whole = b"<http://a/s> <http://a/p> <http://a/o> .\n"
+    for reaction in (
+        reply(body=whole * 2 + whole[:20], media="application/n-triples"),
+        reply(body=whole * 2, media="application/n-triples", missing=30),
+    ):
+        error = fail(reaction, query="CONSTRUCT WHERE { ?s ?p ?o }")
+        assert "broke off" in error.text
+
+
+def test_text_after_whole_json_is_no_answer() -> None:
+    assert fail(reply(body=GOOD + b"\njava.lang.OutOfMemoryError")).kind == "endpoint"
+
+
+def test_a_large_body_is_read_to_its_limit_only() -> None:
+    error = fail(reply(body=rows("x", count=50_000)), max_body_bytes=1024**2)
+    assert error.kind == "resources"
+    assert "1 MB" in error.text
+
+
+def test_a_gzip_bomb_is_unpacked_to_its_limit_only() -> None:
+    bomb = gzip.compress(b" " * 30 * 1024**2)
+    assert len(bomb) < 100_000
+    error = fail(reply(body=bomb, headers={"Content-Encoding": "gzip"}))
+    assert error.kind == "resources"
+    assert "20 MB" in error.text
+
+
+def test_gzip_is_asked_for_and_read() -> None:
+    packed = reply(body=gzip.compress(GOOD), headers={"Content-Encoding": "gzip"})
+    answer, (seen,) = ask(packed)
+    assert is_good(answer)
+    assert seen.headers["accept-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize(
+    "reaction",
+    [
+        reply(body=b"<!DOCTYPE html><title>Log in</title>", media="text/html"),
+        reply(body=b"<html>", media="application/sparql-results+json"),
+        reply(body=b"x\n1\n", media="text/csv"),
+        reply(body=b"", media="application/sparql-results+json"),
+        reply(body=b"\xff\xfe{}"),
+        reply(body=b'{"head": {}, "results": {}}'),
+        reply(body=b'{"head": {"vars": ["x"]}, "results": {"bindings": [{"x": 1}]}}'),
+        reply(body=b'{"head": {"vars": ["x"]}, "results": {"bindings": [{"x": {"type": "uri"}}]}}'),
+        reply(body=b'{"head": {"vars": [1]}, "results": {"bindings": [[]]}}'),
+        reply(body=b'{"head": {"vars": ["x"]}, "results": {"bindings": [[]]}}'),
+        reply(body=b'{"boolean": "yes"}'),
+        reply(body=b"[" * 100_000),
+        reply(body=GOOD, headers={"Content-Encoding": "br"}),
+    ],
+)
+def test_what_is_no_result_is_said_to_be_none(reaction: Reaction) -> None:
+    assert fail(reaction).kind == "endpoint"
+
+
+def test_quoted_triples_are_written_out() -> None:
+    cell = (
+        b'{"type": "triple", "value": {"subject": {"type": "uri", "value": "http://a/s"}, '
+        b'"predicate": {"type": "uri", "value": "http://a/p"}, '
+        b'"object": {"type": "literal", "value": "a \\"b\\"", "xml:lang": "en"}}}'
+    )
+    body = b'{"head": {"vars": ["x"]}, "results": {"bindings": [{"x": ' + cell + b"}]}}"
+    answer, _ = ask(reply(body=body))
+    assert answer.rows == ((Term('<< <http://a/s> <http://a/p> "a \\"b\\""@en >>', "literal"),),)
+
+
+def test_triples_nested_without_end_are_no_result() -> None:
+    part = b'{"type": "uri", "value": "a"}'
+    opening = b'{"type": "triple", "value": {"predicate": ' + part + b', "object": ' + part
+    cell = (opening + b', "subject": ') * 100 + part + b"}}" * 100
+    body = b'{"head": {"vars": ["x"]}, "results": {"bindings": [{"x": ' + cell + b"}]}}"
+    assert fail(reply(body=body)).kind == "endpoint"
