@@ -9,7 +9,7 @@ import pytest
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, MAX_ROWS, GraphError, Term
 from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.embedded import EmbeddedGraph
+from branchwise.corpora.graph.embedded import EmbeddedGraph, _answer
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -141,3 +141,9 @@ def test_identity_is_that_of_the_contents(
 def test_a_folder_without_a_graph_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no graph"):
         EmbeddedGraph(tmp_path)
+
+
+def test_an_answer_whose_explanation_did_not_come_says_so() -> None:
+    said = {"variables": [], "rows": [], "complete": True, "boolean": None, "labels": {}}
+    answer = _answer([{"answer": {**said, "notes": ["first"]}, "last": False}])
+    assert answer.notes == ("first", "There was no time left to find out why nothing matches.")

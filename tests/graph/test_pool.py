@@ -28,6 +28,7 @@ from processes import (
 
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.frames import receive_frame, send_frame
+from branchwise.corpora.graph.keeper import QueryProcess
 from branchwise.corpora.graph.pool import Pool
 from branchwise.corpora.graph.turns import Turns
 
@@ -172,8 +173,24 @@ def test_a_killed_keeper_takes_its_query_with_it_and_is_replaced(built_graph: Pa
     assert keeper not in keepers()
 
 
+@pytest.mark.parametrize("ends", [False, True], ids=["late", "dead"])
+def test_an_answer_counts_though_its_explanation_does_not_come(ends: bool) -> None:
+    frame = {"answer": {"rows": []}, "last": False}
+    ours, theirs = socket.socketpair()
+    with theirs, opened(None, workers=1) as (pool, _):
+        assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
+        pool._seats[0].vacate()
+        pool._seats[0].process = QueryProcess(pool._keeper, 0, ours)
+        send_frame(theirs, frame)
+        if ends:
+            theirs.shutdown(socket.SHUT_WR)
+        assert pool.ask(COUNTRIES, LONG if ends else 0.05) == [frame]
+        assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
+
+
 HOST = """
 import sys, threading, pathlib
+from branchwise.corpora.graph.keeper import QueryProcess
 from branchwise.corpora.graph.pool import Pool
 pool = Pool(pathlib.Path(sys.argv[1]), workers=1)
 print("opened", flush=True)
