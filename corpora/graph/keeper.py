@@ -38,16 +38,17 @@ class QueryProcess:
         return self._keeper.end(self.pid)
 
     def is_gone(self) -> bool:
-        """Whether it has ended while idle: then its socket reads as ended, not as empty."""
+        """Whether it ended while idle: then its socket reads as ended, where else it is empty."""
         self.sock.setblocking(False)
         try:
-            return self.sock.recv(1) == b""
+            self.sock.recv(1)
         except BlockingIOError:
             return False
         except OSError:
             return True
         finally:
             self.sock.setblocking(True)
+        return True
 
 
 class Keeper:

@@ -177,14 +177,20 @@ def test_a_killed_keeper_takes_its_query_with_it_and_is_replaced(built_graph: Pa
 def test_an_answer_counts_though_its_explanation_does_not_come(ends: bool) -> None:
     frame = {"answer": {"rows": []}, "last": False}
     ours, theirs = socket.socketpair()
-    with theirs, opened(None, workers=1) as (pool, _):
-        assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
-        pool._seats[0].vacate()
-        pool._seats[0].process = QueryProcess(pool._keeper, 0, ours)
+
+    def answer() -> None:
+        receive_frame(theirs)
         send_frame(theirs, frame)
         if ends:
             theirs.shutdown(socket.SHUT_WR)
-        assert pool.ask(COUNTRIES, LONG if ends else 0.05) == [frame]
+
+    with theirs, opened(None, workers=1) as (pool, _), ThreadPoolExecutor(1) as thread:
+        assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
+        pool._seats[0].vacate()
+        pool._seats[0].process = QueryProcess(pool._keeper, 0, ours)
+        answering = thread.submit(answer)
+        assert pool.ask(COUNTRIES, LONG if ends else 0.5) == [frame]
+        answering.result()
         assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
 
 
