@@ -1,5 +1,6 @@
 """Asking a host as its owners want to be asked: named, in turn, and later when it says so."""
 
+import functools
 import os
 import time
 import urllib.request
@@ -25,11 +26,16 @@ def user_agent() -> str:
     403 or 429 to clients without: set it before longer runs, say to
     "branchwise (https://example.org/us; us@example.org)".
     """
-    from importlib.metadata import version
-
     own = "".join(filter(str.isprintable, os.environ.get(AGENT_VARIABLE, ""))).strip()
     named = own.encode("latin-1", "replace").decode("latin-1")
-    return named or f"branchwise/{version('branchwise')} (research harness for search agents)"
+    return named or f"branchwise/{_version()} (research harness for search agents)"
+
+
+@functools.cache
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("branchwise")
 
 
 @dataclass(frozen=True)
@@ -106,6 +112,8 @@ def _no_turn(blocked: NoTurnError) -> GraphError:
 def _host(url: str) -> str:
     parts = urlsplit(url)
     remedy = "give it as https://HOST/PATH"
+    if not url.isprintable() or " " in url:
+        raise InputError("an endpoint's address cannot hold spaces", remedy=remedy)
     try:
         port = parts.port
     except ValueError:

@@ -76,7 +76,7 @@ def _match(hit: Hit, facts: Facts) -> Match:
 def _read_texts(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) -> None:
     """Labels, descriptions, and types; what people do stands beside "human", which says little."""
     paths = {
-        _LABEL: "rdfs:label",
+        _LABEL: "rdfs:label|skos:prefLabel",
         _DESCRIPTION: "schema:description|rdfs:comment",
         _TYPE: "(wdt:P31|rdf:type)/rdfs:label",
         _OCCUPATION: "wdt:P106/rdfs:label",

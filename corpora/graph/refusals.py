@@ -46,8 +46,8 @@ def refusal(reply: Reply) -> GraphError:
     if status in (401, 403, 407):
         return GraphError(
             "endpoint",
-            f"The endpoint refuses this client ({status}). The user must name the client and a "
-            "contact in BRANCHWISE_USER_AGENT, or use an endpoint that is open to it; "
+            f"The endpoint refuses this client ({status}): {words} The user must name the client "
+            "and a contact in BRANCHWISE_USER_AGENT, or use an endpoint that is open to it; "
             "asking again does not help.",
         )
     if status in (413, 414, 431):

@@ -75,7 +75,8 @@ class RemoteGraph:
         deadline = time.monotonic() + seconds
         prepared = self._prepare(sparql, seconds)
         answer = self._ask(prepared.text, prepared.form, deadline)
-        if answer.boolean is None and not answer.rows and self._settings.explain:
+        empty = answer.boolean is None and not answer.rows and answer.complete
+        if empty and self._settings.explain:
             notes = explain_emptiness(prepared, self._selector(deadline))
             return replace(answer, notes=notes)
         if answer.rows and self._settings.labels:

@@ -1,6 +1,7 @@
 """Why a query at an endpoint has no row, with as few questions as will do."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.graph.answers import GraphError
@@ -21,12 +22,10 @@ def explain_emptiness(prepared: "Prepared", select: Select) -> tuple[str, ...]:
 
     What the endpoint does not answer in time is left out; it never raises GraphError.
     """
-    notes = []
-    for explain in (_barren, _numbers):
-        try:
-            notes.append(explain(prepared, select))
-        except GraphError:
-            break
+    notes: list[str] = []
+    with suppress(GraphError):
+        notes.append(_numbers(prepared, select))
+        notes.insert(0, _barren(prepared, select))
     return tuple(filter(None, notes))
 
 

@@ -36,7 +36,7 @@ def labels_of(iris: Iterable[str], select: Select) -> dict[str, str]:
         return {}
     answer = select(
         f"{PREFIXES}SELECT ?thing ?label WHERE {{ VALUES ?thing {{ {values} }} "
-        f"?thing rdfs:label ?label . {english_only('?label')} }}"
+        f"?thing rdfs:label|skos:prefLabel ?label . {english_only('?label')} }}"
     )
     best: dict[str, tuple[int, str]] = {}
     for thing, label in answer.rows:

@@ -23,6 +23,10 @@ _XML_TYPES = (
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
 _LANGUAGE_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 _MAX_NESTING = 8
+_PARTIAL = (
+    "The endpoint's time ran out: it gave the rows that it had by then, and there may be more; "
+    "ask for less at a time."
+)
 
 MAX_TEXT = 2_000
 """Characters of a literal that are kept."""
@@ -71,8 +75,15 @@ def read_results(reply: Reply) -> Answer:
             isinstance(name, str) for name in names
         ):
             rows = tuple(_row(binding, names) for binding in bindings[:MAX_ROWS])
-            return Answer(tuple(names), rows, complete=len(bindings) <= MAX_ROWS)
+            late = _ended_early(reply)
+            complete = len(bindings) <= MAX_ROWS and not late
+            return Answer(tuple(names), rows, complete, notes=(_PARTIAL,) if late else ())
     raise _unreadable()
+
+
+def _ended_early(reply: Reply) -> bool:
+    """Virtuoso gives what it has when its time runs out, and says so in a header only."""
+    return reply.headers.get("X-SQL-State", "").strip() == "S1TAT"
 
 
 def read_triples(reply: Reply) -> Answer:

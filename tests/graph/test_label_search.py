@@ -20,7 +20,9 @@ def plain(world_300: Path) -> PlainGraph:
 @pytest.fixture(scope="module")
 def remote(world_300: Path) -> Iterator[RemoteGraph]:
     with serve_graph(world_300 / "kg.nt.gz") as url:
-        yield RemoteGraph(url)
+        graph = RemoteGraph(url)
+        yield graph
+        graph.close()
 
 
 def expected(plain: PlainGraph, number: str, name: str) -> Match:

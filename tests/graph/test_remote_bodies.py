@@ -71,6 +71,22 @@ def test_triples_that_end_in_the_middle_are_no_answer() -> None:
         assert "broke off" in error.text
 
 
+def test_rows_of_a_server_that_stopped_early_are_marked() -> None:
+    partial = {"X-SQL-State": "S1TAT", "X-SQL-Message": "RC...: Returning incomplete results"}
+    answer, _ = ask(reply(body=GOOD, headers=partial))
+    assert is_good(answer)
+    assert not answer.complete
+    assert "time ran out" in answer.notes[0]
+
+
+def test_long_literals_are_cut() -> None:
+    answer, _ = ask(reply(body=rows("x" * 5_000)))
+    (cell,) = answer.rows[0]
+    assert cell is not None
+    assert cell.value.startswith("x" * 2_000 + "…")
+    assert cell.value.endswith("5,000 characters)")
+
+
 def test_text_after_whole_json_is_no_answer() -> None:
     assert fail(reply(body=GOOD + b"\njava.lang.OutOfMemoryError")).kind == "endpoint"
 
