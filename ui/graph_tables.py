@@ -91,7 +91,7 @@ def _print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         screen.print(_table(headings, rows))
         return
     for row in (headings, *rows):
-        print_line(screen, "\t".join(row))
+        screen.file.write("\t".join(row) + "\n")  # rich would make spaces of the tabs
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":

@@ -1,0 +1,178 @@
+"""`branchwise kg`: what it prints, what it refuses, and what a kill leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from branchwise.__main__ import main
+
+WD = "http://www.wikidata.org/entity/"
+FILM_QUERY = "SELECT ?film ?filmLabel WHERE { ?film wdt:P31 wd:Q11424 } ORDER BY ?film"
+
+
+@pytest.fixture
+def type_in(monkeypatch, capfd):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, *capfd.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def triples(tmp_path):
+    """A file with a name that would steer a terminal."""
+    path = tmp_path / "g.nt"
+    label = "http://www.w3.org/2000/01/rdf-schema#label"
+    path.write_text(
+        f'<{WD}Q1> <{label}> "King \\u001B[31mKong\\u202E"@en .\n'
+        f'<{WD}Q1> <http://example.org/by> "Cooper" .\n'
+    )
+    return path
+
+
+def test_a_world_gets_its_graph_where_it_is_looked_for(type_in, world_300):
+    folder = world_300 / "kg"
+    sizes = json.loads((world_300 / "world.json").read_text())["sizes"]
+    code, out, err = type_in("kg", "build", world_300)
+    assert code == 0
+    assert out.startswith(f"{folder}: {sizes['triples']:,} triples, ")
+    assert f"{sizes['triples']}/{sizes['triples']} triples" in err
+    assert type_in("kg", "info", world_300) == type_in("kg", "info", folder)
+    assert type_in("kg", "search", world_300, "film")[0] == 0
+
+
+def test_info_counts_what_the_file_holds(type_in, built_graph, world_300):
+    code, out, _ = type_in("kg", "info", built_graph, "--json")
+    assert code == 0
+    found = json.loads(out)
+    said = json.loads((world_300 / "world.json").read_text())["sizes"]
+    assert found["graph"]["triples"] == said["triples"]
+    assert found["graph"]["shared_names"] == said["shared_names"]
+    assert len(found["properties"]) == 20
+    assert found["properties"][0] == {"id": "P31", "label": "instance of", "uses": 300}
+    code, out, _ = type_in("kg", "info", built_graph)
+    assert f"{said['triples']:,} triples" in out
+    assert "300\tP31\tinstance of\n" in out
+
+
+def test_search_lists_all_who_share_a_name(type_in, built_graph, world_300):
+    shared = json.loads((world_300 / "names.jsonl").read_text().splitlines()[0])
+    code, out, _ = type_in("kg", "search", built_graph, shared["name"], "--json")
+    assert code == 0
+    found = json.loads(out)
+    bearers = {entity["id"]: entity["description"] for entity in shared["entities"]}
+    assert {it["id"]: it["description"] for it in found[: len(bearers)]} == bearers
+    code, out, _ = type_in("kg", "search", built_graph, shared["name"])
+    assert all(f"{number}\t{shared['name']}\t" in out for number in bearers)
+
+
+def test_search_finds_a_property_and_says_when_there_is_nothing(type_in, built_graph):
+    code, out, _ = type_in("kg", "search", built_graph, "starred in", "--kind", "property")
+    assert (code, out.splitlines()[1][:27]) == (0, "P161\tcast member (starred i")
+    assert type_in("kg", "search", built_graph, "zzzzqq")[:2] == (0, "nothing has such a name\n")
+
+
+def test_query_prints_labels_beside_numbers(type_in, built_graph, world_300):
+    code, out, _ = type_in("kg", "query", built_graph, FILM_QUERY, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["variables"] == ["film", "filmLabel"]
+    sizes = json.loads((world_300 / "world.json").read_text())["sizes"]
+    assert len(found["rows"]) == sizes["entities"]["film"]
+    iri, label = (term["value"] for term in found["rows"][0])
+    code, out, _ = type_in("kg", "query", built_graph, FILM_QUERY)
+    assert out.splitlines()[:2] == ["film\tfilmLabel", f"wd:{iri.removeprefix(WD)}\t{label}"]
+    unlabelled = FILM_QUERY.replace(" ?filmLabel", "")
+    code, out, _ = type_in("kg", "query", built_graph, unlabelled)
+    assert out.splitlines()[1] == f"wd:{iri.removeprefix(WD)} {label}"
+
+
+def test_ask_and_no_rows_are_words(type_in, built_graph):
+    ask = "ASK { wd:Q2000000001 wdt:P31 [] }"
+    assert type_in("kg", "query", built_graph, ask)[:2] == (0, "yes\n")
+    code, out, _ = type_in("kg", "query", built_graph, "SELECT ?x { ?x wdt:P31 wd:Q5, wd:Q11424 }")
+    assert (code, out.splitlines()[0]) == (0, "no rows")
+
+
+def test_a_query_that_does_not_parse_is_shown_with_its_place(type_in, built_graph):
+    code, out, err = type_in("kg", "query", built_graph, "SELECT ?x WHERE { ?x wdt:P31 }")
+    assert (code, out) == (2, "")
+    assert err.startswith("branchwise: ")
+    assert "SELECT ?x WHERE { ?x wdt:P31 }\n" in err
+    assert "^" in err.splitlines()[-1]
+
+
+def test_a_query_past_its_time_fails(type_in, built_graph):
+    every = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+    code, out, err = type_in("kg", "query", built_graph, every, "--seconds", 0.3)
+    assert (code, out) == (1, "")
+    assert err.startswith("branchwise: ")
+
+
+def test_an_update_is_refused(type_in, built_graph):
+    code, out, err = type_in("kg", "query", built_graph, "DELETE WHERE { ?a ?b ?c }")
+    assert (code, out) == (2, "")
+    assert err.startswith("branchwise: ")
+
+
+def test_names_cannot_steer_a_terminal(type_in, triples, tmp_path):
+    assert type_in("kg", "build", triples, "--out", tmp_path / "G")[0] == 0
+    everything = "SELECT * { ?s ?p ?o }"
+    for command in (
+        ("search", tmp_path / "G", "king"),
+        ("search", tmp_path / "G", "king", "--json"),
+        ("query", tmp_path / "G", everything),
+        ("query", tmp_path / "G", everything, "--json"),
+        ("info", tmp_path / "G"),
+    ):
+        code, out, _ = type_in("kg", *command)
+        assert code == 0
+        assert out.replace("\n", "").replace("\t", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("build", "{here}/g.nt"), "no folder is named for the graph; name one with --out"),
+        (("build", "{here}/no.nt", "--out", "{here}/G"), "no.nt: no such file"),
+        (("build", "{here}", "--out", "{here}/G"), "no world here (there is no kg.nt.gz)"),
+        (("build", "{here}/g.nt", "--out", "{here}"), "there is something else here already"),
+        (("info", "{here}"), "no graph here"),
+        (("info", "{here}/nowhere"), "no graph here"),
+        (("search", "{here}", "x"), "no graph here"),
+        (("search", "{here}", " "), "the text is empty"),
+        (("query", "{here}", "ASK { ?a ?b ?c }"), "no graph here"),
+        (("search", "{here}", "x", "--limit", "0"), "Invalid value for '--limit'"),
+        (("search", "{here}", "x", "--kind", "film"), "Invalid value for '--kind'"),
+    ],
+)
+def test_bad_input_is_one_line(type_in, triples, tmp_path, arguments, says):
+    code, out, err = type_in("kg", *(text.replace("{here}", str(tmp_path)) for text in arguments))
+    assert (code, out) == (2, "")
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_a_killed_build_leaves_nothing_that_opens(type_in, triples, tmp_path):
+    source, folder = tmp_path / "endless.nt", tmp_path / "home"
+    os.mkfifo(source)
+    command = [sys.executable, "-m", "branchwise", "kg", "build", source, "--out", folder / "G"]
+    with (
+        subprocess.Popen(command, stderr=subprocess.DEVNULL) as building,
+        source.open("wb") as pipe,  # opens when the source is read: the store is there
+    ):
+        pipe.write(triples.read_bytes())
+        pipe.flush()
+        building.send_signal(signal.SIGKILL)
+        building.wait()
+    [left] = folder.iterdir()
+    assert left.name.startswith(".G.")
+    assert type_in("kg", "info", left)[0] == type_in("kg", "info", folder / "G")[0] == 2
+    assert type_in("kg", "build", triples, "--out", folder / "G")[0] == 0
