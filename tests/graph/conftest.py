@@ -10,6 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from plain_graph import PlainGraph, read_graph
+
 if TYPE_CHECKING:
     from branchwise.corpora.graph.embedded import EmbeddedGraph
 
@@ -23,6 +25,12 @@ def world_300(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = subprocess.run(command, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     return folder
+
+
+@pytest.fixture(scope="session")
+def plain(world_300: Path) -> PlainGraph:
+    """The world's triples in plain Python, to work out what must be answered."""
+    return read_graph(world_300 / "kg.nt.gz")
 
 
 @pytest.fixture(scope="session")

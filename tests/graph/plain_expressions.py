@@ -4,7 +4,7 @@ import re
 from itertools import combinations
 
 from plain_answers import Expected, Row, evaluation
-from plain_choices import director, film, shared_name, stranger
+from plain_choices import accented_name, director, film, shared_name, stranger
 from plain_graph import (
     FILM,
     HUMAN,
@@ -15,6 +15,7 @@ from plain_graph import (
     PlainGraph,
     amount,
     decimal,
+    english,
     integer,
     text,
     year,
@@ -186,3 +187,13 @@ def exists_in_a_test(g: PlainGraph) -> Expected:
 def surname(g: PlainGraph) -> Expected:
     actors = _named(g, g.subjects("wdt:P106", "wd:Q33999"))
     return [{"actor": a, "surname": Literal(name.rsplit(" ", 1)[1])} for a, name in actors]
+
+
+@evaluation
+def letters_beyond_ascii(g: PlainGraph) -> Expected:
+    return [{"person": who} for who in g.subjects("rdfs:label", english(accented_name(g)))]
+
+
+@evaluation
+def escaped_letters(g: PlainGraph) -> Expected:
+    return letters_beyond_ascii(g)

@@ -2,7 +2,7 @@
 
 from plain_answers import Expected, InOrder, Row, evaluation
 from plain_choices import director, film, novelist, shared_name, star
-from plain_graph import HUMAN, PlainGraph, english, text, year
+from plain_graph import FILM, HUMAN, PlainGraph, english, text, year
 
 CLUB = "wd:Q476028"
 
@@ -113,3 +113,9 @@ def all_prefixes_declared(g: PlainGraph) -> Expected:
     bearers = g.subjects("rdfs:label", english(shared_name(g)))
     named = zip(_labelled(g, "item", bearers), bearers, strict=True)
     return [{**row, "itemDescription": g.description(bearer)} for row, bearer in named]
+
+
+@evaluation
+def only_the_label(g: PlainGraph) -> Expected:
+    names = {text(g.label(f)) for f in g.all(FILM)}
+    return InOrder({"filmLabel": english(name)} for name in sorted(names))

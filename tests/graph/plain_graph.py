@@ -80,9 +80,9 @@ def year(node: Node) -> int:
     return int(text(node)[:4])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlainGraph:
-    """A set of triples, by subject and by object."""
+    """A set of triples, by subject and by object; hashed by identity, to be a key of caches."""
 
     triples: frozenset[Triple]
     forward: dict[tuple[str, str], list[Node]] = field(default_factory=lambda: defaultdict(list))

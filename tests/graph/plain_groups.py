@@ -184,3 +184,16 @@ def having_by_the_name_of_a_count(g: PlainGraph) -> Expected:
         for actor, count in _most_first(films)
         if count > 4
     )
+
+
+@evaluation
+def having_by_the_names_of_two_aggregates(g: PlainGraph) -> Expected:
+    pairs = [(who, m) for f, who in g.links("wdt:P57") for m in g.values(f, "wdt:P2047")]
+    totals = {
+        who: (len(of), sum(map(amount, of), Decimal())) for who, of in _grouped(pairs).items()
+    }
+    return [
+        {"director": who, "films": integer(count), "mean": decimal(total / count)}
+        for who, (count, total) in totals.items()
+        if count > 1 and total > 60 * count
+    ]

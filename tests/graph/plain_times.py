@@ -240,3 +240,9 @@ def the_day_itself(g: PlainGraph) -> Expected:
         for when in g.values(statement, "pq:P585")
         if text(when).startswith(f"{award_year(g)}-01-01")
     ]
+
+
+@evaluation
+def days_against_instants(g: PlainGraph) -> Expected:
+    """Comparing a day with an instant is an error in SPARQL; the day's first instant is meant."""
+    return a_day_that_is_cast(g)
