@@ -85,7 +85,7 @@ def main() -> None:
         print(json.dumps(make_one(*options.one)))
         return
     print(describe_machine())
-    print("entities    seconds    a second    peak MB    MB/100k    passages    on disk MB")
+    print("entities    seconds    a second    peak MiB  MiB/100k    passages   on disk MiB")
     rates = []
     for size in options.sizes:
         repeats = options.repeats if size <= REPEATED_UP_TO else 1

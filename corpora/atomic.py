@@ -31,9 +31,15 @@ def new_folder(path: Path) -> Iterator[Path]:
 
     What stands at `path` is replaced only then. A process that is killed leaves a hidden
     `.NAME.XXXX.partial` folder behind, which nothing loads. Raises InputError where no folder can
-    be made.
+    be made, and for the folder that the process is in: whoever sits there would sit in a folder
+    that is gone.
     """
     try:
+        path = path.resolve()
+        if path == Path.cwd():
+            raise InputError(
+                "is the folder that you are in", where=str(path), remedy="choose another place"
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         made = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
     except OSError as error:

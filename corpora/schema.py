@@ -47,8 +47,8 @@ class Relation(_Declared):
     """A property between a subject type and what it may hold.
 
     The value is an entity (`object`), an item of a closed list (`items`), a `date`, or a `number`.
-    `count` bounds the values of one subject. `inverse` is the relation's name as seen from the
-    object; without one it is told about the subject only.
+    `count` bounds the values of one subject; where nobody fits the era there are fewer. `inverse`
+    is the relation's name as seen from the object; without one it is told of the subject only.
     """
 
     property: str = Field(pattern=r"^P\d+$")
@@ -72,8 +72,12 @@ class Relation(_Declared):
     cover: bool = False  # every object has at least one subject
     exclusive: bool = False  # no object has two subjects
     via: tuple[str, ...] = ()  # mostly the value at the end of these relations
+    # A path of the subject and one of the object that end in the same entity, where possible.
+    agree: tuple[tuple[str, ...], ...] = Field((), min_length=0, max_length=2)
     within: str = ""  # an object whose own value of this relation is the subject
     skew: bool = False  # small numbers likelier
+    # A relation to the subject, and a number of those who have it: more than their sum.
+    more_than: tuple[str, ...] = Field((), max_length=2)
     time: Range | None = None  # years from the subject's year to the statement's
     time_as: Literal["point", "start", "spells"] = "point"
 
@@ -96,6 +100,7 @@ class Domain(_Declared):
     types: dict[str, EntityType] = {}
     relations: dict[str, Relation] = {}
     items: dict[str, dict[str, str]] = {}
+    since: dict[str, int] = {}  # for making worlds only: items that came up in some year
 
 
 class Schema(Domain):
@@ -145,9 +150,10 @@ class Schema(Domain):
                 yield relation.inverse
 
 
-def merge(domains: Mapping[str, Domain]) -> Schema:
+def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
     """One schema of several domains, without what refers to types that are in none of them.
 
+    `keep`: with that, too, for a check.
     Raises InputError where two declare the same name.
     """
     types: dict[str, EntityType] = {}
@@ -161,8 +167,14 @@ def merge(domains: Mapping[str, Domain]) -> Schema:
         relations |= domain.relations
         for group, entries in domain.items.items():
             items[group] = items.get(group, {}) | entries
-    types = {n: t.model_copy(update={"second": _known(t.second, types)}) for n, t in types.items()}
-    return Schema(types=types, relations=_possible(relations, types), items=items)
+    since = {number: year for d in domains.values() for number, year in d.since.items()}
+    if not keep:
+        relations = _possible(relations, types)
+        types = {
+            name: kind.model_copy(update={"second": _known(kind.second, types)})
+            for name, kind in types.items()
+        }
+    return Schema(types=types, relations=relations, items=items, since=since)
 
 
 def _possible(relations: Mapping[str, Relation], types: Mapping[str, Any]) -> dict[str, Relation]:
@@ -185,7 +197,7 @@ def load_domain(path: Path) -> Domain:
     import yaml
 
     try:
-        fields = yaml.safe_load(path.read_bytes())
+        fields = yaml.safe_load(path.read_bytes()) or {}
         return Domain.model_validate(fields)
     except yaml.YAMLError as error:
         raise InputError(f"is not YAML ({str(error).splitlines()[0]})", where=str(path)) from None

@@ -58,11 +58,9 @@ def _cells(answer: Answer, row: Sequence[Term | None]) -> Iterable[str]:
             yield _one_line(_literal(term))
         else:
             label = answer.labels.get(term.value)
-            # A column of labels beside it says the same.
-            named = label and f"{variable}Label" not in answer.variables
-            yield (
-                f"{short_iri(term.value)} ({_one_line(label)})" if named else short_iri(term.value)
-            )
+            beside = f"{variable}Label" in answer.variables  # says the same
+            name = f" ({_one_line(label)})" if label and not beside else ""
+            yield short_iri(term.value) + name
 
 
 def _literal(term: Term) -> str:

@@ -1,13 +1,15 @@
 """What a world folder says of itself: `world.json`."""
 
+import hashlib
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem, open_data
 
+MAX_ENTITIES = 5_000_000
 GRAPH_FILE, NAMES_FILE, WORLD_FILE = "kg.nt.gz", "names.jsonl", "world.json"
 
 
@@ -39,13 +41,29 @@ class WorldDescription(_Described):
 
     format: Literal[1] = 1
     version: str
-    entities: int
+    entities: int = Field(ge=1, le=MAX_ENTITIES)
     seed: int
     ambiguity: float
     domains: tuple[str, ...]
     schema_sha256: str
     sizes: Sizes
     files: dict[str, FileDescription]
+
+
+def check_files(folder: Path, world: WorldDescription) -> None:
+    """Read the files through. Raises InputError for one that is not what the world was made with."""
+    for name, described in world.files.items():
+        digest, size = hashlib.sha256(), 0
+        with open_data(folder / name) as stream:
+            while block := stream.read(2**20):
+                digest.update(block)
+                size += len(block)
+        if (size, digest.hexdigest()) != (described.bytes, described.sha256):
+            raise InputError(
+                "is not the file that this world was made with",
+                where=str(folder / name),
+                remedy="make the world again",
+            )
 
 
 def read_description(folder: Path) -> WorldDescription:

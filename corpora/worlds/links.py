@@ -12,10 +12,12 @@ from branchwise.corpora.worlds.population import NOW, Population
 from branchwise.corpora.worlds.times import draw_times
 
 _MOST_FAME = 400
-"""The likeliest of very many entities is so many times as likely as the least likely one; of few
-entities, one of them would be in everything then, so the bound grows with their number."""
+"""Among links that go by fame, the likeliest of very many entities is so many times as likely as
+the least likely one; of few entities, one would be in everything then, so the bound grows with
+their number."""
 
 _EQUAL_CHANCE = 35  # per cent of links that go to anyone, so that most people have something
+_GROWN_UP = 20  # years
 _ELSEWHERE = 8  # per cent who are citizens of another country than that of their birthplace
 _TOLD_BY = ((60, 1), (85, 2), (100, 3))
 """Of a relation with two sides, per cent told about the subject (1), the object (2) or both (3)."""
@@ -71,12 +73,14 @@ class _Drawing:
         )
         if relation.within:
             pairs = self._first_within(relation, subjects)
+        elif relation.agree:
+            pairs = self._agreeing(name, relation, subjects)
         elif relation.via:
             pairs = self._at_the_end(name, relation, subjects)
         else:
             repeated = np.repeat(subjects, self._counts(name, relation, subjects))
             objects = (
-                self._items(name, relation, len(repeated))
+                self._items(name, relation, repeated)
                 if relation.items
                 else self._entities(name, relation, repeated)
             )
@@ -115,11 +119,22 @@ class _Drawing:
         has = below(self.seed, f"chance/{name}", 100, len(subjects)) < chances[subjects]
         return np.where(has, counts, 0)
 
-    def _items(self, name: str, relation: Relation, count: int) -> Ints:
-        """Positions in the list of items; the first ones likelier."""
-        size = len(self.schema.items[relation.items])
-        first = below(self.seed, f"item/{name}", size, count)
-        return np.minimum(first, below(self.seed, f"item again/{name}", size, count))
+    def _items(self, name: str, relation: Relation, subjects: Ints) -> Ints:
+        """Positions in the list of items; the first ones likelier, none before its time."""
+        items = self.schema.items[relation.items]
+        first = below(self.seed, f"item/{name}", len(items), len(subjects))
+        again = below(self.seed, f"item again/{name}", len(items), len(subjects))
+        drawn = np.minimum(first, again)
+        since = np.array([self.schema.since.get(number, 0) for number in items])
+        people = subjects >= self._first_person()
+        years = self.population.years[subjects] + np.where(people, _GROWN_UP, 0)
+        return np.where(since[drawn] <= years, drawn, 0)
+
+    def _first_person(self) -> int:
+        """Persons stand last."""
+        kinds = enumerate(self.population.types)
+        places = [place for place, kind in kinds if self.schema.is_a(kind, "person")]
+        return self.population.starts[min(places, default=-1)]
 
     def _entities(self, name: str, relation: Relation, subjects: Ints) -> Ints:
         """An object for each, or -1 where nobody fits the era."""
@@ -135,6 +150,10 @@ class _Drawing:
         for number, (kind, pool) in enumerate(zip(kinds, pools, strict=True)):
             mine = chosen == number
             objects[mine] = self._from_pool(f"{name}/{kind}", relation, kind, pool, subjects[mine])
+        for kind, pool in zip(kinds, pools, strict=True):  # nobody of the chosen type fits
+            lacking = objects < 0
+            stream = f"{name}/{kind} instead"
+            objects[lacking] = self._from_pool(stream, relation, kind, pool, subjects[lacking])
         return objects
 
     def _from_pool(
@@ -192,13 +211,33 @@ class _Drawing:
 
     def _at_the_end(self, name: str, relation: Relation, subjects: Ints) -> tuple[Ints, Ints]:
         """For most, the value at the end of the relations `via`; for the others, any."""
-        values = subjects
-        for step in relation.via:
-            links = self.links[step]
-            values = links.objects[np.searchsorted(links.subjects, values)]
+        values = self._follow(subjects, relation.via)
         anyone = self._entities(name, relation, subjects)
         moved = below(self.seed, f"moved/{name}", 100, len(subjects)) < _ELSEWHERE
-        return subjects, np.where(moved, anyone, values)
+        return subjects, np.where(moved | (values < 0), anyone, values)
+
+    def _agreeing(self, name: str, relation: Relation, subjects: Ints) -> tuple[Ints, Ints]:
+        """An object that has the same as the subject at the end of `agree`; else any."""
+        members = self._pool(self.schema.objects(relation)[0]).members
+        keys = self._follow(members, relation.agree[1])
+        order = np.argsort(keys, kind="stable")
+        wanted = self._follow(subjects, relation.agree[0])
+        low = np.searchsorted(keys[order], wanted, side="left")
+        high = np.searchsorted(keys[order], wanted, side="right")
+        draws = words(self.seed, f"agree/{name}", len(subjects))
+        places = np.minimum(low + scaled(draws, high - low), len(members) - 1)
+        anyone = self._entities(name, relation, subjects)
+        return subjects, np.where(low < high, members[order][places], anyone)
+
+    def _follow(self, entities: Ints, path: tuple[str, ...]) -> Ints:
+        """The first value at the end of a path of relations for each; -1 where there is none."""
+        values = entities
+        for step in path:
+            links = self.links[step]
+            places = np.minimum(np.searchsorted(links.subjects, values), len(links.subjects) - 1)
+            found = links.subjects[places] == values
+            values = np.where(found, links.objects[places], -1).astype(np.int64)
+        return values
 
 
 def _distinct(subjects: Ints, objects: Ints) -> tuple[Ints, Ints]:

@@ -1,9 +1,12 @@
 """Dates and numbers of entities."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from branchwise.corpora.schema import Relation
 from branchwise.corpora.worlds.draws import Ints, below
+from branchwise.corpora.worlds.links import Links
 from branchwise.corpora.worlds.population import NOW, Population
 
 _DAYS = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
@@ -41,6 +44,28 @@ def draw_literals(population: Population) -> dict[tuple[str, str], Ints]:
                 drawn = _dates(stream, relation, population.years[first:end], population.seed)
             values[name, kind] = drawn.astype(np.int32)
     return values
+
+
+def add_sums(
+    population: Population, literals: dict[tuple[str, str], Ints], links: Mapping[str, Links]
+) -> None:
+    """Make numbers larger than what they are the whole of: a country has more than its cities.
+
+    A third of the sum more at least, five times as much at most.
+    """
+    for name, relation in population.schema.relations.items():
+        if not relation.more_than:
+            continue
+        part, number = relation.more_than
+        (kind,) = population.schema.subjects(relation)
+        (parts,) = population.schema.subjects(population.schema.relations[number])
+        first, end = population.range_of(kind)
+        sums = np.zeros(end - first, dtype=np.int64)
+        places = links[part].subjects - population.range_of(parts)[0]
+        np.add.at(sums, links[part].objects - first, literals[number, parts][places])
+        percent = 133 + below(population.seed, f"more/{name}", 368, end - first)
+        most = relation.number[1] if relation.number else 2**31 - 1
+        literals[name, kind] = np.minimum(sums * percent // 100, most).astype(np.int32)
 
 
 def _numbers(

@@ -17,6 +17,7 @@ from branchwise.corpora.passages import passage_id
 from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.worlds.description import (
     GRAPH_FILE,
+    MAX_ENTITIES,
     NAMES_FILE,
     WORLD_FILE,
     FileDescription,
@@ -26,7 +27,6 @@ from branchwise.corpora.worlds.description import (
 from branchwise.corpora.worlds.domains import DOMAINS, world_schema
 from branchwise.corpora.worlds.draws import stream_key
 from branchwise.corpora.worlds.facts import Fact, Value
-from branchwise.corpora.worlds.population import MAX_ENTITIES
 from branchwise.corpora.worlds.sharing import MAX_AMBIGUITY
 from branchwise.corpora.worlds.telling.article import Articles
 from branchwise.corpora.worlds.telling.mentions import Mentions, stream
@@ -41,6 +41,7 @@ from branchwise.corpora.worlds.triples import (
 from branchwise.corpora.worlds.world import World
 
 DEFAULT_AMBIGUITY = 0.1
+MAX_SEED = 2**63 - 1
 _AT_ONCE = 500  # entities between two writes
 _COMPRESSION = 6
 
@@ -55,11 +56,12 @@ def make_world(
 ) -> WorldDescription:
     """Make the world folder `out`: graph, corpus, shared names, and what it is.
 
-    The same arguments give the same bytes. Memory is some 200 bytes an entity.
+    The same arguments give the same bytes. Memory is some 250 bytes an entity.
     Raises InputError for arguments out of range, where `out` is not empty, and where it cannot be
     written; nothing is there then.
     """
-    _check(out, entities, ambiguity, domains)
+    with _writable(out):
+        _check(out, entities, seed, ambiguity, domains)
     world = World(entities, seed, ambiguity, domains)
     with _writable(out), new_folder(out) as folder, ExitStack() as open_files:
         graph, corpus, names = (
@@ -86,11 +88,13 @@ def make_world(
     return description
 
 
-def _check(out: Path, entities: int, ambiguity: float, domains: Sequence[str]) -> None:
+def _check(out: Path, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
     if not 1 <= entities <= MAX_ENTITIES:
         raise InputError(
             f"a world cannot have {entities:,} entities", remedy=f"ask for 1 to {MAX_ENTITIES:,}"
         )
+    if not 0 <= seed <= MAX_SEED:
+        raise InputError(f"the seed {seed} is out of range", remedy=f"give 0 to {MAX_SEED}")
     if not 0 <= ambiguity <= MAX_AMBIGUITY:
         raise InputError(
             f"an ambiguity of {ambiguity:g} cannot be made",

@@ -72,7 +72,10 @@ class _Kind(Spread):
             raise InputError(f"there are no names of the kind {kind!r}")
         capacity = pattern_capacity(declared.patterns)
         if count > capacity:
-            raise InputError(f"{count:,} names of the kind {kind!r} are more than its {capacity:,}")
+            raise InputError(
+                f"{count:,} names of the kind {kind!r} are more than its {capacity:,}",
+                remedy="ask for fewer entities, or for more domains",
+            )
         super().__init__(declared.patterns, count, f"{seed} {kind}")
         self.start = start
         self.shift = draw_below(f"{seed} {kind} shift", count) - start * self.stride

@@ -18,7 +18,6 @@ FIRST_NUMBER = 2_000_000_001
 """Entity numbers start here: Wikidata's own are far below (137 million in 2025), and its software
 takes numbers up to 2**31 - 1."""
 
-MAX_ENTITIES = 5_000_000
 NO_SECOND = 255
 
 

@@ -11,7 +11,12 @@ from pydantic import BaseModel, ConfigDict
 from branchwise.corpora.files import open_data, parse_object, read_lines
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.progress import Progress, silent
-from branchwise.corpora.worlds.description import GRAPH_FILE, NAMES_FILE, read_description
+from branchwise.corpora.worlds.description import (
+    GRAPH_FILE,
+    NAMES_FILE,
+    check_files,
+    read_description,
+)
 from branchwise.corpora.worlds.draws import Ints
 from branchwise.corpora.worlds.language import Language, measure
 from branchwise.corpora.worlds.population import FIRST_NUMBER
@@ -53,12 +58,15 @@ class Survey(BaseModel):
 
 
 def survey(folder: Path, progress: Progress = silent) -> Survey:
-    """Read a world's files and measure them. Raises InputError where there is no whole world.
+    """Read a world's files and measure them. Raises InputError where there is no whole world,
+    and for files that are not the ones it was made with.
 
     Memory: the names of all entities, some 150 bytes each.
     """
     folder = Path(folder)
-    entities = read_description(folder).entities
+    description = read_description(folder)
+    check_files(folder, description)
+    entities = description.entities
     links, names = _read_graph(folder / GRAPH_FILE, entities, progress)
     passages, words, sample = _read_corpus(folder / CORPUS_FILE, entities)
     bearers = _bearers(folder / NAMES_FILE)

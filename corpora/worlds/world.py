@@ -2,8 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-
-import numpy as np
+from math import gcd
 
 from branchwise.corpora.schema import Relation
 from branchwise.corpora.worlds.domains import world_schema
@@ -19,7 +18,7 @@ from branchwise.corpora.worlds.facts import (
     read_literals,
 )
 from branchwise.corpora.worlds.links import draw_links
-from branchwise.corpora.worlds.literals import draw_literals
+from branchwise.corpora.worlds.literals import add_sums, draw_literals
 from branchwise.corpora.worlds.population import (
     FIRST_NUMBER,
     NO_SECOND,
@@ -33,7 +32,7 @@ _HAVE_ALIAS = 25  # per cent of entities
 class World:
     """The entities of a world by index, their names and their facts.
 
-    Memory: some 150 bytes an entity; names and texts are made when they are asked for.
+    Memory: some 250 bytes an entity; names and texts are made when they are asked for.
     """
 
     def __init__(self, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
@@ -59,10 +58,6 @@ class World:
     def qid(self, entity: int) -> str:
         """Its number, as in Q2000000123. Numbers say nothing about types."""
         return f"Q{FIRST_NUMBER + (entity * self._stride[0] + self._number_of) % len(self)}"
-
-    def type_of(self, entity: int) -> str:
-        """The name of its type."""
-        return self.population.types[self.type_number(entity)]
 
     def type_number(self, entity: int) -> int:
         """The position of its type in `population.types`."""
@@ -94,6 +89,7 @@ class World:
         """By type number, what may be said of the type."""
         links = draw_links(self.population)
         literals = draw_literals(self.population)
+        add_sums(self.population, literals, links)
         inverses = {name: read_inverse(found) for name, found in links.items()}
         forward = {
             name: read_links(found, self._items(self.schema.relations[name]))
@@ -158,9 +154,12 @@ def _kind(relation: Relation) -> Kind:
 
 
 def _numbering(entities: int, seed: int) -> tuple[int, tuple[int, int]]:
-    """Offset, and multiplier with its inverse, of the map from indices to numbers."""
+    """Offset, and multiplier with its inverse, of the map from indices to numbers.
+
+    The multiplier is near the golden section, so that neighbours fall far apart.
+    """
     key = stream_key(seed, "numbers")
-    multiplier = key % entities | 1
-    while np.gcd(multiplier, entities) != 1:
-        multiplier += 2
+    multiplier = entities * 618 // 1000 + key % (entities // 64 + 1)
+    while gcd(multiplier, entities) != 1:
+        multiplier += 1
     return (key >> 32) % entities, (multiplier, pow(multiplier, -1, entities))

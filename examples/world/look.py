@@ -19,7 +19,7 @@ TERM = re.compile(r'<http://www\.wikidata\.org/entity/([QP]\d+)> <\S+#label> "(.
 def main(folder: Path) -> None:
     """Print the first name that bearers of three or more kinds share, and one of them."""
     with gzip.open(folder / "kg.nt.gz", "rt", encoding="utf-8") as graph:
-        labels = dict(found.groups() for line in graph if (found := TERM.match(line)))
+        labels = {found[1]: found[2] for line in graph if (found := TERM.match(line))}
     with (folder / "names.jsonl").open(encoding="utf-8") as file:
         shared = next(name for name in map(json.loads, file) if len(name["entities"]) > 2)
 

@@ -137,3 +137,57 @@ def test_sentences_are_counted_with_names_masked():
     assert found.repeated == 1
     assert found.vocabulary == 8
     assert found.words == 60 * (6 + 7)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 10**26])
+def test_a_seed_out_of_range_is_refused_at_once(type_in, tmp_path, seed):
+    code, _, err = type_in(
+        "world", "make", "--entities", 300, "--seed", seed, "--out", tmp_path / "W"
+    )
+    assert code == 2
+    assert f"the seed {seed} is out of range; give 0 to 9223372036854775807" in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_place_that_cannot_be_a_folder_is_one_line(type_in, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for place, says in (
+        (tmp_path / ("x" * 300), "File name too long"),
+        (tmp_path / "file" / "W", "no folder can be made here"),
+        (".", "is the folder that you are in"),
+    ):
+        code, _, err = type_in(*make(place))
+        assert code == 2
+        assert says in err
+        assert err.count("\n") <= 2  # one of them is progress
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "here"]
+    assert not list((tmp_path / "here").iterdir())
+
+
+def test_a_world_goes_where_a_link_leads(type_in, tmp_path):
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert type_in(*make(tmp_path / "link"))[0] == 0
+    assert (tmp_path / "link").is_symlink()
+    assert {file.name for file in (tmp_path / "target").iterdir()} >= FILES
+
+
+@pytest.mark.parametrize("name", ["names.jsonl", "corpus.jsonl"])
+def test_files_of_another_world_are_refused(type_in, tmp_path, name):
+    type_in(*make(tmp_path / "W"))
+    (tmp_path / "W" / name).write_text("")
+    code, out, err = type_in("world", "info", tmp_path / "W")
+    assert (code, out) == (2, "")
+    assert f"{name}: is not the file that this world was made with" in err
+
+
+@pytest.mark.parametrize("entities", [-5, 0, 10**12])
+def test_a_forged_number_of_entities_is_refused(type_in, tmp_path, entities):
+    type_in(*make(tmp_path / "W"))
+    description = json.loads((tmp_path / "W/world.json").read_text())
+    (tmp_path / "W/world.json").write_text(json.dumps(description | {"entities": entities}))
+    code, _, err = type_in("world", "info", tmp_path / "W")
+    assert code == 2
+    assert "is not a world's description (entities: " in err

@@ -5,7 +5,8 @@ from functools import cache
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.schema import Schema, load_domain, merge
+from branchwise.corpora.schema import Domain, Schema, load_domain, merge
+from branchwise.corpora.schema_checks import check_schema
 
 COMMON = "common"
 DOMAINS = ("movie", "music", "book", "sports", "business", "science")
@@ -19,9 +20,22 @@ def world_schema(domains: Sequence[str] = DOMAINS) -> Schema:
             raise InputError(
                 f"there is no domain {domain!r}", remedy=f"choose among {', '.join(DOMAINS)}"
             )
+    _check_all()
     return _merged(tuple(name for name in DOMAINS if name in domains))
 
 
 @cache
 def _merged(domains: tuple[str, ...]) -> Schema:
-    return merge({name: load_domain(_FOLDER / f"{name}.yaml") for name in (COMMON, *domains)})
+    return merge({name: _domain(name) for name in (COMMON, *domains)})
+
+
+@cache
+def _domain(name: str) -> Domain:
+    return load_domain(_FOLDER / f"{name}.yaml")
+
+
+@cache
+def _check_all() -> None:
+    """All domains together: what one leaves out may be meant, what none declares is a slip."""
+    everything = {name: _domain(name) for name in (COMMON, *DOMAINS)}
+    check_schema(merge(everything, keep=True))

@@ -24,6 +24,8 @@ SPOKEN = frozenset(
 )
 """Slots that are no facts."""
 
+FORMS = ("", ":1", ".date", ".year", ".adj")
+
 
 class Wording(BaseModel):
     """One type's section of a prose file, as it is written."""
@@ -95,7 +97,9 @@ def _file(path: Path) -> dict[str, Wording]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         sections = yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506 - a safe loader
-        return {name: Wording.model_validate(fields) for name, fields in sections.items()}
+        return {
+            name: Wording.model_validate(fields or {}) for name, fields in (sections or {}).items()
+        }
     except yaml.YAMLError as error:
         raise InputError(f"is not YAML ({str(error).splitlines()[0]})", where=str(path)) from None
     except ValidationError as error:
@@ -123,6 +127,8 @@ def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypePros
     wording = wording_of(schema, type_name)
     bits = {name: n for n, name in enumerate(_ordered(facts, wording))}
     compiler = _Compiler(schema, type_name, bits)
+    _check_sections(type_name, wording, bool(schema.resolved(type_name).shares))
+    compiler.check_known((*wording.first, *wording.last))
     leads = tuple(compiler.compiled(wording.lead))
     tells = tuple(compiler.compiled(wording.tell))
     for name, bit in bits.items():
@@ -139,11 +145,22 @@ def type_prose(schema: Schema, type_name: str, facts: Iterable[str]) -> TypePros
         tells=tells,
         asides=tuple(compiler.compiled(wording.asides)),
         subject=tuple(wording.subject),
-        title=tuple(map(parse, wording.title)),
-        mention=tuple(map(parse, wording.mention)),
-        description=tuple(map(parse, wording.description)),
+        title=tuple(compiler.names(wording.title)),
+        mention=tuple(compiler.names(wording.mention)),
+        description=tuple(compiler.names(wording.description)),
         is_person=schema.is_a(type_name, "person"),
     )
+
+
+def _check_sections(type_name: str, wording: Wording, shares: bool) -> None:
+    """Refuse a type without what every article needs."""
+    needed = ("lead", "asides", *(("title", "mention") if shares else ()))
+    if lacking := [name for name in needed if not getattr(wording, name)]:
+        raise InputError(
+            f"the type {type_name!r} has no `{lacking[0]}`",
+            where="corpora/worlds/prose",
+            remedy="add one to its section",
+        )
 
 
 def _ordered(facts: Iterable[str], wording: Wording) -> list[str]:
@@ -181,15 +198,33 @@ class _Compiler:
         for template in templates:
             try:
                 sequence = parse(template)
-                unknown = {slot.name for slot in slots(sequence)} - self.known
-                if unknown:
-                    raise InputError(f"there is no slot {{{min(unknown)}}}")
+                self._check_slots(sequence)
                 for parts in variants(sequence, frozenset(self.bits)):
                     if {s.name for s in slots(parts)} <= self.bits.keys() | SPOKEN:
                         yield self._variant(parts)
             except InputError as error:
                 where = f"corpora/worlds/prose, {self.type_name}: {template}"
                 raise InputError(error.what, where=where) from None
+
+    def names(self, forms: Iterable[str]) -> Iterator[Sequence]:
+        """Forms of titles, mentions and descriptions; those of facts that are not here left out."""
+        for form in forms:
+            sequence = parse(form)
+            self._check_slots(sequence)
+            if {slot.name for slot in slots(sequence)} <= self.bits.keys() | SPOKEN:
+                yield sequence
+
+    def check_known(self, names: Iterable[str]) -> None:
+        """Refuse a name that no schema has."""
+        if unknown := sorted(set(names) - self.known):
+            where = f"corpora/worlds/prose, {self.type_name}"
+            raise InputError(f"there is no slot {{{unknown[0]}}}", where=where)
+
+    def _check_slots(self, sequence: Sequence) -> None:
+        self.check_known(slot.name for slot in slots(sequence))
+        for slot in slots(sequence):
+            if slot.form not in FORMS and not slot.form.startswith("#"):
+                raise InputError(f"there is no form {slot.form!r}", where=f"{{{slot.name}}}")
 
     def _variant(self, parts: Sequence) -> Variant:
         found = [slot for slot in slots(parts) if slot.name in self.bits]
