@@ -51,7 +51,7 @@ class WorldDescription(_Described):
 
 
 def check_files(folder: Path, world: WorldDescription) -> None:
-    """Read the files through. Raises InputError for one that is not what the world was made with."""
+    """Read the files through. Raises InputError for one that the world was not made with."""
     for name, described in world.files.items():
         digest, size = hashlib.sha256(), 0
         with open_data(folder / name) as stream:

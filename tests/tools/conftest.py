@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from branchwise.corpora.graph.build import build_graph
+from branchwise.corpora.graph.embedded import EmbeddedGraph
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Hit
 
@@ -38,3 +40,31 @@ class Echo:
 @pytest.fixture
 def echo() -> Echo:
     return Echo()
+
+
+WD = "http://www.wikidata.org/entity/"
+WDT = "http://www.wikidata.org/prop/direct/"
+TRIPLES = f"""
+<{WD}Q1> <http://www.w3.org/2000/01/rdf-schema#label> "Aurora"@en .
+<{WD}Q1> <http://schema.org/description> "1990 film"@en .
+<{WD}Q1> <{WDT}P31> <{WD}Q11424> .
+<{WD}Q1> <{WDT}P57> <{WD}Q3> .
+<{WD}Q1> <{WDT}P577> "1990-05-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .
+<{WD}Q2> <http://www.w3.org/2000/01/rdf-schema#label> "Aurora"@en .
+<{WD}Q2> <http://schema.org/description> "2004 album"@en .
+<{WD}Q3> <http://www.w3.org/2000/01/rdf-schema#label> "Ann\\nLee"@en .
+<{WD}Q11424> <http://www.w3.org/2000/01/rdf-schema#label> "film"@en .
+<{WD}P57> <http://www.w3.org/2000/01/rdf-schema#label> "director"@en .
+<{WD}P57> <http://www.w3.org/2004/02/skos/core#altLabel> "directed by"@en .
+"""
+
+
+@pytest.fixture(scope="session")
+def graph(tmp_path_factory):
+    """A small graph, asked through the embedded store."""
+    folder = tmp_path_factory.mktemp("graph")
+    (folder / "g.nt").write_text(TRIPLES)
+    build_graph([folder / "g.nt"], folder / "G")
+    opened = EmbeddedGraph(folder / "G", workers=1)
+    yield opened
+    opened.close()

@@ -6,38 +6,12 @@ import pytest
 from langchain_core.messages import ToolCall
 
 from branchwise.corpora.graph.answers import Answer, Match, Term
-from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.embedded import EmbeddedGraph
 from branchwise.tools.errors import ToolError
 from branchwise.tools.graph_text import MAX_SHOWN_BYTES, answer_text, matches_text
 from branchwise.tools.wikidata_search import make_wikidata_search
 from branchwise.tools.wikisparql import make_wikisparql
 
 WD = "http://www.wikidata.org/entity/"
-WDT = "http://www.wikidata.org/prop/direct/"
-TRIPLES = f"""
-<{WD}Q1> <http://www.w3.org/2000/01/rdf-schema#label> "Aurora"@en .
-<{WD}Q1> <http://schema.org/description> "1990 film"@en .
-<{WD}Q1> <{WDT}P31> <{WD}Q11424> .
-<{WD}Q1> <{WDT}P57> <{WD}Q3> .
-<{WD}Q1> <{WDT}P577> "1990-05-01T00:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .
-<{WD}Q2> <http://www.w3.org/2000/01/rdf-schema#label> "Aurora"@en .
-<{WD}Q2> <http://schema.org/description> "2004 album"@en .
-<{WD}Q3> <http://www.w3.org/2000/01/rdf-schema#label> "Ann\\nLee"@en .
-<{WD}Q11424> <http://www.w3.org/2000/01/rdf-schema#label> "film"@en .
-<{WD}P57> <http://www.w3.org/2000/01/rdf-schema#label> "director"@en .
-<{WD}P57> <http://www.w3.org/2004/02/skos/core#altLabel> "directed by"@en .
-"""
-
-
-@pytest.fixture(scope="module")
-def graph(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("graph")
-    (folder / "g.nt").write_text(TRIPLES)
-    build_graph([folder / "g.nt"], folder / "G")
-    opened = EmbeddedGraph(folder / "G", workers=1)
-    yield opened
-    opened.close()
 
 
 def call(tool, **args):

@@ -15,9 +15,15 @@ def test_a_named_tool_is_made_once(echo):
     assert [tool.name for tool in tools] == ["local_retriever"]
 
 
-def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo):
+def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo, graph):
     names = list(known_tools())
-    assert [tool.name for tool in make_tools(names, ToolContext(echo, k=5))] == names
+    made = make_tools(names, ToolContext(echo, k=5, graph=graph))
+    assert [tool.name for tool in made] == names
+
+
+def test_a_graph_tool_without_its_graph_says_what_to_give():
+    with pytest.raises(InputError, match=r"wikisparql has no graph to ask; give one with --kg DIR"):
+        make_tools(["wikisparql"], ToolContext())
 
 
 def test_an_unknown_tool_names_the_nearest(echo):
