@@ -8,8 +8,8 @@ from typing import NamedTuple
 from branchwise.corpora.graph import name_schema as sql
 from branchwise.corpora.graph.answers import SearchKind
 from branchwise.corpora.graph.folding import fold
-from branchwise.corpora.graph.harvest import Thing
 from branchwise.corpora.graph.spelling import deletion_codes
+from branchwise.corpora.graph.things import Thing
 from branchwise.corpora.graph.vocabulary import is_property_id, local_name
 
 _MAX_TEXT = 1_000  # characters of a label or description that are kept

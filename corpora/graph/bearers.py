@@ -1,0 +1,126 @@
+"""Who bears a name, told apart by what is said of them."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from branchwise.corpora.graph.answers import Match, SearchKind
+from branchwise.corpora.graph.folding import fold
+from branchwise.corpora.graph.item_search import Meant
+from branchwise.corpora.graph.vocabulary import is_wikidata_id, local_name
+
+MAX_BEARERS = 20
+"""Of one name, so many are listed."""
+
+_TOLD_APART = 1_000  # bearers of a name among whom words choose
+_COLUMNS = "SELECT things.id, label, description, types, years, statements"
+_THING = _COLUMNS + ", NULL FROM things WHERE id = ?"
+_MOST_USED = (
+    _COLUMNS + ", NULL FROM things WHERE kind = 'property' AND statements"
+    " ORDER BY statements DESC, id LIMIT ?"
+)
+_BEARERS = (
+    _COLUMNS + ", bearers.text FROM bearers_{kind} AS bearers JOIN things"
+    " ON things.number = bearers.thing WHERE bearers.name = ?"
+    " ORDER BY statements DESC, used DESC, things.id LIMIT ?"
+)
+
+
+class _Bearer(NamedTuple):
+    id: str
+    label: str | None
+    description: str
+    types: str
+    years: str
+    statements: int
+    text: str | None  # the name borne, where it is not the label
+
+    @property
+    def kinds(self) -> list[str]:
+        return self.types.splitlines()
+
+    @property
+    def called(self) -> str:
+        """A label; of what has none, its name, or else the end of its IRI."""
+        own = self.id if is_wikidata_id(self.id) else local_name(self.id)
+        return self.label or self.text or own
+
+
+def thing(connection: sqlite3.Connection, identifier: str) -> list[Match]:
+    """What has this number or IRI."""
+    return _shown(connection, [_Bearer(*row) for row in connection.execute(_THING, (identifier,))])
+
+
+def most_used(connection: sqlite3.Connection, limit: int) -> list[Match]:
+    """Properties by how often they are used."""
+    return _shown(connection, [_Bearer(*row) for row in connection.execute(_MOST_USED, (limit,))])
+
+
+def bearers(
+    connection: sqlite3.Connection, kind: SearchKind, meant: Sequence[Meant]
+) -> list[Match]:
+    """Those who bear the names, most statements first, each under the first name it bears."""
+    borne = {one: _borne_by(connection, kind, one) for one in meant}
+    if any(one.hint for one in meant):
+        borne = _told_apart(connection, borne)
+    first: dict[str, _Bearer] = {}
+    for found in borne.values():
+        for bearer in found[:MAX_BEARERS]:
+            first.setdefault(bearer.id, bearer)
+    return _shown(connection, list(first.values()))
+
+
+def labels_of(connection: sqlite3.Connection, identifiers: Iterable[str]) -> dict[str, str]:
+    """Number or IRI -> label, of those that have one, in one query."""
+    rows = connection.execute(
+        "SELECT id, label FROM things WHERE label IS NOT NULL"
+        " AND id IN (SELECT value FROM json_each(?))",
+        (json.dumps(sorted(identifiers)),),
+    )
+    return dict(rows.fetchall())
+
+
+def _borne_by(connection: sqlite3.Connection, kind: SearchKind, meant: Meant) -> list[_Bearer]:
+    most = _TOLD_APART if meant.hint else MAX_BEARERS
+    rows = connection.execute(_BEARERS.format(kind=kind), (meant.name.number, most))
+    return [_Bearer(*row) for row in rows]
+
+
+def _told_apart(
+    connection: sqlite3.Connection, borne: dict[Meant, list[_Bearer]]
+) -> dict[Meant, list[_Bearer]]:
+    """Of each name, those of whom most words of the hint are said; all, where of none any is."""
+    labels = _kind_labels(connection, [bearer for found in borne.values() for bearer in found])
+
+    def said(bearer: _Bearer, hint: frozenset[str]) -> int:
+        kinds = " ".join(labels.get(kind, "") for kind in bearer.kinds)
+        told = (bearer.description, kinds, bearer.years, bearer.called)
+        return len(hint & {word for text in told for word in fold(text).words})
+
+    chosen: dict[Meant, list[_Bearer]] = {}
+    for meant, found in borne.items():
+        counts = [said(bearer, meant.hint) for bearer in found]
+        most = max(counts, default=0)
+        if most:
+            chosen[meant] = [b for b, count in zip(found, counts, strict=True) if count == most]
+    return chosen or borne
+
+
+def _shown(connection: sqlite3.Connection, found: Sequence[_Bearer]) -> list[Match]:
+    labels = _kind_labels(connection, found)
+    return [
+        Match(
+            id=bearer.id,
+            label=bearer.called,
+            description=bearer.description,
+            name=bearer.text or bearer.called,
+            types=tuple(labels[kind] for kind in bearer.kinds if kind in labels),
+            statements=bearer.statements,
+        )
+        for bearer in found
+    ]
+
+
+def _kind_labels(connection: sqlite3.Connection, found: Iterable[_Bearer]) -> dict[str, str]:
+    return labels_of(connection, {kind for bearer in found for kind in bearer.kinds})
