@@ -11,8 +11,8 @@ from branchwise.corpora.graph.names import NameIndex
 from branchwise.corpora.graph.rows import holds
 from branchwise.corpora.graph.shorthand import WIKIDATA, shorten
 
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_TERM = rf"<[^<>]*>|[?$]\w+|_:\w+|{_STRING}(?:@[\w-]+|\^\^<[^<>]*>)?|[^\s<>\"]+"
+_STRING = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+_TERM = rf"<[^<>]*>|[?$]\w+|_:\w+|{_STRING}(?:@[\w-]+|\^\^<[^<>]*>)?|[^\s<>\"']+"
 _TRIPLE = re.compile(rf"\s*({_TERM})\s+(.+?)\s+({_TERM})\s*\.?\s*", re.DOTALL)
 _PROPERTY_AS_THING = re.compile(rf"<{WIKIDATA}entity/(P\d+)>")
 _ITEM_AS_PROPERTY = re.compile(rf"<{WIKIDATA}prop/(?:\w+/)*(Q\d+)>")
@@ -64,7 +64,7 @@ def _wrong_language(triple: _Triple, store: Store) -> Iterator[str]:
 
 
 def _wrong_direction(triple: _Triple, store: Store) -> Iterator[str]:
-    if triple.object.startswith('"') or triple.subject[0] == triple.object[0] == "?":
+    if triple.object[0] in "\"'" or triple.subject[0] == triple.object[0] == "?":
         return
     turned = f"{triple.object} {triple.predicate} {triple.subject}"
     if holds(store, turned):

@@ -23,8 +23,6 @@ from branchwise.corpora.graph.names import NameIndex
 from branchwise.corpora.graph.sparql.prepare import Prepared, prepare
 from branchwise.corpora.graph.store import open_store
 
-_SPENT_BYTES = 256 * 2**20
-
 _WARM_UP = (
     """SELECT ?film ?filmLabel (COUNT(?cast) AS ?n) WHERE {
       ?film wdt:P31/wdt:P279* wd:Q11424 ; wdt:P577 ?date . OPTIONAL { ?film wdt:P161 ?cast }
@@ -100,11 +98,13 @@ def _in_memory(folder: Path) -> Store:
     return store
 
 
-def serve(host: socket.socket, holdings: Holdings, confine: Callable[[], None]) -> None:
+def serve(
+    host: socket.socket, holdings: Holdings, confine: Callable[[], None], growth: int
+) -> None:
     """Answer requests until the host is gone. `confine` is called when all is open.
 
-    The last frame of an answer says whether this process has grown so much that it should be
-    replaced: what a query took is not always given back, and would be missing for the next.
+    The last frame of an answer says whether this process has grown by more than `growth` bytes
+    and should be replaced: what a query took is not always given back, and the next would miss it.
     """
     opened = None if holdings.folder is None else _open(holdings.folder, holdings.in_memory)
     confine()
@@ -114,7 +114,7 @@ def serve(host: socket.socket, holdings: Holdings, confine: Callable[[], None]) 
         while True:
             request = receive_frame(host)
             for frame in _frames(request["sparql"], opened):
-                frame["spent"] = _peak_bytes() - at_first > _SPENT_BYTES
+                frame["spent"] = _peak_bytes() - at_first > growth
                 send_frame(host, frame)
 
 
@@ -144,7 +144,15 @@ def _answer(text: str, opened: Opened | None) -> Iterator[dict[str, Any]]:
     answer["notes"] = unknown_mentions(prepared, opened.names)
     yield {"answer": answer, "last": not empty}
     if empty:
-        yield {"notes": explain_emptiness(prepared, *opened), "last": True}
+        yield {"notes": _explained(prepared, opened), "last": True}
+
+
+def _explained(prepared: Prepared, opened: Opened) -> list[str]:
+    """Why there is no row. An empty answer stands, whatever goes wrong in explaining it."""
+    try:
+        return explain_emptiness(prepared, *opened)
+    except (SyntaxError, OSError, ValueError, RuntimeError):
+        return []
 
 
 @lru_cache(maxsize=256)

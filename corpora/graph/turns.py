@@ -30,11 +30,11 @@ class Turns(Generic[T]):
             self._waiting.append(turn)
         try:
             return turn.result(seconds)
-        except TimeoutError:
-            with self._lock:
-                if turn.done():
+        except BaseException as error:
+            if not self._withdraw(turn):
+                if isinstance(error, TimeoutError):
                     return turn.result()
-                self._waiting.remove(turn)
+                self.give(turn.result())
             raise
 
     def give(self, thing: T) -> None:
@@ -44,3 +44,11 @@ class Turns(Generic[T]):
                 self._waiting.popleft().set_result(thing)
             else:
                 self._free.append(thing)
+
+    def _withdraw(self, turn: Future[T]) -> bool:
+        """Wait no longer; False where it was served just then."""
+        with self._lock:
+            if turn.done():
+                return False
+            self._waiting.remove(turn)
+            return True

@@ -30,6 +30,7 @@ def main(arguments: list[str]) -> None:
     """
     folder, memory, in_memory = arguments
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _allow_all_files()
     control = socket.socket(fileno=0)
     try:
         holdings = open_holdings(None if folder == "-" else Path(folder), int(in_memory))
@@ -84,7 +85,7 @@ def _become_query_process(
         parent = os.getppid()
         control.close()
         _die_with_parent(parent)
-        serve(host, holdings, lambda: _confine(memory))
+        serve(host, holdings, lambda: _confine(memory), memory // 8)
     except BaseException:  # noqa: BLE001 (nothing may unwind into the parent's loop)
         os._exit(1)
     os._exit(0)
@@ -108,6 +109,13 @@ def _confine(memory: int) -> None:
         _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + memory)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_NOFILE, 0)
+
+
+def _allow_all_files() -> None:
+    """RocksDB opens at first a quarter of the files that it may open; later it can open none."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _limit(what: int, value: int) -> None:

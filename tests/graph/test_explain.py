@@ -85,6 +85,7 @@ def test_a_filter_that_removes_everything_is_told(films: EmbeddedGraph) -> None:
 
 def test_a_label_compared_without_its_language_is_told(films: EmbeddedGraph) -> None:
     assert 'It matches with "Heat"@en' in note_of(films, '?film rdfs:label "Heat"')
+    assert "It matches with 'Ann Bell'@en" in note_of(films, "?who rdfs:label 'Ann Bell'")
     note = note_of(films, '?film rdfs:label ?label FILTER(?label = "Heat")')
     assert 'STR(?label) = "..."' in note
 

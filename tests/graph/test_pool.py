@@ -162,6 +162,16 @@ def test_a_process_killed_while_idle_is_not_noticed(built_graph: Path) -> None:
         assert len(rows_of(pool, COUNTRIES)) == 2
 
 
+def test_a_process_that_has_grown_is_replaced(built_graph: Path) -> None:
+    doubled = "".join(f"BIND(CONCAT(?x{i}, ?x{i}) AS ?x{i + 1}) " for i in range(25))
+    with opened(built_graph, workers=1, memory=256 * 2**20) as (pool, keeper):
+        ((cell,),) = rows_of(pool, f'SELECT (STRLEN(?x25) AS ?n) {{ BIND("a" AS ?x0) {doubled} }}')
+        assert cell[0] == str(2**25)
+        assert query_processes(keeper) == []
+        assert len(rows_of(pool, COUNTRIES)) == 2
+        assert len(query_processes(keeper)) == 1
+
+
 def test_a_killed_keeper_takes_its_query_with_it_and_is_replaced(built_graph: Path) -> None:
     with opened(built_graph, workers=1) as (pool, keeper), ThreadPoolExecutor(1) as thread:
         running = thread.submit(failure_of, pool, ENDLESS)
@@ -349,3 +359,12 @@ def test_frames_arrive_whole_or_not_at_all() -> None:
             theirs.sendall(b"\xff\xff\xff\xff")
         with pytest.raises(ValueError, match="a frame of"):
             receive_frame(ours)
+
+
+def test_a_turn_that_is_given_up_is_not_lost() -> None:
+    turns = Turns(["the only one"])
+    thing = turns.take(LONG)
+    with pytest.raises(TimeoutError):
+        turns.take(0.001)
+    turns.give(thing)
+    assert turns.take(0.0) == thing
