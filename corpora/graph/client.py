@@ -62,9 +62,10 @@ class HostClient:
         """The answer, of status 200 to 299, to `request`, which is made anew for each attempt.
 
         What may pass (5xx, a lost connection) is tried `attempts` times; a server that asks for
-        time (429) is left alone by all, and asked again where the deadline allows it. Raises
-        GraphError.
+        time (429) is left alone by all, and asked again where the deadline allows it. With one
+        attempt neither is waited for. Raises GraphError.
         """
+        most_waits = _MAX_WAITS if attempts > 1 else 1
         not_before, failures, waits = 0.0, 0, 0
         while True:
             try:
@@ -78,7 +79,7 @@ class HostClient:
                     wait = max(wait, later.asked)
                     self._throttle.hold(min(wait, _LONGEST_HOLD))
                 not_before = time.monotonic() + wait
-                if failures >= attempts or waits >= _MAX_WAITS or not_before >= deadline:
+                if failures >= attempts or waits >= most_waits or not_before >= deadline:
                     raise
 
     def _once(self, request: urllib.request.Request, deadline: float, not_before: float) -> Reply:

@@ -82,6 +82,7 @@ class _WithinHost(urllib.request.HTTPRedirectHandler):
         newurl: str,
     ) -> urllib.request.Request:
         if not _same_place(req.full_url, newurl):
+            fp.close()
             raise GraphError(
                 "endpoint",
                 "The endpoint redirects to another host, which is not followed; "
@@ -150,6 +151,7 @@ def _failure(error: Exception) -> GraphError:
     if isinstance(error, TimeoutError):
         return GraphError("timeout", TOO_SLOW)
     if isinstance(error, urllib.error.HTTPError):
+        error.close()
         return GraphError(
             "endpoint",
             f"The endpoint answered with a redirect ({error.code}) that leads nowhere; "

@@ -88,20 +88,20 @@ class RemoteGraph:
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
         """Things with this name, through a Wikibase's own search where there is one."""
         deadline = time.monotonic() + DEFAULT_SECONDS
-        select = self._selector(deadline)
         if self._api:
+            select = self._selector(deadline)
             return search_wikibase(self._api, select, text, kind, limit, deadline)
-        return search_labels(select, text, kind, limit)
+        return search_labels(self._selector(deadline, attempts=2), text, kind, limit)
 
     def close(self) -> None:
         """Let go of the worker process. The graph cannot be asked after that."""
         self._worker.close()
 
-    def _selector(self, deadline: float) -> Select:
-        """For questions of our own: one attempt each, and no checks, since we wrote them."""
+    def _selector(self, deadline: float, attempts: int = 1) -> Select:
+        """For questions of our own, which need no check; what is optional has one attempt."""
 
         def select(text: str, form: Form = "SELECT") -> Answer:
-            return self._ask(text, form, deadline, attempts=1)
+            return self._ask(text, form, deadline, attempts)
 
         return select
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from email.parser import BytesParser
 from email.policy import HTTP
 from pathlib import Path
+from typing import IO
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -155,7 +156,8 @@ class FaultyServer:
     def _serve(self, connection: socket.socket) -> None:
         with connection, suppress(OSError):
             encrypted = connection.recv(1, socket.MSG_PEEK) == b"\x16"
-            seen = Seen("", "", {}, {}) if encrypted else _read_request(connection)
+            with connection.makefile("rb") as stream:
+                seen = Seen("", "", {}, {}) if encrypted else _read_request(stream)
             with self._lock:
                 self.requests.append(seen)
                 self._running += 1
@@ -168,8 +170,7 @@ class FaultyServer:
                     self._running -= 1
 
 
-def _read_request(connection: socket.socket) -> Seen:
-    stream = connection.makefile("rb")
+def _read_request(stream: IO[bytes]) -> Seen:
     method, target, _ = stream.readline().decode().split()
     lines = []
     while (line := stream.readline()) not in (b"\r\n", b""):

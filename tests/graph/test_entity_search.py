@@ -177,12 +177,18 @@ def test_an_iri_that_could_end_the_query_is_not_put_into_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "endpoint", [(reply(500, b""),), (reply(body=b"<html>"),), (reply(429, b""),), (TEXTS, hang())]
+    ("endpoint", "seconds"),
+    [
+        ((reply(500, b""),), 60.0),
+        ((reply(body=b"<html>"),), 60.0),
+        ((reply(429, b"", headers={"Retry-After": "300"}),), 60.0),
+        ((TEXTS, hang()), 1.5),
+    ],
 )
 def test_a_failing_endpoint_costs_types_only(
-    endpoint: tuple[Reaction, ...], monkeypatch: pytest.MonkeyPatch
+    endpoint: tuple[Reaction, ...], seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("branchwise.corpora.graph.remote.DEFAULT_SECONDS", 0.5)
+    monkeypatch.setattr("branchwise.corpora.graph.remote.DEFAULT_SECONDS", seconds)
     with searching([json_reply(FILMS)], endpoint) as search:
         found = search.graph.search("King Kong")
     assert [match.id for match in found] == ["Q309048", "Q160215", "Q1142862"]

@@ -31,9 +31,10 @@ def test_a_deadline_covers_the_whole_answer(reaction: Reaction) -> None:
 
 def test_a_hanging_server_gives_its_places_back() -> None:
     with FaultyServer() as server:
-        server.play(*[hang()] * 7, reply(body=GOOD))
+        server.play(hang())
         for _ in range(7):
             assert fail_at(graph_of(server), seconds=0.02).kind == "timeout"
+        server.play(reply(body=GOOD))
         assert is_good(graph_of(server).query(QUERY))
 
 
