@@ -5,6 +5,7 @@ by as much as the longest keyword that it tried there. A beginning of a query th
 complete has no fault: the longest such beginning ends where the fault is.
 """
 
+from branchwise.corpora.graph.sparql.grammar import objection
 from branchwise.corpora.graph.sparql.tokens import Token
 
 _CLOSING = {"{": "}", "(": ")", "[": "]"}
@@ -42,7 +43,7 @@ def _completes(beginning: str, tokens: list[Token]) -> bool:
         outer = " ".join(_CLOSING[bracket] for bracket in reversed(opened[:first]))
         closings.add(f"{inner} AS ?x_) {outer}")
     return any(
-        _parses(f"{beginning} {missing} {closing} {tail}")
+        not objection(f"{beginning} {missing} {closing} {tail}")
         for closing in closings
         for tail in ("", "{ }", "SELECT * { }")
         for missing in _MISSING
@@ -57,15 +58,3 @@ def _opened(tokens: list[Token]) -> list[str]:
         elif token.says(*_CLOSING.values()) and opened:
             opened.pop()
     return opened
-
-
-def _parses(text: str) -> bool:
-    import pyoxigraph
-
-    try:
-        pyoxigraph.Store().query(text)
-    except SyntaxError:
-        return False
-    except (RuntimeError, ValueError, OSError):
-        return True
-    return True

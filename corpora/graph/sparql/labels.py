@@ -69,6 +69,7 @@ class Labels:
         if select.star and len(self.taken) > before:
             star = " ".join(f"?{name}" for name in dict.fromkeys((*columns, *supplied)))
             self.edits.replace(select.star.start, select.star.end, star or "*")
+            select.supplied = supplied
         self._extend_keys(select, supplied)
 
     def _in_where(self, select: Select, visible: set[str]) -> list[str]:

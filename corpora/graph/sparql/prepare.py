@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, GraphError
 from branchwise.corpora.graph.sparql.dialect import to_standard
 from branchwise.corpora.graph.sparql.edits import Edits
+from branchwise.corpora.graph.sparql.grammar import objection
 from branchwise.corpora.graph.sparql.labels import Labels, languages_of, services_of
 from branchwise.corpora.graph.sparql.mentions import Mention, mentions_of, required
 from branchwise.corpora.graph.sparql.prefixes import Names
@@ -14,6 +15,7 @@ from branchwise.corpora.graph.sparql.reading import Reader
 from branchwise.corpora.graph.sparql.refusals import (
     check_depth,
     check_no_service,
+    check_steps,
     check_tokens,
     check_tree,
 )
@@ -23,7 +25,6 @@ from branchwise.corpora.graph.sparql.tokens import Span, Token, expand_codepoint
 
 Form = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 _FENCE = re.compile(r"```(?:[a-zA-Z]*[ \t]*\n)?(.*?)(?:```|\Z)", re.DOTALL)
-_NOT_ON_AN_EMPTY_STORE = (RuntimeError, ValueError, OSError)
 _ESCAPE = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}")
 
 
@@ -43,16 +44,12 @@ class Prepared:
     mentioned: tuple[Mention, ...]
 
 
-class _Parsed(NamedTuple):
-    form: Form
-    variables: tuple[str, ...] | None
-
-
 def prepare(text: str) -> Prepared:
     """Make a query ready to run. A pure function of the text; some 40 ms.
 
     Raises GraphError: "refused" (not read-only, too long, another server), "syntax" (with line,
-    column, and the line), "resources" (nesting).
+    column, and the line), "resources" (nesting, too
+    many patterns).
     """
     text = _tidy(text)
     tokens, comments = tokens_of(text)
@@ -62,12 +59,14 @@ def prepare(text: str) -> Prepared:
     check_start(text, tokens, names)
     reader = Reader(tokens, names)
     query = cast(Select, reader.query())
-    edits, parsed = _runnable(text, tokens, comments, reader)
+    check_steps(tokens, reader.patterns)
+    edits = _runnable(text, tokens, comments, reader)
     patterns = required(query.where)
+    form = cast(Form, query.form)
     return Prepared(
         text=edits.apply(),
-        form=parsed.form,
-        variables=parsed.variables,
+        form=form,
+        variables=query.columns() if form == "SELECT" else None,
         patterns=tuple(triple.text for triple in patterns),
         mentioned=mentions_of(tokens, names, reader.selects, patterns),
     )
@@ -92,39 +91,24 @@ def _tidy(text: str) -> str:
     return text
 
 
-def _runnable(
-    text: str, tokens: list[Token], comments: list[Span], reader: Reader
-) -> tuple[Edits, _Parsed]:
+def _runnable(text: str, tokens: list[Token], comments: list[Span], reader: Reader) -> Edits:
     """The edits that make a text run, its labels supplied. Raises GraphError.
 
     A text that parses without look-ups of labels and not with them runs without: a label is a
-    convenience. Errors are those of the text without, because its places are the asker's.
+    convenience. Errors are those of the text without, because its places are the asker's; so is
+    the tree, because rdflib's parser takes twice as long over the look-ups as over the rest.
     """
-    import pyoxigraph
-
-    store = pyoxigraph.Store()
+    plain = _edits(text, tokens, comments, reader)
     edits = _edits(text, tokens, comments, reader)
     _supply(edits, tokens, reader)
-    try:
-        result = store.query(edits.apply())
-    except SyntaxError:
-        edits = _edits(text, tokens, comments, reader)
-        try:
-            result = store.query(edits.apply())
-        except SyntaxError as error:
-            raise explain(edits, str(error), reader.selects) from None
-        except _NOT_ON_AN_EMPTY_STORE:
-            result = None
-    except _NOT_ON_AN_EMPTY_STORE:
-        result = None
+    if objection(edits.apply()):
+        edits = plain
+        message = objection(plain.apply())
+        if message:
+            raise explain(plain, message, reader.selects)
     check_no_service(edits.apply())
-    tree = _tree(edits)
-    check_tree(tree)
-    form = cast(Form, tree[1].name.removesuffix("Query").upper())
-    variables = None
-    if isinstance(result, pyoxigraph.QuerySolutions):
-        variables = tuple(variable.value for variable in result.variables)
-    return edits, _Parsed(form, variables)
+    check_tree(_tree(plain))
+    return edits
 
 
 def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader) -> Edits:

@@ -12,13 +12,18 @@ _TERMS = ("iri", "name", "variable", "blank", "string", "number")
 
 
 class Reader:
-    """Reads tokens once, from front to back."""
+    """Reads tokens once, from front to back.
+
+    `selects`: all that it has met, outer ones first; `patterns`: how many triple patterns;
+    `removable`: what is no pattern, from one character to another.
+    """
 
     def __init__(self, tokens: list[Token], names: Names) -> None:
         self.tokens = tokens
         self.names = names
         self.at = names.prologue_end
         self.blanks = 0
+        self.patterns = 0
         self.selects: list[Select] = []
         self.removable: list[tuple[int, int]] = []
 
@@ -60,13 +65,14 @@ class Reader:
         while not self.here.says("{", "}") and self.here.kind != "end":
             if self.here.says("("):
                 start = self.at
-                self._expression(select.reads, select.sets, select.where)
+                self._expression(select.reads, select.named, select.where)
                 self._named_expression(select, start)
                 select.grouped |= any(t.says(*_AGGREGATES) for t in self.tokens[start : self.at])
                 continue
             token = self.take()
             if token.kind == "variable":
                 select.plain.append(token)
+                select.named.append(token.text[1:])
             elif token.says("*"):
                 select.star = token
             elif token.says(","):
@@ -236,6 +242,7 @@ class Reader:
                 own = self.tokens[begin : self.at] if node[0] not in "_" else []
                 tokens = (*head, *verb_tokens, *own)
                 text = f"{subject} {predicate} {node}"
+                self.patterns += 1
                 group.triples.append(
                     Triple(text, subject, predicate, node, tokens, verb_tokens[0].start)
                 )

@@ -99,19 +99,20 @@ class Group:
 class Select:
     """A SELECT, or an ASK, CONSTRUCT or DESCRIBE.
 
-    `plain`: the variables that it names as columns; `star`: its `*`; `sets`: names after AS;
-    `reads`: variables in expressions of its head and in what follows the group; `keys`: the
-    variables that are GROUP BY keys by themselves, `keys_end`: where the keys end;
-    `ordered`: variables of ORDER BY; `having`: those of HAVING; `expressions`: where
-    the expressions of named columns stand; `grouped`: it has keys or aggregates.
+    `named`: names of its columns; `plain`: those that are variables; `star`: its `*`, and
+    `supplied`, what that shows beside the group's variables; `reads`: variables in expressions of
+    its head and in what follows the group; `keys`: names of its GROUP BY keys, `keys_end`: where
+    these end; `ordered`: variables of ORDER BY; `having`: those of HAVING; `expressions`: where the
+    expressions of named columns stand; `grouped`: it has keys or aggregates.
     """
 
     form: str
     where: Group
+    named: list[str] = field(default_factory=list)
     plain: list[Token] = field(default_factory=list)
     star: Token | None = None
     commas: list[Token] = field(default_factory=list)
-    sets: list[str] = field(default_factory=list)
+    supplied: list[str] = field(default_factory=list)
     reads: list[Token] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     keys_end: int = 0
@@ -123,8 +124,8 @@ class Select:
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
         if self.star is not None:
-            return self.where.visible()
-        return tuple(dict.fromkeys([*(t.text[1:] for t in self.plain), *self.sets]))
+            return tuple(dict.fromkeys((*self.where.visible(), *self.supplied)))
+        return tuple(dict.fromkeys(self.named))
 
 
 def names_of(tokens: tuple[Token, ...] | list[Token]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ _TOKEN = re.compile(
   | (?P<language>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
   | (?P<variable>[?$]\w+)
   | (?P<blank>_:\w(?:[\w.\-]*[\w\-])?)
-  | (?P<name>(?:[^\W\d_](?:[\w.\-]*[\w\-])?)?:
+  | (?P<name>(?:[^\W\d_](?:[\w.\-]{{0,60}}[\w\-])?)?:
         (?:(?:[\w:]|{_ESCAPED})(?:(?:[\w.\-:]|{_ESCAPED})*(?:[\w\-:]|{_ESCAPED}))?)?)
   | (?P<number>(?:\d+\.\d+|\.\d+|\d+)(?:[eE][+-]?\d+)?)
   | (?P<word>[^\W\d]\w*)
