@@ -15,9 +15,9 @@ _STRING = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 _TERM = rf"<[^<>]*>|[?$]\w+|_:\w+|{_STRING}(?:@[\w-]+|\^\^<[^<>]*>)?|[^\s<>\"']+"
 _TRIPLE = re.compile(rf"\s*({_TERM})\s+(.+?)\s+({_TERM})\s*\.?\s*", re.DOTALL)
 _PROPERTY_AS_THING = re.compile(rf"<{WIKIDATA}entity/(P\d+)>")
-_ITEM_AS_PROPERTY = re.compile(rf"<{WIKIDATA}prop/(?:\w+/)*(Q\d+)>")
+_ITEM_AS_PROPERTY = re.compile(rf"<{WIKIDATA}prop/(?:[\w-]+/)*(Q\d+)>")
 _STATEMENT = re.compile(rf"<{WIKIDATA}prop/(?:statement/)?(P\d+)>")
-_USED_PROPERTY = re.compile(rf"<{WIKIDATA}prop/(?:\w+/)*(P\d+)>")
+_USED_PROPERTY = re.compile(rf"<{WIKIDATA}prop/(?:[\w-]+/)*(P\d+)>")
 
 
 class _Triple(NamedTuple):
