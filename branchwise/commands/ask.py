@@ -10,6 +10,8 @@ import typer
 from branchwise.commands.system_options import SystemOptions, with_system_options
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from branchwise.graphs.agent import Agent, Outcome
 
 
@@ -35,31 +37,34 @@ def ask(
         raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
     agent = Agent(settings)
     try:
-        outcome = asyncio.run(_watch(agent, question, quiet=json_output))
+        show = None if json_output else error_console()
+        outcome = asyncio.run(watch(agent, question, show))
     except ModelError as error:
         error_console().print(f"branchwise: {error.kind}: {error}", markup=False, soft_wrap=True)
         sys.exit(1)
     if json_output:
         _print_json(outcome)
     else:
-        _print_answer(outcome)
+        print_answer(outcome)
     sys.exit(1 if outcome.how == "failed" else 0)
 
 
-async def _watch(agent: "Agent", question: str, *, quiet: bool) -> "Outcome":
+async def watch(agent: "Agent", question: str, screen: "Console | None") -> "Outcome":
+    """Ask and close the agent; each step is printed to `screen`, the answer that was read is not.
+
+    Raises ModelError where the model cannot be had.
+    """
     from branchwise.agents.journal import MemoryJournal
     from branchwise.corpora.questions import Question
     from branchwise.eval.runner import brief_for
     from branchwise.eval.tasks import get_task
-    from branchwise.ui.console import error_console, print_line
+    from branchwise.ui.console import print_line
     from branchwise.ui.steps import describe
-
-    screen = error_console()
 
     class Printing(MemoryJournal):
         def event(self, kind: str, data: Mapping[str, Any]) -> None:
             # An answer that was read is printed at the end, on standard output.
-            if not quiet and (kind != "answer" or data["how"] == "failed"):
+            if screen and (kind != "answer" or data["how"] == "failed"):
                 for line in describe(kind, data):
                     print_line(screen, line)
 
@@ -73,7 +78,8 @@ async def _watch(agent: "Agent", question: str, *, quiet: bool) -> "Outcome":
         await agent.aclose()
 
 
-def _print_answer(outcome: "Outcome") -> None:
+def print_answer(outcome: "Outcome") -> None:
+    """A line for each branch, on standard output."""
     from branchwise.ui.console import console, print_line, printable
 
     for branch, entities in outcome.prediction.answers.items():

@@ -23,7 +23,8 @@ def demo(
 ) -> None:
     """Answer questions about films that share their names, score them, show one trace.
 
-    The model is `offline`, a reader without a language model: a floor, not a contender.
+    Then make a small world that no model has seen, and ask its knowledge graph. The model is
+    `offline`, a reader without a language model: a floor, not a contender.
 
     Example: branchwise demo --out /tmp/demo
     """
@@ -43,12 +44,14 @@ def demo(
         made = experiment.run(
             loaded, system, out=_fresh(out / "run"), selection=selection, observer=progress
         )
+    from branchwise.commands.demo_world import show_world
     from branchwise.commands.run import finish
 
     finish(made)
     reader = made.open()
     _show_trace(reader)
     reader.close()
+    show_world(out / "world")
     _show_next(made.path, corpus, source)
 
 
@@ -112,9 +115,11 @@ def _show_next(run: Path, corpus: Path, source: Path) -> None:
     from branchwise.ui.console import console
 
     program, at = _program(), quote(str(corpus))
+    world = quote(str(corpus.parent / "world"))
     lines = [
         "\nNext:",
         f'  {program} ask "Who directed King Kong?" --corpus {at}',
+        f"  {program} world info {world}",
         f"  {program} export {quote(str(run))} --events",
         "  with a language model (any OpenAI-compatible server):",
         f"  {program} run --questions {quote(str(source))} --corpus {at} \\",

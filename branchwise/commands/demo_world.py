@@ -1,0 +1,83 @@
+"""The demo's second part: a small world, and a question that its knowledge graph answers."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from branchwise.corpora.graph.answers import Graph
+
+ENTITIES, SEED = 600, 7
+_ASKED = {"P57": "Who directed {}?", "P175": "Who performed {}?"}
+
+
+class Case(NamedTuple):
+    """A question about a shared name, and for each bearer's title the right answers."""
+
+    question: str
+    gold: dict[str, list[str]]
+
+
+def show_world(folder: Path) -> None:
+    """Make the world and its graph under `folder`, ask the offline reader about a shared name."""
+    from branchwise.commands.ask import print_answer, watch
+    from branchwise.corpora.graph.open import open_graph
+    from branchwise.graphs.agent import Agent
+    from branchwise.graphs.system import System
+    from branchwise.ui.console import console, print_line
+
+    screen = console()
+    screen.print(
+        f"\nA world of {ENTITIES} entities that no model has seen, and its knowledge graph:",
+        style="bold",
+    )
+    _prepare(folder)
+    graph = open_graph(str(folder))
+    case = find_case(folder, graph)
+    agent = Agent(System(model="offline"), graph=graph)
+    outcome = asyncio.run(watch(agent, case.question, screen))
+    print_answer(outcome)
+    print_line(screen, "gold")
+    for title, answers in case.gold.items():
+        print_line(screen, f"{title}: {'; '.join(answers)}")
+
+
+def _prepare(folder: Path) -> None:
+    from branchwise.corpora.graph.build import build_graph
+    from branchwise.corpora.graph.description import DESCRIPTION_FILE
+    from branchwise.corpora.graph.open import IN_A_WORLD
+    from branchwise.corpora.worlds.description import GRAPH_FILE, WORLD_FILE
+    from branchwise.corpora.worlds.make import make_world
+
+    if not (folder / WORLD_FILE).exists():
+        make_world(folder, ENTITIES, SEED)
+    if not (folder / IN_A_WORLD / DESCRIPTION_FILE).exists():
+        build_graph([folder / GRAPH_FILE], folder / IN_A_WORLD)
+
+
+def find_case(folder: Path, graph: "Graph") -> Case:
+    """The first shared name of which two bearers at least have a director or performer."""
+    from branchwise.corpora.files import parse_object, read_lines
+    from branchwise.corpora.worlds.description import NAMES_FILE
+
+    for number, line in read_lines(folder / NAMES_FILE):
+        shared = parse_object(line, f"{folder / NAMES_FILE}:{number}")
+        titles = {entity["id"]: entity["title"] for entity in shared["entities"]}
+        for property, asked in _ASKED.items():
+            gold = _values(graph, titles, property)
+            if len(gold) > 1:
+                return Case(asked.format(shared["name"]), gold)
+    raise AssertionError("a world of this size has such a name")
+
+
+def _values(graph: "Graph", titles: dict[str, str], property: str) -> dict[str, list[str]]:
+    values = " ".join(f"wd:{number}" for number in titles)
+    answer = graph.query(
+        f"SELECT ?thing ?nameLabel WHERE {{ VALUES ?thing {{ {values} }} "
+        f"?thing wdt:{property} ?name . }} ORDER BY ?thing ?nameLabel"
+    )
+    found: dict[str, list[str]] = {}
+    for thing, name in answer.rows:
+        if thing and name:
+            found.setdefault(titles[thing.value.rpartition("/")[2]], []).append(name.value)
+    return found
