@@ -90,8 +90,8 @@ def build(world: Path, graph: Path) -> None:
 
 
 def world_labels(graph: Path) -> dict[str, str]:
-    """IRI -> label of every entity, read from the store."""
-    query = f"SELECT ?s ?label WHERE {{ ?s <{LABEL}> ?label }}"
+    """IRI -> label of every entity, read from the store; properties are left out."""
+    query = f"SELECT ?s ?label WHERE {{ ?s <{LABEL}> ?label FILTER(CONTAINS(STR(?s), '/Q')) }}"
     return {row["s"].value: row["label"].value for row in open_store(graph).query(query)}
 
 

@@ -165,6 +165,13 @@ def test_no_source_or_no_world_is_refused(tmp_path):
         build_graph([tmp_path / "a.nt"], tmp_path / "G")
 
 
+def test_a_folder_may_have_any_name(tmp_path):
+    out = tmp_path / "a b?c=d#e%41'é"
+    build_graph([write(tmp_path / "a.nt", NT)], out)
+    assert [match.id for match in NameIndex.open(out).search("king kong")] == ["Q1"]
+    assert len(open_store(out)) == 4
+
+
 def test_an_empty_file_is_an_empty_graph(tmp_path):
     assert build_graph([write(tmp_path / "a.nt", "")], tmp_path / "G").triples == 0
     index = NameIndex.open(tmp_path / "G")
