@@ -41,8 +41,7 @@ def build(
         Path | None, typer.Option(help="Graph folder to make. Default for a world: its kg/.")
     ] = None,
 ) -> None:
-    """Make a graph folder: a store of triples, and an index of names. Stopped halfway, nothing
-    is changed.
+    """Make a graph folder: a store, and an index of names. Stopped halfway, nothing changes.
 
     Example: branchwise kg build W
     """
