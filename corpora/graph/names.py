@@ -31,7 +31,7 @@ class NameIndex:
         read_description(folder)
         index = cls(Path(folder) / NAMES_FILE)
         try:
-            index.knows("Q1")
+            index.most_used_properties(1)
         except sqlite3.Error as error:
             raise InputError(
                 f"the names cannot be read ({error})",
