@@ -121,7 +121,7 @@ def _edits(text: str, tokens: list[Token], comments: list[Span], reader: Reader)
     to_standard(edits, tokens, reader)
     for select in reader.selects:
         for service in services_of(select.where):
-            edits.replace(service.head, service.end)
+            edits.replace(service.head, service.end, "." if service.open_before else "")
     return edits
 
 

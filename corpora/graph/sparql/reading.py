@@ -154,13 +154,16 @@ class Reader:
             self.take()
 
     def _named(self, group: Group) -> None:
-        head = self.take()
+        last, head = self.tokens[self.at - 1], self.take()
         self.accept("SILENT")
         kind: GroupKind = "graph" if head.says("GRAPH") else "service"
-        name = self.here if self.here.says("{") else self.take()
+        if not self.here.says("{"):
+            self.take()
         child = self._child(group, kind, head.start)
-        if child is not None:
-            child.service = name
+        if child is not None and kind == "service":
+            child.open_before = not last.says(".", "{", "}")
+            if self.here.says("."):
+                child.end = self.take().end
 
     def _filter(self, group: Group) -> None:
         self.take()

@@ -39,7 +39,8 @@ class Group:
 
     `reads`: variables in its own FILTERs and BINDs; `before`: where the first BIND begins that
     reads a variable; `sets`: variables that its BINDs and VALUES bind; `always`: those
-    that VALUES bind in every row.
+    that VALUES bind in every row; `head`: where the word before the first brace begins;
+    `open_before`: a triple pattern ends there, without a dot.
     """
 
     kind: GroupKind
@@ -47,7 +48,7 @@ class Group:
     start: int
     end: int = 0
     head: int = 0
-    service: Token | None = None
+    open_before: bool = False
     triples: list[Triple] = field(default_factory=list)
     groups: list["Group"] = field(default_factory=list)
     select: "Select | None" = None

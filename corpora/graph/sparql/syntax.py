@@ -161,9 +161,9 @@ def _misplaced(tokens: list[Token], at: int) -> str:
         return "put an expression and its name in parentheses: (COUNT(?x) AS ?n)"
     if last.says("AS") and token.kind == "variable":
         return f"{token.text} has a value already: choose a new name after AS"
-    for order in (token, last):
-        if order.says("DESC", "ASC"):
-            return f"write {order.text.upper()}(?x), around what is ordered by"
+    for word in (token, last):
+        if word.says("DESC", "ASC"):
+            return f"write {word.text.upper()}(?x), around what is ordered by"
     if token.says("LIMIT", "ORDER", "GROUP", "HAVING", "OFFSET"):
         order = "in the order GROUP BY, HAVING, ORDER BY, LIMIT"
         return f'{token.text.upper()} belongs after the last "}}", {order}'
