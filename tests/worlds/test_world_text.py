@@ -14,6 +14,30 @@ SLIPS = {
     "a before a vowel": r"\b[Aa] (?!uni|eu|one\b|use|usu|ut)[aeiou]\w*",
     "an before a consonant": r"\b[Aa]n (?![aeiouAEIOUÀ-ÖØ-öø-ÿ]|hour|honou?r|heir|8|11|18)\w+",
     "a pronoun where it cannot stand": r"\b(?:put|puts|brought|brings) out (?:it|him|her|them)\b",
+    "a pronoun for the wrong thing": r"\bput up with (?:him|her)\b",
+    "a possessive without its noun": (
+        r"\b(?:is|are|was|were) (?:her|his|its) "
+        r"(?:by|without|as|in|of|to|with|and|or|on|at|for|from|that|which)\b"
+    ),
+    "a preposition without its object": r"\b(?:went|came|fell|given|awarded) (?:to|by) as\b",
+    "one with a verb for several": (
+        r"\bwork as an? (?:record )?\w+ include\b|\bline-up of [^.,]* include\b"
+    ),
+    "several with a verb for one": (
+        r"\b(?:compositions|credits|albums|songs|novels|films|awards|honours|members|players|prices)"
+        r" (?:includes|has|is|was|takes|remains)\b"
+    ),
+    "a noun and its own verb": (
+        r"(?i)\b(?:lists? list|records? record|award was award|awarded the award\b)"
+    ),
+    "a participle too many": r"\bawarded (?:given|received|won)\b",
+    "a time in the middle of its clause": (
+        r"\b(?:in|since) \d{4} (?:is|are|was|were|has|have|had|won|received|play|make)\b"
+        r"|\bfrom \d{4} to \d{4} (?!and\b)\w"
+    ),
+    "a past time in the perfect": (
+        r"\bhas (?:honoured|been (?:awarded|given) to|been won by) [^.;,]* in \d{4}\b"
+    ),
     "beginning": r"\A(?![A-ZÀ-ÞŠŽČ\d])",
     "end": r"[^.!?\"')]\Z|[^.!?][\"')]\Z",
 }
