@@ -116,6 +116,11 @@ def test_manual_mode_names_what_it_is_told_to() -> None:
     assert table(query) == [(COOPER, '"1976 film"@en'), (PLAIN, '"1976 film"@en')]
 
 
+def test_a_label_that_is_read_before_its_thing_is_found_is_nothing() -> None:
+    query = "SELECT ?d ?name { BIND(STR(?dLabel) AS ?name) wd:Q1 wdt:P57 ?d }"
+    assert table(query) == [(f"<{WD}Q3>", "")]
+
+
 def test_labels_that_only_an_inner_filter_reads() -> None:
     inner = "{{ ?f wdt:P57 ?d FILTER(CONTAINS(?dLabel, 'Cooper')) }}"
     films = f"SELECT ?f {{{{ ?f wdt:P31 wd:Q11424 {{}} {inner} }}}}"

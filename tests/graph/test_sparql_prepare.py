@@ -102,7 +102,7 @@ def test_patterns_are_those_that_every_solution_must_match() -> None:
     prepared = prepare(
         """BASE <http://films.example/>
         SELECT ?x WHERE {
-          ?x a wd:Q5 ; wdt:P569 "1933-03-02"^^xsd:date, ?born .
+          ?x a wd:Q5 ; wdt:P569 "1933-03-02"^^xsd:dateTime, ?born .
           { ?x wdt:P31/wdt:P279* <kind> }
           ?x p:P39 [ ps:P39 wd:Q1 ; pq:P580 ?start ] ; rdfs:label "Kong"@en .
           OPTIONAL { ?x wdt:P1 ?o } MINUS { ?x wdt:P2 ?o }
@@ -115,7 +115,7 @@ def test_patterns_are_those_that_every_solution_must_match() -> None:
     rdf, prop = KNOWN["rdf"], KNOWN["p"]
     assert prepared.patterns == (
         f"?x <{rdf}type> <{WD}Q5>",
-        f'?x <{WDT}P569> "1933-03-02"^^<{KNOWN["xsd"]}date>',
+        f'?x <{WDT}P569> "1933-03-02T00:00:00Z"^^<{KNOWN["xsd"]}dateTime>',
         f"?x <{WDT}P569> ?born",
         f"?x <{WDT}P31>/<{WDT}P279>* <http://films.example/kind>",
         f"?x <{prop}P39> _:bracket1",

@@ -31,6 +31,15 @@ BROKEN = {
         "?z is a column and no key",
     ),
     "no query": ("¦King Kong", "begins with SELECT"),
+    "union without braces": ("ASK { ?x wdt:P31 wd:Q5 ¦UNION ?x wdt:P31 wd:Q6 }", "in braces"),
+    "a word for and": ("ASK { ?x ?y ?z FILTER(?y = 1 ¦AND ?z = 2) }", "&&"),
+    "equal twice": ("ASK { ?x ?y ?z FILTER(?y =¦= 1) }", "= once"),
+    "like": ("ASK { ?x ?y ?z FILTER(?y ¦LIKE 'a%') }", "CONTAINS"),
+    "top": ("SELECT ¦TOP 5 ?x { ?x ?y ?z }", "LIMIT"),
+    "a comparison for a value": ("ASK { ?x wdt:P569 ¦> 1980 }", "in a FILTER"),
+    "a remark": ("ASK { ?x wdt:P57 wd:Q3 ¦(John) }", "comment"),
+    "where without braces": ("SELECT ?x WHERE ¦?x wdt:P31 wd:Q5", "WHERE { ... }"),
+    "a prefix without brackets": ("¦PREFIX x: http://films.example/", "angle brackets"),
     "an unfinished name": ("ASK { ?x ¦<director> ?z }", "complete"),
 }
 

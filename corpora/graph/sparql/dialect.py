@@ -6,16 +6,13 @@
 * `HAVING (?n > 3)` with the name of a column: its expression.
 """
 
-import re
-
 from branchwise.corpora.graph.sparql.edits import Edits
-from branchwise.corpora.graph.sparql.prefixes import KNOWN, Names
+from branchwise.corpora.graph.sparql.instants import DAY, INSTANT, is_day, whole_instant
+from branchwise.corpora.graph.sparql.prefixes import Names
 from branchwise.corpora.graph.sparql.reading import Reader
 from branchwise.corpora.graph.sparql.structure import Select
 from branchwise.corpora.graph.sparql.tokens import Token
 
-_INSTANT, _DAY = KNOWN["xsd"] + "dateTime", KNOWN["xsd"] + "date"
-_LOOSE = re.compile(r"(['\"])\+?(-?[0-9]{4,}-[0-9]{2}-[0-9]{2})(T[0-9:.]+)?(Z|[+-][0-9:]{5})?\1")
 _COMPARISONS = ("<", ">", "<=", ">=", "=", "!=")
 
 
@@ -43,19 +40,15 @@ def _instant(edits: Edits, tokens: list[Token], at: int, names: Names) -> None:
     """Write a literal, or the text in a cast, as an instant where one is meant."""
     string = tokens[at]
     typed = names.iri(tokens[at + 2]) if tokens[at + 1].says("^^") else None
-    cast = tokens[at - 1].says("(") and names.iri(tokens[at - 2]) == _INSTANT
-    match = _LOOSE.fullmatch(string.text)
-    if match is None:
-        return
-    quote, day, time, zone = match.groups()
-    whole = f"{quote}{day}{time or 'T00:00:00'}{zone or 'Z'}{quote}"
-    if (typed == _INSTANT or cast) and whole != string.text:
+    cast = tokens[at - 1].says("(") and names.iri(tokens[at - 2]) == INSTANT
+    whole = whole_instant(string.text)
+    if (typed == INSTANT or cast) and whole != string.text:
         edits.replace(string.start, string.end, whole)
-    elif typed == _DAY and time is None:
+    elif typed == DAY and is_day(string.text):
         other = _compared(tokens, at)
         if other is not None:
-            edits.replace(string.start, tokens[at + 2].end, f"{whole}^^<{_INSTANT}>")
-            edits.replace(other.start, other.end, f"<{_INSTANT}>({other.text})")
+            edits.replace(string.start, tokens[at + 2].end, f"{whole}^^<{INSTANT}>")
+            edits.replace(other.start, other.end, f"<{INSTANT}>({other.text})")
 
 
 def _compared(tokens: list[Token], at: int) -> Token | None:

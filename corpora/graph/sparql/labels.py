@@ -86,7 +86,7 @@ class Labels:
     def _manual(self, service: Group) -> list[str]:
         names = []
         for triple in service.triples:
-            if triple.subject == _PARAMETER or triple.object[0] not in "?$":
+            if triple.subject == _PARAMETER or triple.object[0] != "?":
                 continue
             name, subject = triple.object[1:], triple.subject
             group = service.parent
@@ -114,15 +114,16 @@ class Labels:
                     self.edits.replace(token.start, token.end, f"?{own}")
 
     def _write(self, group: Group, supply: Supply, before: int | None = None) -> None:
-        at = group.before.get(supply.name, group.end - 1) if before is None else before
+        before = group.before.get(supply.name, before)
         subject, opening = supply.subject, ""
-        if subject.startswith("?") and subject[1:] not in group.certain():
+        if subject.startswith("?") and subject[1:] not in group.certain(before):
             subject = f"?{self._fresh(supply.name)}"
             opening = f"BIND(COALESCE({supply.subject}, {_NOTHING}) AS {subject}) "
         if supply.predicate == _PREDICATES["AltLabel"]:
             lookup = self._aliases(group, supply, subject)
         else:
             lookup = self._first(supply, subject)
+        at = group.end - 1 if before is None else before
         self.edits.insert(at, f" {opening}{lookup} ")
 
     def _first(self, supply: Supply, subject: str) -> str:

@@ -1,5 +1,6 @@
 """Reading a query's structure from its tokens."""
 
+from branchwise.corpora.graph.sparql.instants import INSTANT, whole_instant
 from branchwise.corpora.graph.sparql.prefixes import KNOWN, RDF_TYPE, Names
 from branchwise.corpora.graph.sparql.structure import Group, GroupKind, Select, Triple, names_of
 from branchwise.corpora.graph.sparql.tokens import Span, Token
@@ -258,7 +259,7 @@ class Reader:
 
     def _verb(self) -> str:
         if self.here.kind == "variable":
-            return self.take().text
+            return f"?{self.take().text[1:]}"
         parts: list[str] = []
         level = 0
         expects = True
@@ -300,10 +301,15 @@ class Reader:
 
     def _term(self) -> str:
         token = self.take()
+        if token.kind == "variable":
+            return f"?{token.text[1:]}"
         text = self.names.full(token)
         if token.kind == "string":
             if self.here.kind == "language":
                 text += self.take().text
             elif self.accept("^^"):
-                text += "^^" + self.names.full(self.take())
+                datatype = self.take()
+                if self.names.iri(datatype) == INSTANT:
+                    text = whole_instant(text)
+                text += "^^" + self.names.full(datatype)
         return text

@@ -75,8 +75,13 @@ class Group:
                 found.setdefault(name, self.start)
         return tuple(sorted(found, key=lambda name: found[name]))
 
-    def certain(self) -> set[str]:
-        """Names of variables that every solution binds (some that do may be missing)."""
+    def certain(self, before: int | None = None) -> set[str]:
+        """Names of variables that every solution binds; some such may be missing.
+
+        With `before`, those that are bound in triple patterns before that character.
+        """
+        if before is not None:
+            return {n for triple in self.triples if triple.start < before for n in triple.variables}
         found = {name for triple in self.triples for name in triple.variables}
         found.update(self.always)
         branches = [group.certain() for group in self.groups if group.kind == "union"]

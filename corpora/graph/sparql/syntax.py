@@ -9,6 +9,7 @@ from branchwise.corpora.graph.sparql.edits import Edits, Place, offset_of, place
 from branchwise.corpora.graph.sparql.faults import fault_token
 from branchwise.corpora.graph.sparql.prefixes import KNOWN, Names
 from branchwise.corpora.graph.sparql.reading import FORMS
+from branchwise.corpora.graph.sparql.remedies import remedy_at
 from branchwise.corpora.graph.sparql.structure import Select
 from branchwise.corpora.graph.sparql.tokens import Token, tokens_of
 
@@ -21,7 +22,6 @@ _REASONS = {
     "SELECT overrides": "a name after AS is in use already: choose a new one",
     "Duplicated variable": "a column is named twice: leave one out",
 }
-_TERMS = ("variable", "name", "iri", "string", "number", "blank")
 _MAX_LINE = 160
 
 
@@ -60,6 +60,9 @@ def check_start(text: str, tokens: list[Token], names: Names) -> None:
     first = tokens[names.prologue_end]
     if not first.says(*FORMS):
         what = "nothing" if first.kind == "end" else f'"{first.text[:40]}"'
+        if first.says("PREFIX", "BASE"):
+            remedy = "a declaration is PREFIX name: <http://...>, with angle brackets"
+            raise syntax_error(text, first.start, remedy)
         raise syntax_error(
             text, first.start, f"a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE, not {what}"
         )
@@ -88,8 +91,7 @@ def explain(edits: Edits, message: str, selects: list[Select]) -> GraphError:
             return _meant(edits, offset, remedy, selects)
     token = fault_token(text, tokens, offset) or _at(tokens, offset)
     index = tokens.index(token)
-    remedy = next((r for guess in _GUESSES if (r := guess(tokens, index))), "") or _plain(token)
-    return syntax_error(edits.text, edits.origin(token.start), remedy)
+    return syntax_error(edits.text, edits.origin(token.start), remedy_at(tokens, index))
 
 
 def not_sparql(text: str) -> GraphError:
@@ -116,80 +118,3 @@ def _meant(edits: Edits, offset: int, remedy: str, selects: list[Select]) -> Gra
 
 def _at(tokens: list[Token], offset: int) -> Token:
     return next((token for token in tokens if token.end > offset), tokens[-1])
-
-
-def _plain(token: Token) -> str:
-    if token.kind == "end":
-        return "the query ends too early"
-    return f'"{token.text[:40]}" is unexpected here'
-
-
-def _quote(tokens: list[Token], at: int) -> str:
-    broken = any(token.kind == "sign" and token.text in ('"', "'") for token in tokens)
-    if broken or (at and tokens[at - 1].kind == "string" and tokens[at].kind in ("word", "string")):
-        return (
-            "a string does not end: close its quotation mark, and write a quotation mark "
-            'inside it as \\"'
-        )
-    return ""
-
-
-def _brackets(tokens: list[Token], at: int) -> str:
-    closing = {"{": "}", "(": ")", "[": "]"}
-    opened: list[str] = []
-    for token in tokens[: at + 1]:
-        if token.says(*closing):
-            opened.append(token.text)
-        elif token.says(*closing.values()):
-            if not opened or closing[opened[-1]] != token.text:
-                inside = f'inside "{opened[-1]}"' if opened else "and nothing is open"
-                return f'"{token.text}" {inside}: check the brackets before it'
-            opened.pop()
-    if opened and tokens[at].kind == "end":
-        return f'"{opened[-1]}" is never closed: add the missing "{closing[opened[-1]]}"'
-    return ""
-
-
-def _misplaced(tokens: list[Token], at: int) -> str:
-    token, last = tokens[at], tokens[at - 1]
-    before = tokens[at - 2] if at > 1 else last
-    if token.says("NOT", "EXISTS") or last.says("NOT"):
-        return "write FILTER NOT EXISTS { ... } or FILTER EXISTS { ... }"
-    if last.says("FILTER"):
-        return "put the condition of FILTER in parentheses: FILTER(?x > 3)"
-    if token.says("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT", "AS"):
-        return "put an expression and its name in parentheses: (COUNT(?x) AS ?n)"
-    if last.says("AS") and token.kind == "variable":
-        return f"{token.text} has a value already: choose a new name after AS"
-    for word in (token, last):
-        if word.says("DESC", "ASC"):
-            return f"write {word.text.upper()}(?x), around what is ordered by"
-    if token.says("LIMIT", "ORDER", "GROUP", "HAVING", "OFFSET"):
-        order = "in the order GROUP BY, HAVING, ORDER BY, LIMIT"
-        return f'{token.text.upper()} belongs after the last "}}", {order}'
-    if token.says("FILTER", "BIND", "OPTIONAL"):
-        return f"{token.text.upper()} belongs inside the braces, after a complete triple pattern"
-    if token.kind == "iri":
-        return "an IRI in angle brackets must be complete, <http://...>"
-    if before.says("LIMIT", "OFFSET") or last.says("LIMIT", "OFFSET"):
-        return "LIMIT and OFFSET take a number"
-    return ""
-
-
-def _incomplete(tokens: list[Token], at: int) -> str:
-    token, last = tokens[at], tokens[at - 1]
-    if token.kind == "word" and tokens[at + 1].says("("):
-        return f'there is no function "{token.text}" in SPARQL 1.1'
-    if token.kind == "word" and last.kind in ("variable", "name", "iri"):
-        return (
-            f'"{token.text}" is no name: write a property as wdt:P..., an entity as wd:Q..., '
-            "a variable as ?name"
-        )
-    if token.says("}", ".", ";") and last.kind in ("variable", "name", "iri", "string"):
-        return "a triple pattern has three parts, subject property value: one is missing"
-    if token.kind in ("variable", "name", "iri", "string") and last.kind in _TERMS:
-        return f'"{token.text[:40]}" is one part too many: end a triple pattern with "."'
-    return ""
-
-
-_GUESSES = (_quote, _brackets, _misplaced, _incomplete)
