@@ -3,7 +3,7 @@
 import warnings
 
 import pytest
-from asking_remote import GOOD, QUERY, ask, fail, graph_of, is_good
+from asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
 from sparql_server import FaultyServer, reply
 
 from branchwise.corpora.graph.answers import Term
@@ -15,6 +15,15 @@ def test_redirects_to_another_host_are_not_followed(status: int) -> None:
         other.play(reply(body=GOOD))
         error = fail(reply(status, headers={"Location": other.url}))
         assert other.requests == []
+    assert "another host" in error.text
+
+
+def test_another_name_is_another_host() -> None:
+    with FaultyServer() as server:
+        elsewhere = server.url.replace("127.0.0.1", "localhost")
+        server.play(reply(302, headers={"Location": elsewhere}), reply(body=GOOD))
+        error = fail_at(graph_of(server))
+        assert len(server.requests) == 1
     assert "another host" in error.text
 
 
