@@ -88,6 +88,23 @@ def test_long_literals_are_cut() -> None:
     assert cell.value.endswith("5,000 characters)")
 
 
+RDF_XML = b"""<?xml version="1.0"?>%s<rdf:RDF xmlns:p="http://a/"
+  xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+  <rdf:Description rdf:about="http://a/s"><p:p>%s</p:p></rdf:Description></rdf:RDF>"""
+
+
+def test_rdf_xml_is_read_but_defines_nothing() -> None:
+    query, media = "CONSTRUCT WHERE { ?s ?p ?o }", "application/rdf+xml"
+    answer, _ = ask(reply(body=RDF_XML % (b"", b"good"), media=media), query=query)
+    assert answer.rows == (
+        (Term("http://a/s", "iri"), Term("http://a/p", "iri"), Term("good", "literal")),
+    )
+    defining = RDF_XML % (b'<!DOCTYPE r [<!ENTITY e "eeeeeeeeee">]>', b"&e;")
+    assert fail(reply(body=defining, media=media), query=query).kind == "endpoint"
+    page = b"<html><body>Log in</body></html>"
+    assert fail(reply(body=page, media="application/xml"), query=query).kind == "endpoint"
+
+
 def test_text_after_whole_json_is_no_answer() -> None:
     assert fail(reply(body=GOOD + b"\njava.lang.OutOfMemoryError")).kind == "endpoint"
 
