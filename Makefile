@@ -47,6 +47,8 @@ bench: install
 	$(BIN)/python benchmarks/client.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/world.py
+	$(BIN)/python benchmarks/names.py
+	$(BIN)/python benchmarks/sparql.py
 
 clean:
 	rm -rf $(VENV) .typing .mypy_cache .ruff_cache .pytest_cache build *.egg-info
