@@ -157,6 +157,12 @@ def test_what_no_name_begins_with_is_searched_in_full_text() -> None:
     assert second["gsrnamespace"] == "120"
 
 
+def test_a_thing_under_two_names_comes_once() -> None:
+    label, alias = ({"id": "Q7", "match": {"text": name}} for name in ("Kong", "King Kong"))
+    with searching([json_reply({"search": [label, alias]})]) as search:
+        assert [(match.id, match.name) for match in search.graph.search("Kong")] == [("Q7", "Kong")]
+
+
 def test_nothing_found_is_no_error() -> None:
     with searching([json_reply(NOTHING), json_reply({"batchcomplete": True})]) as search:
         assert search.graph.search("xyzzy") == []

@@ -89,6 +89,7 @@ def test_items_and_properties_are_kept_apart(remote: RemoteGraph) -> None:
     assert remote.search("cast member", "item") == []
     assert remote.search("cast member", "property")[0].id == "P161"
     assert remote.search("film", "item")[0].id == "Q11424"
+    assert all(match.id.startswith("P") for match in remote.search("film", "property"))
 
 
 @pytest.mark.parametrize("text", ['" } DROP ALL #\\', "\x00\n\r\t?!", "}" * 999, "ﬁlm\u202e'''"])
