@@ -115,7 +115,7 @@ class Agent:
         return hashlib.sha256(body).hexdigest()
 
     async def aclose(self) -> None:
-        """Close the model's connections, which open again at need, and the graph, which does not."""
+        """Close the model's connections, which open again, and the graph, which does not."""
         await self._caller.aclose()
         if self._graph:
             self._graph.close()

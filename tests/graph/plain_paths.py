@@ -119,6 +119,11 @@ def through_statements(g: PlainGraph) -> Expected:
 
 
 @evaluation
+def spaces_in_a_path(g: PlainGraph) -> Expected:
+    return one_or_more_steps(g)
+
+
+@evaluation
 def path_in_a_path(g: PlainGraph) -> Expected:
     pairs = {
         (studio, artist)

@@ -4,7 +4,11 @@
 * instants without a time of day or a time zone, `"1976-12-17"^^xsd:dateTime`: midnight, UTC;
 * instants compared with days, `?date < "1977-01-01"^^xsd:date`: both as instants;
 * `HAVING (?n > 3)` with the name of a column: its expression.
+
+And what SPARQL 1.1 allows and rdflib's parser does not: a space before a path's `*`, `+` or `?`.
 """
+
+from itertools import pairwise
 
 from branchwise.corpora.graph.sparql.edits import Edits
 from branchwise.corpora.graph.sparql.instants import DAY, INSTANT, is_day, whole_instant
@@ -13,6 +17,7 @@ from branchwise.corpora.graph.sparql.reading import Reader
 from branchwise.corpora.graph.sparql.structure import Select
 from branchwise.corpora.graph.sparql.tokens import Token
 
+_MODIFIERS = ("*", "+", "?")
 _COMPARISONS = ("<", ">", "<=", ">=", "=", "!=")
 
 
@@ -24,6 +29,9 @@ def to_standard(edits: Edits, tokens: list[Token], reader: Reader) -> None:
         for comma in select.commas:
             edits.replace(comma.start, comma.end)
         _name_in_having(edits, select)
+    for before, token in pairwise(tokens):
+        if token.says(*_MODIFIERS) and (before.kind in ("iri", "name") or before.says(")", "a")):
+            edits.replace(before.end, token.start)
     for at in range(1, len(tokens) - 2):
         if tokens[at].kind == "string":
             _instant(edits, tokens, at, reader.names)
