@@ -16,8 +16,8 @@ from branchwise.corpora.graph.description import (
     is_graph,
     write_description,
 )
-from branchwise.corpora.graph.harvest import Harvest
-from branchwise.corpora.graph.name_tables import NameTables
+from branchwise.corpora.graph.names.harvest import Harvest
+from branchwise.corpora.graph.names.tables import NameTables
 from branchwise.corpora.graph.store import StorageError, fill_store
 from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.worlds.description import GRAPH_FILE

@@ -13,8 +13,8 @@ from branchwise.corpora.graph.answers import (
     Term,
 )
 from branchwise.corpora.graph.description import read_description
-from branchwise.corpora.graph.names import NameIndex
-from branchwise.corpora.graph.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
+from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.corpora.graph.processes.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
 
 _LATE = "There was no time left to find out why nothing matches."
 

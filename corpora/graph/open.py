@@ -16,7 +16,7 @@ def open_graph(source: str) -> Graph:
     A folder with such a one in `kg/` (a world's) will do. Raises InputError.
     """
     if is_address(source):
-        from branchwise.corpora.graph.remote import RemoteGraph
+        from branchwise.corpora.graph.remote.graph import RemoteGraph
 
         return RemoteGraph(_without_secrets(source))
     from branchwise.corpora.graph.embedded import EmbeddedGraph

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import pytest
 from sparql_server import FaultyServer, Reaction, Seen, rows
 
-from branchwise.corpora.graph import throttle
 from branchwise.corpora.graph.answers import Answer, GraphError, Term
-from branchwise.corpora.graph.client import ClientSettings
-from branchwise.corpora.graph.remote import RemoteGraph, RemoteSettings
+from branchwise.corpora.graph.remote import throttle
+from branchwise.corpora.graph.remote.client import ClientSettings
+from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
 from branchwise.corpora.graph.sparql.prepare import Prepared
 
 GOOD = rows("good")

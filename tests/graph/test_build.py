@@ -15,7 +15,7 @@ import zstandard
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.description import read_description
-from branchwise.corpora.graph.names import NameIndex
+from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.store import open_store
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"

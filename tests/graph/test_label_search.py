@@ -9,7 +9,7 @@ from plain_graph import PlainGraph, read_graph
 from sparql_server import serve_graph
 
 from branchwise.corpora.graph.answers import GraphError, Match
-from branchwise.corpora.graph.remote import RemoteGraph
+from branchwise.corpora.graph.remote.graph import RemoteGraph
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.graph.answers import Match
-from branchwise.corpora.graph.bearers import MAX_BEARERS
 from branchwise.corpora.graph.build import build_graph
-from branchwise.corpora.graph.folding import fold
-from branchwise.corpora.graph.names import NameIndex
-from branchwise.corpora.graph.spelling import deletion_codes, distance, edits_forgiven
+from branchwise.corpora.graph.names.bearers import MAX_BEARERS
+from branchwise.corpora.graph.names.folding import fold
+from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.corpora.graph.names.spelling import deletion_codes, distance, edits_forgiven
 
 WD = "http://www.wikidata.org/entity/"
 PREFIXES = """

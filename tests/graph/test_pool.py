@@ -27,10 +27,10 @@ from processes import (
 )
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.frames import receive_frame, send_frame
-from branchwise.corpora.graph.keeper import QueryProcess
-from branchwise.corpora.graph.pool import Pool
-from branchwise.corpora.graph.turns import Turns
+from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
+from branchwise.corpora.graph.processes.keeper import QueryProcess
+from branchwise.corpora.graph.processes.pool import Pool
+from branchwise.corpora.graph.processes.turns import Turns
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 LONG = 30.0
@@ -206,8 +206,8 @@ def test_an_answer_counts_though_its_explanation_does_not_come(ends: bool) -> No
 
 HOST = """
 import sys, threading, pathlib
-from branchwise.corpora.graph.keeper import QueryProcess
-from branchwise.corpora.graph.pool import Pool
+from branchwise.corpora.graph.processes.keeper import QueryProcess
+from branchwise.corpora.graph.processes.pool import Pool
 pool = Pool(pathlib.Path(sys.argv[1]), workers=1)
 print("opened", flush=True)
 pool.ask(sys.argv[2], 60.0)
@@ -277,7 +277,7 @@ def test_a_damaged_store_is_an_error_not_a_hang(built_graph: Path, tmp_path: Pat
 CONFINED = """
 import socket, sys
 from pyoxigraph import Store
-from branchwise.corpora.graph.worker import _confine
+from branchwise.corpora.graph.processes.worker import _confine
 store = Store()
 list(store.query("SELECT * { ?a ?b ?c }"))
 _confine(2**28)

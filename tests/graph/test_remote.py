@@ -12,7 +12,7 @@ from sparql_server import serve_graph
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError, Term
-from branchwise.corpora.graph.remote import RemoteGraph, RemoteSettings
+from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
 from branchwise.corpora.graph.sparql.prepare import Prepared
 
 ENTITY = "http://www.wikidata.org/entity/"

@@ -12,7 +12,7 @@ import pytest
 from asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
 from sparql_server import FaultyServer, Reaction, reply
 
-from branchwise.corpora.graph.throttle import HostThrottle, NoTurnError, shared_throttle
+from branchwise.corpora.graph.remote.throttle import HostThrottle, NoTurnError, shared_throttle
 
 
 def busy(after: str) -> Reaction:

@@ -24,7 +24,7 @@ REWRITTEN = (queries_of("label*") | queries_of("paths")).keys() - {
 @pytest.fixture(scope="module")
 def remote(world_300: Path) -> "Iterator[Graph]":
     """The same graph behind a server that runs another engine."""
-    from branchwise.corpora.graph.remote import RemoteGraph
+    from branchwise.corpora.graph.remote.graph import RemoteGraph
 
     with serve_graph(world_300 / "kg.nt.gz") as url:
         opened = RemoteGraph(url)

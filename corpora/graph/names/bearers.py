@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import Match, SearchKind
-from branchwise.corpora.graph.folding import fold
-from branchwise.corpora.graph.item_search import Meant
+from branchwise.corpora.graph.names.folding import fold
+from branchwise.corpora.graph.names.item_search import Meant
 from branchwise.corpora.graph.vocabulary import is_wikidata_id, local_name
 
 MAX_BEARERS = 20

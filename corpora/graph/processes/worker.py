@@ -1,4 +1,4 @@
-"""The process that forks query processes: `python -m branchwise.corpora.graph.worker`.
+"""The process that forks query processes: `python -m branchwise.corpora.graph.processes.worker`.
 
 It imports the parsers and loads a small graph into memory once. Each query process is a fork of
 it: there in 3 milliseconds instead of most of a second, and with the graph in shared pages. That is
@@ -16,8 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from branchwise.corpora.graph.frames import receive_frame, send_frame
-from branchwise.corpora.graph.serving import Holdings, open_holdings, serve
+from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
+from branchwise.corpora.graph.processes.serving import Holdings, open_holdings, serve
 
 _PR_SET_PDEATHSIG = 1
 

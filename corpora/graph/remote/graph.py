@@ -13,14 +13,14 @@ from branchwise.corpora.graph.answers import (
     Match,
     SearchKind,
 )
-from branchwise.corpora.graph.client import ClientSettings, HostClient
-from branchwise.corpora.graph.entity_search import EntityApi, search_wikibase
-from branchwise.corpora.graph.label_search import search_labels
-from branchwise.corpora.graph.preparing import Prepare, WorkerCheck
-from branchwise.corpora.graph.remote_explain import explain_emptiness
-from branchwise.corpora.graph.remote_labels import labels_of, unlabelled
-from branchwise.corpora.graph.responses import read_results, read_triples
-from branchwise.corpora.graph.selecting import Form, Select
+from branchwise.corpora.graph.remote.client import ClientSettings, HostClient
+from branchwise.corpora.graph.remote.entity_search import EntityApi, search_wikibase
+from branchwise.corpora.graph.remote.explain import explain_emptiness
+from branchwise.corpora.graph.remote.label_search import search_labels
+from branchwise.corpora.graph.remote.labels import labels_of, unlabelled
+from branchwise.corpora.graph.remote.preparing import Prepare, WorkerCheck
+from branchwise.corpora.graph.remote.responses import read_results, read_triples
+from branchwise.corpora.graph.remote.selecting import Form, Select
 
 LABEL_SECONDS = 3.0
 """What an answer that is there may wait for its labels."""
@@ -106,7 +106,7 @@ class RemoteGraph:
         return select
 
     def _ask(self, text: str, form: Form, deadline: float, attempts: int = 2) -> Answer:
-        from branchwise.corpora.graph.sparql_request import sparql_request
+        from branchwise.corpora.graph.remote.sparql_request import sparql_request
 
         reply = self._client.send(lambda: sparql_request(self._url, text, form), deadline, attempts)
         return read_results(reply) if form in ("SELECT", "ASK") else read_triples(reply)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode, Store
 
-from branchwise.corpora.graph.names import NameIndex
-from branchwise.corpora.graph.rows import holds
-from branchwise.corpora.graph.shorthand import WIKIDATA, shorten
+from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.corpora.graph.processes.rows import holds
+from branchwise.corpora.graph.processes.shorthand import WIKIDATA, shorten
 
 _STRING = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 _TERM = rf"<[^<>]*>|[?$]\w+|_:\w+|{_STRING}(?:@[\w-]+|\^\^<[^<>]*>)?|[^\s<>\"']+"

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from branchwise.corpora.graph.folding import MAX_CHARACTERS, fold
-from branchwise.corpora.graph.name_words import Name, NameWords, phrase
+from branchwise.corpora.graph.names.folding import MAX_CHARACTERS, fold
+from branchwise.corpora.graph.names.words import Name, NameWords, phrase
 from branchwise.corpora.graph.vocabulary import split_words
 
 _STOP_LIST = """

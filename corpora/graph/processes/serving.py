@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from pyoxigraph import DefaultGraph, RdfFormat, Store
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph import rows
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.description import read_description
-from branchwise.corpora.graph.explain import explain_emptiness, unknown_mentions
-from branchwise.corpora.graph.frames import receive_frame, send_frame
-from branchwise.corpora.graph.names import NameIndex
+from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.corpora.graph.processes import rows
+from branchwise.corpora.graph.processes.explain import explain_emptiness, unknown_mentions
+from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 from branchwise.corpora.graph.sparql.prepare import Prepared, prepare
 from branchwise.corpora.graph.store import open_store
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from branchwise.corpora.graph.answers import MAX_ROWS, Answer, GraphError, Term
-from branchwise.corpora.graph.exchange import CUT_SHORT, TOO_SLOW, Reply
-from branchwise.corpora.graph.refusals import timed_out
+from branchwise.corpora.graph.remote.exchange import CUT_SHORT, TOO_SLOW, Reply
+from branchwise.corpora.graph.remote.refusals import timed_out
 
 if TYPE_CHECKING:
     import pyoxigraph

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.frames import receive_frame, send_frame
-from branchwise.corpora.graph.keeper import Keeper, QueryProcess
-from branchwise.corpora.graph.turns import Turns
+from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
+from branchwise.corpora.graph.processes.keeper import Keeper, QueryProcess
+from branchwise.corpora.graph.processes.turns import Turns
 
 if TYPE_CHECKING:
     from branchwise.corpora.graph.sparql.prepare import Prepared

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from branchwise.corpora.graph.answers import Answer
-from branchwise.corpora.graph.selecting import (
+from branchwise.corpora.graph.remote.selecting import (
     PREFIXES,
     Select,
     english_only,

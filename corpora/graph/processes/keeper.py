@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.frames import receive_frame, send_frame
+from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 
 LOADING_SECONDS = 120.0
 """How long a graph may take to be there before the first query."""
@@ -64,7 +64,7 @@ class Keeper:
         self._ready = False
         self._control, theirs = socket.socketpair()
         source = "-" if folder is None else str(folder.absolute())
-        module = "branchwise.corpora.graph.worker"
+        module = "branchwise.corpora.graph.processes.worker"
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", module, source, str(memory), str(in_memory)],

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import SearchKind
-from branchwise.corpora.graph.folding import Folded
-from branchwise.corpora.graph.spelling import deletion_codes, distance, edits_forgiven
+from branchwise.corpora.graph.names.folding import Folded
+from branchwise.corpora.graph.names.spelling import deletion_codes, distance, edits_forgiven
 
 _MOST_SPELLINGS = 8
 _SAME = """

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from branchwise.corpora.graph import name_schema as sql
 from branchwise.corpora.graph.answers import SearchKind
-from branchwise.corpora.graph.folding import fold
-from branchwise.corpora.graph.spelling import deletion_codes
-from branchwise.corpora.graph.things import Thing
+from branchwise.corpora.graph.names import schema as sql
+from branchwise.corpora.graph.names.folding import fold
+from branchwise.corpora.graph.names.spelling import deletion_codes
+from branchwise.corpora.graph.names.things import Thing
 from branchwise.corpora.graph.vocabulary import is_property_id, local_name
 
 _MAX_TEXT = 1_000  # characters of a label or description that are kept

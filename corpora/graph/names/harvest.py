@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.graph.things import Thing
+from branchwise.corpora.graph.names.things import Thing
 from branchwise.corpora.graph.vocabulary import (
     NAMING,
     TYPES,

@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 from urllib.parse import urlsplit
 
 from branchwise.corpora.graph.answers import ErrorKind, GraphError
-from branchwise.corpora.graph.connection import TimedHTTP, TimedHTTPS, time_left
+from branchwise.corpora.graph.remote.connection import TimedHTTP, TimedHTTPS, time_left
 
 MAX_BODY_BYTES = 20 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024

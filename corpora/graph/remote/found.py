@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import GraphError, Match
-from branchwise.corpora.graph.selecting import (
+from branchwise.corpora.graph.remote.selecting import (
     PREFIXES,
     Select,
     english_only,

@@ -10,9 +10,9 @@ from urllib.parse import urlencode, urlsplit
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.exchange import MAX_BODY_BYTES, Reply, RetryLaterError, fetch
-from branchwise.corpora.graph.refusals import refusal
-from branchwise.corpora.graph.throttle import CONCURRENT, NoTurnError, shared_throttle
+from branchwise.corpora.graph.remote.exchange import MAX_BODY_BYTES, Reply, RetryLaterError, fetch
+from branchwise.corpora.graph.remote.refusals import refusal
+from branchwise.corpora.graph.remote.throttle import CONCURRENT, NoTurnError, shared_throttle
 
 AGENT_VARIABLE = "BRANCHWISE_USER_AGENT"
 _LONGEST_HOLD = 3600.0

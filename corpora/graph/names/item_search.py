@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from branchwise.corpora.graph.folding import MAX_CHARACTERS, Folded, fold
-from branchwise.corpora.graph.name_words import (
+from branchwise.corpora.graph.names.folding import MAX_CHARACTERS, Folded, fold
+from branchwise.corpora.graph.names.words import (
     Name,
     NameWords,
     Spelling,

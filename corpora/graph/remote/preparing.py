@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from branchwise.corpora.graph.pool import Pool
+    from branchwise.corpora.graph.processes.pool import Pool
     from branchwise.corpora.graph.sparql.prepare import Prepared
 
 Prepare = Callable[[str, float], "Prepared"]
@@ -24,7 +24,7 @@ class WorkerCheck:
 
     def __call__(self, text: str, seconds: float) -> "Prepared":
         """Raises GraphError."""
-        from branchwise.corpora.graph.pool import Pool
+        from branchwise.corpora.graph.processes.pool import Pool
 
         with self._lock:
             if self._pool is None:

@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Match, SearchKind
-from branchwise.corpora.graph.bearers import bearers, labels_of, most_used, thing
 from branchwise.corpora.graph.description import NAMES_FILE, read_description
-from branchwise.corpora.graph.item_search import Meant, meant_items
-from branchwise.corpora.graph.name_words import NameWords
-from branchwise.corpora.graph.property_search import meant_properties
+from branchwise.corpora.graph.names.bearers import bearers, labels_of, most_used, thing
+from branchwise.corpora.graph.names.item_search import Meant, meant_items
+from branchwise.corpora.graph.names.property_search import meant_properties
+from branchwise.corpora.graph.names.words import NameWords
 from branchwise.corpora.graph.vocabulary import short_id, written_id
 
 MAX_LIMIT = 50

@@ -5,9 +5,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.remote_labels import labels_of
-from branchwise.corpora.graph.selecting import Select
-from branchwise.corpora.graph.shorthand import shorten
+from branchwise.corpora.graph.processes.shorthand import shorten
+from branchwise.corpora.graph.remote.labels import labels_of
+from branchwise.corpora.graph.remote.selecting import Select
 from branchwise.corpora.graph.vocabulary import ENTITY
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pyoxigraph import Store
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.hints import hint
-from branchwise.corpora.graph.names import NameIndex
-from branchwise.corpora.graph.rows import holds
-from branchwise.corpora.graph.shorthand import shorten
+from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.corpora.graph.processes.hints import hint
+from branchwise.corpora.graph.processes.rows import holds
+from branchwise.corpora.graph.processes.shorthand import shorten
 from branchwise.corpora.graph.sparql.mentions import Mention
 from branchwise.corpora.graph.sparql.prepare import Prepared
 

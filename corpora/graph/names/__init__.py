@@ -1,0 +1,1 @@
+"""From names to things: an index of labels and aliases beside the triples."""

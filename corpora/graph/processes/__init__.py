@@ -1,0 +1,1 @@
+"""Queries run in processes of their own, which can be killed."""
