@@ -65,8 +65,8 @@ def test_terms_keep_kind_datatype_and_language(graph: EmbeddedGraph) -> None:
     assert answer.rows == (
         (
             Term(f"{WD}Q5", "iri"),
-            Term("x", "literal", f"{XSD}string"),
-            Term("y", "literal", "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString", "en"),
+            Term("x", "literal"),
+            Term("y", "literal", "", "en"),
             Term("7", "literal", f"{XSD}integer"),
             None,
         ),

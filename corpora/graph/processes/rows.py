@@ -15,6 +15,10 @@ from pyoxigraph import (
 
 from branchwise.corpora.graph.answers import MAX_ROWS, GraphError
 
+_PLAIN = (
+    "http://www.w3.org/2001/XMLSchema#string",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString",
+)
 MAX_TEXT = 2_000
 """Characters of a value that are kept."""
 
@@ -78,7 +82,9 @@ def _cell(term: Any) -> Cell:
     if isinstance(term, BlankNode):
         return (term.value, "blank", "", "")
     if isinstance(term, Literal):
-        return (_cut(term.value), "literal", term.datatype.value, term.language or "")
+        datatype = term.datatype.value
+        plain = datatype in _PLAIN  # what SPARQL's JSON results leave out
+        return (_cut(term.value), "literal", "" if plain else datatype, term.language or "")
     return (_cut(str(term)), "literal", "", "")
 
 
