@@ -27,7 +27,7 @@ from machine import describe_machine
 from branchwise.corpora.graph.answers import SearchKind
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.description import STORE_FOLDER
-from branchwise.corpora.graph.names import NameIndex
+from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.store import open_store
 
 AIM_MS = 10.0

@@ -68,7 +68,7 @@ def info(
     Example: branchwise kg info W
     """
     from branchwise.corpora.graph.description import read_description
-    from branchwise.corpora.graph.names import NameIndex
+    from branchwise.corpora.graph.names.index import NameIndex
     from branchwise.corpora.graph.open import graph_folder
 
     folder = graph_folder(path)
