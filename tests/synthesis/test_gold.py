@@ -1,0 +1,173 @@
+"""Gold is right: an independent check of generated questions, and a check of the check."""
+
+import copy
+from pathlib import Path
+
+import pytest
+from plain_check import Checker
+
+SLICE = Path(__file__).parent / "real_slice"
+KONG = ("Q309048", "Q1142862", "Q160215")
+
+
+@pytest.fixture(scope="module")
+def films() -> Checker:
+    return Checker.of_files(SLICE / "films.nt", [SLICE / "films.yaml"], SLICE / "names.jsonl")
+
+
+def question(plan, branches, text="Which films?", ambiguous=False):
+    plan[0]["focus"] = True
+    gold = [
+        {
+            "name": name,
+            "qid": qid,
+            "answers": [{"text": t, "qid": q, "support": s} for t, q, s in answers],
+        }
+        for name, qid, answers in branches
+    ]
+    return {"id": "q", "question": text, "ambiguous": ambiguous, "plan": plan, "branches": gold}
+
+
+def kong():
+    """Who directed King Kong? Three films, and two directors of the first."""
+    return question(
+        [{"op": "atomic", "relation": "directed_by", "entity": KONG[2]}],
+        [
+            ("King Kong (1933 film)", KONG[0], [
+                ("Merian C. Cooper", "Q2100000001", []),
+                ("Ernest B. Schoedsack", "Q2100000002", []),
+            ]),
+            ("King Kong (1976 film)", KONG[1], [("John Guillermin", "Q2100000009", [])]),
+            ("King Kong (2005 film)", KONG[2], [("Peter Jackson", "Q4465", [])]),
+        ],
+        "Who directed King Kong?",
+        ambiguous=True,
+    )  # fmt: skip
+
+
+def answers_of(films, *plan):
+    """The labels that a plan about films comes to."""
+    from plain_plans import evaluate
+
+    last = evaluate(list(plan), films.graph, films.schema)[-1]
+    return sorted(films.graph.labels[member] for member in last)
+
+
+def by(relation, entity, inverse=True):
+    return {"op": "atomic", "relation": relation, "inverse": inverse, "entity": entity}
+
+
+PACINO, DE_NIRO, SCORSESE = "Q41163", "Q36949", "Q41148"
+
+
+def test_who_acted_with_both_is_the_intersection(films):
+    both = {"op": "intersection", "of": 0, "other": 1}
+    found = answers_of(films, by("cast", PACINO), by("cast", DE_NIRO), both)
+    assert found == ["Heat", "The Godfather Part II", "The Irishman"]
+
+
+def test_films_of_one_without_another_are_the_difference(films):
+    plan = (
+        by("directed_by", SCORSESE),
+        by("cast", DE_NIRO),
+        {"op": "difference", "of": 0, "other": 1},
+    )
+    assert answers_of(films, *plan) == ["The Departed"]
+
+
+def test_either_director_is_the_union(films):
+    both = {"op": "union", "of": 0, "other": 1}
+    found = answers_of(films, by("directed_by", "Q4465"), by("directed_by", "Q7374"), both)
+    assert found == ["King Kong", "Psycho", "The Lord of the Rings: The Fellowship of the Ring"]
+
+
+def test_films_are_filtered_by_year_number_and_genre(films):
+    nineties = {"kind": "years", "first": 1990, "last": 1995}
+    cases = {
+        "released": (nineties, ["Cape Fear", "Casino", "Goodfellas"]),
+        "runtime": ({"kind": "amount", "most": 128}, ["Cape Fear", "Taxi Driver"]),
+        "film_genre": ({"kind": "holds", "value": "Q2484376"}, ["Cape Fear", "The Departed"]),
+    }  # fmt: skip
+    for relation, (condition, expected) in cases.items():
+        step = {"op": "filter", "relation": relation, "of": 0, "condition": condition}
+        assert answers_of(films, by("directed_by", SCORSESE), step) == expected
+
+
+def test_counting_takes_those_with_enough(films):
+    often = {"op": "group_by", "relation": "cast", "of": 0, "at_least": 3}
+    assert answers_of(films, by("directed_by", SCORSESE), often) == ["Joe Pesci", "Robert De Niro"]
+
+
+def test_a_join_goes_through_each_member(films):
+    scores = {"op": "join", "relation": "score_by", "of": 0}
+    found = answers_of(films, by("directed_by", SCORSESE), scores)
+    assert found == ["Bernard Herrmann", "Elmer Bernstein", "Howard Shore"]
+
+
+def test_a_relation_holds_between_its_types_only(films):
+    prize = "Q103916"  # for acting, but none of its winners is a film
+    assert answers_of(films, by("film_honour", prize)) == []
+    assert "Al Pacino" in answers_of(films, by("person_honour", prize))
+
+
+def test_right_gold_has_no_problem(films):
+    assert list(films.problems(kong())) == []
+
+
+def drop_a_branch(gold):
+    del gold["branches"][0]
+
+
+def drop_an_answer(gold):
+    del gold["branches"][0]["answers"][0]
+
+
+def add_an_answer(gold):
+    gold["branches"][1]["answers"].append({"text": "Peter Jackson", "qid": "Q4465"})
+
+
+def swap_titles(gold):
+    first, second = gold["branches"][:2]
+    first["name"], second["name"] = second["name"], first["name"]
+
+
+def misname_an_answer(gold):
+    gold["branches"][2]["answers"][0]["text"] = "P. Jackson"
+
+
+def say_it_is_clear(gold):
+    gold["ambiguous"] = False
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [drop_a_branch, drop_an_answer, add_an_answer, swap_titles, misname_an_answer, say_it_is_clear],
+)
+def test_wrong_gold_is_found(films, spoil):
+    gold = copy.deepcopy(kong())
+    spoil(gold)
+    assert list(films.problems(gold))
+
+
+def test_a_title_in_the_question_makes_it_clear(films):
+    gold = kong() | {"question": "Who directed King Kong (2005 film)?", "ambiguous": False}
+    gold["branches"] = [gold["branches"][2] | {"name": "default", "qid": None}]
+    assert list(films.problems(gold)) == []
+
+
+def test_support_must_be_there_to_the_point_and_complete(films):
+    told = {
+        "p1": {("Q160215", "P57", "Q4465")},
+        "p2": {("Q160215", "P161", "Q132616")},
+    }
+    checker = Checker(films.graph, films.schema, {}, told)
+    plan = [by("directed_by", "Q160215", inverse=False)]
+
+    def problems(*support):
+        gold = question(plan, [("default", None, [("Peter Jackson", "Q4465", support)])])
+        return list(checker.problems(gold))
+
+    assert problems("p1") == []
+    assert "untold" in problems()[0]
+    assert "tells nothing" in problems("p1", "p2")[0]
+    assert "no passage" in problems("p1", "p3")[0]
