@@ -43,6 +43,28 @@ class EntityType(_Declared):
     second: Mapping[str, int] = {}  # per cent that have another occupation too
 
 
+class Said(_Declared):
+    """How a relation is said in questions: what its subjects did, and what its objects did.
+
+    A phrase is a verb and the rest, in the plural, with {} for the other side:
+
+    * "were directed by {}", "are in {}", "have {} pages": of be and have as they stand;
+    * "direct/directed {}": other verbs as infinitive/form (twice the same is the present tense);
+    * "starring {}", "by {}": without a verb, beside another phrase that has one;
+    * "are the capital[s] of {}", "have {} among [their|its] citizens": plural, plural|singular.
+
+    For dates {} is "after 1990", for numbers "at least 300", for items the item's label. The first
+    phrase is the plainest; the others are for variety. A side without a phrase is not asked for.
+    """
+
+    subject: Names = ()
+    object: Names = ()
+    kind: str = (
+        ""  # for items: "{} *" where a horror film is said, * is the noun; "{}s": goalkeepers
+    )
+    words: Mapping[str, str] = {}  # items that are said otherwise than by their label
+
+
 class Relation(_Declared):
     """A property between a subject type and what it may hold.
 
@@ -63,6 +85,7 @@ class Relation(_Declared):
     inverse: str = ""
     predicates: tuple[Literal["date", "number", "award", "type"], ...] = ()
     source: Literal["", "class", "gender", "occupation"] = ""  # follows from the subject itself
+    said: Said | None = None  # without it, no question is asked about the relation
     # For making worlds only:
     chance: int | Mapping[str, int] = 100  # per cent of subjects that have any (by type)
     even: bool = False  # all counts as likely as each other, instead of small ones likelier
