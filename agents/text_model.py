@@ -1,0 +1,62 @@
+"""A model spec as the plain text model that writes and reviews questions."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Self
+
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.reply import ModelError
+from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.corpora.synthesis.text_model import TextModelError
+
+
+class SpecTextModel:
+    """Asks a spec's model, one request at a time, with the retries of agents' calls.
+
+    Blocking, for one thread that runs no event loop. Close it, or use it in a `with` statement.
+    """
+
+    def __init__(self, caller: ModelCaller) -> None:
+        self._caller = caller
+        self._runner = asyncio.Runner()
+
+    @classmethod
+    def of_spec(cls, spec: str, decoding: Decoding | None = None) -> Self:
+        """A model as the user writes it. Raises InputError where it cannot be asked at all."""
+        parsed = ModelSpec.parse(spec)
+        check_ready(parsed)
+        return cls(ModelCaller(parsed, decoding or Decoding(), Prompts.load()))
+
+    def complete(self, prompt: str, system: str = "") -> str:
+        """The reply's text without thoughts, perhaps empty.
+
+        Raises TextModelError where there is no reply after all attempts.
+        """
+        try:
+            return self._runner.run(self._ask(prompt, system))
+        except ModelError as error:
+            raise TextModelError(str(error)) from None
+
+    async def _ask(self, prompt: str, system: str) -> str:
+        from langchain_core.messages import HumanMessage, SystemMessage
+
+        messages = [SystemMessage(system)] if system else []
+        reply = await self._caller.ask(
+            [*messages, HumanMessage(prompt)], role="writer", journal=MemoryJournal()
+        )
+        return str(reply.message.text)
+
+    def close(self) -> None:
+        """Close connections and event loop."""
+        self._runner.run(self._caller.aclose())
+        self._runner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,141 @@
+"""Whether a text asks for what a plan's steps say, as far as names and numbers show it."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+Problem = Literal[
+    "no reply",
+    "not one question",
+    "too long",
+    "drops a name",
+    "adds a name",
+    "drops a number",
+    "adds a number",
+    "drops a negation",
+]
+MAX_WORDS = 60
+_NAME = "\N{REPLACEMENT CHARACTER}"  # stands where a name was found
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(
+        ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2
+    )
+}
+_NUMBER = re.compile(rf"\d+(?:,\d{{3}})*(?:\.\d+)?|\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.I)
+_REFERENCE = re.compile(
+    r"^\s*\d+[.):]|\bsteps?\s+\d+(?:(?:\s*,|\s+and|\s+or)\s+(?:step\s+)?\d+)*|\(\d\d?\)|#\d+", re.I
+)
+_BREAK = re.compile(r"[.!?:]\s+\S")
+_NEGATION = re.compile(
+    r"\b(?:not|never|no|nor|neither|none|without|except|excluding|apart from|aside from|"
+    r"other than|leaving out)\b|n't\b",
+    re.I,
+)
+# fmt: off
+_OPENERS = frozenset((
+    "which", "who", "what", "whose", "whom", "when", "where", "how", "name", "list", "the",
+    "of", "in", "among", "at", "by", "for", "from", "to", "with", "on", "between", "across",
+))
+# fmt: on
+
+
+class StrayError(Exception):
+    """A text that does not keep to its plan; `detail` is the name, number or piece of text."""
+
+    def __init__(self, problem: Problem, detail: str = "") -> None:
+        super().__init__(f"{problem}: {detail}" if detail else problem)
+        self.problem: Problem = problem
+        self.detail = detail[:100]
+
+
+def check(text: str, steps: Sequence[str], names: Iterable[str], *, takes_away: bool) -> None:
+    """Raise StrayError unless the text is one question with all names and numbers of the steps, no
+    other name or number, and with a negation where the plan takes something away.
+
+    Names in lower case (genres, kinds of things) may be inflected, all others stand unchanged.
+    What relations the text speaks of is not seen here: that is a reviewer's part.
+    """
+    ordered = sorted(names, key=lambda name: (-len(name), name))
+    said = _without_names(_plain(text), ordered)
+    asked = [_without_names(_REFERENCE.sub(" ", _plain(step)), ordered) for step in steps]
+    _check_form(text, said)
+    _check_names(_plain(text), ordered)
+    _check_items(said, " ".join(asked), ordered)
+    _check_other_names(said, " ".join(asked))
+    _check_numbers(_numbers(said), {number for step in asked for number in _numbers(step)})
+    if takes_away and not _NEGATION.search(said):
+        raise StrayError("drops a negation")
+
+
+def _plain(text: str) -> str:
+    """With straight quotation marks and single blanks."""
+    return " ".join(text.translate(_STRAIGHT).split())
+
+
+_STRAIGHT = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
+
+
+def _without_names(text: str, names: Iterable[str]) -> str:
+    """The text with its proper names replaced, longer ones first: one may be part of another."""
+    for name in names:
+        if not name.islower():
+            text = _whole(name).sub(_NAME, text)
+    return text
+
+
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(_plain(name))}(?!\w)")
+
+
+def _check_form(text: str, said: str) -> None:
+    if "\n" in text or not said.isprintable() or not said.endswith("?") or _BREAK.search(said):
+        raise StrayError("not one question", text)
+    if len(text.split()) > MAX_WORDS:
+        raise StrayError("too long", f"{len(text.split())} words")
+
+
+def _check_names(text: str, names: Iterable[str]) -> None:
+    for name in names:
+        if not name.islower():
+            text, found = _whole(name).subn(_NAME, text)
+            if not found:
+                raise StrayError("drops a name", name)
+
+
+def _check_items(said: str, asked: str, names: Iterable[str]) -> None:
+    """Each word of a name in lower case must be there, where the steps call the item by it."""
+    for name in names:
+        words = [_inflected(word) for word in name.split() if name.islower()]
+        if any(word.search(asked) and not word.search(said) for word in words):
+            raise StrayError("drops a name", name)
+
+
+def _inflected(word: str) -> re.Pattern[str]:
+    """The word with another ending: "comedies" for "comedy"."""
+    stem = word[:-1] if len(word) > 4 else word
+    return re.compile(rf"\b{re.escape(stem)}", re.I)
+
+
+def _check_other_names(said: str, asked: str) -> None:
+    """Refuse what begins like a name and does not stand in the steps."""
+    known = set(re.findall(r"\w+", asked))
+    first, *others = re.findall(rf"[^\W\d_]\w*|{_NAME}", said)
+    if first != _NAME and first.lower() not in _OPENERS | {word.lower() for word in known}:
+        raise StrayError("adds a name", first)
+    for word in others:
+        if word != _NAME and not word[0].islower() and word not in known:
+            raise StrayError("adds a name", word)
+
+
+def _check_numbers(said: set[str], asked: set[str]) -> None:
+    if dropped := sorted(asked - said):
+        raise StrayError("drops a number", dropped[0])
+    if added := sorted(said - asked):
+        raise StrayError("adds a number", added[0])
+
+
+def _numbers(text: str) -> set[str]:
+    """Numbers in figures: "1,200" as 1200, "three" as 3."""
+    found = (match[0].lower().replace(",", "") for match in _NUMBER.finditer(text))
+    return {_NUMBER_WORDS.get(number, number) for number in found}

@@ -1,0 +1,194 @@
+"""A model's wording is taken only where it keeps to the plan; a reviewer's word counts."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from chat_server import ChatServer, fail, say
+
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.text_model import SpecTextModel
+from branchwise.corpora.synthesis.plans import (
+    Atomic,
+    Difference,
+    Filter,
+    GroupBy,
+    Holds,
+    Plan,
+    Years,
+)
+from branchwise.corpora.synthesis.reviewing import Reviewer
+from branchwise.corpora.synthesis.text_model import TextModelError
+from branchwise.corpora.synthesis.writing import Writer, Written
+
+NAMES = {"Q1": "Mara Voss", "Q2": "2001: The Heat", "Q3": "science fiction film"}
+FALLBACK = "Which actors appeared in at least three films that were directed by Mara Voss?"
+OFTEN = Plan(
+    steps=(
+        Atomic(relation="directed_by", inverse=True, entity="Q1"),
+        Filter(relation="released", of=0, condition=Years(first=1990, last=1999)),
+        GroupBy(relation="cast", of=1, at_least=3),
+    )
+)
+OFTEN_STEPS = (
+    "1. films that were directed by Mara Voss",
+    "2. those of step 1 that were released from 1990 to 1999",
+    "3. actors who appeared in at least three of step 2",
+)
+GOOD = "Which actors are in 3 or more films by Mara Voss that came out between 1990 and 1999?"
+WITHOUT = Plan(
+    steps=(
+        Atomic(relation="directed_by", inverse=True, entity="Q1"),
+        Filter(relation="film_genre", of=0, condition=Holds(value="Q3")),
+        Atomic(relation="sequels", entity="Q2"),
+        Difference(of=1, other=2),
+    )
+)
+WITHOUT_STEPS = (
+    "1. films that were directed by Mara Voss",
+    "2. those of step 1 that are science fiction films",
+    "3. sequels of 2001: The Heat",
+    "4. step 2 without step 3",
+)
+
+
+@pytest.fixture
+def model(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[SpecTextModel]:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    spec = f"openai:scripted@{chat_server.url}"
+    with SpecTextModel.of_spec(spec, Decoding(attempts=1)) as made:
+        yield made
+
+
+@pytest.fixture
+def write(chat_server, model):
+    """What the writer makes of a plan when the model replies so."""
+
+    def written(reply, plan=OFTEN, steps=OFTEN_STEPS) -> Written:
+        chat_server.play([say(reply) if isinstance(reply, str) else reply])
+        return Writer(model).question(plan, steps, NAMES.__getitem__, FALLBACK)
+
+    return written
+
+
+@pytest.mark.parametrize("reply", [GOOD, f'"{GOOD}"', f"<think>Hm, Ann.</think>\n{GOOD}\n"])
+def test_a_wording_that_keeps_to_the_plan_is_taken(write, reply):
+    assert write(reply) == Written(GOOD, "model")
+
+
+STRAYING = {
+    "Which actors are in three films from 1990 to 1999?": ("drops a name", "Mara Voss"),
+    GOOD.replace("Voss", "Vosse"): ("drops a name", "Mara Voss"),
+    GOOD.replace("films by", "films with Ann Bell by"): ("adds a name", "Ann"),
+    GOOD.replace("Which actors", "Spielberg and which actors"): ("adds a name", "Spielberg"),
+    GOOD.replace("films by", "films with 李安 by"): ("adds a name", "李安"),
+    GOOD.replace("3 or more ", ""): ("drops a number", "3"),
+    GOOD.replace("1999", "2000"): ("drops a number", "1999"),
+    GOOD.replace("films by", "films over 90 minutes by"): ("adds a number", "90"),
+    "Ann Bell and Bo Cole are in three of them.": ("not one question", None),
+    f"Sure! {GOOD}": ("not one question", None),
+    f"Question: {GOOD}": ("not one question", None),
+    f"{GOOD} And which of them won a prize?": ("not one question", None),
+    f"{GOOD}\nI hope that this helps?": ("not one question", None),
+    "": ("not one question", ""),
+    GOOD.replace("films", "films" + " very" * 60): ("too long", None),
+}
+
+
+@pytest.mark.parametrize(("reply", "why"), STRAYING.items())
+def test_a_wording_that_strays_is_caught(write, reply, why):
+    written = write(reply)
+    assert (written.text, written.by) == (FALLBACK, "grammar")
+    problem, detail = why
+    assert written.problem == problem
+    assert detail in (None, written.detail)
+
+
+def test_what_is_left_out_must_be_said(write):
+    kept = "Which science-fiction films by Mara Voss are not sequels of 2001: The Heat?"
+    assert write(kept, WITHOUT, WITHOUT_STEPS).by == "model"
+    both = kept.replace("are not", "are also")
+    assert write(both, WITHOUT, WITHOUT_STEPS).problem == "drops a negation"
+    other_kind = kept.replace("science-fiction ", "")
+    assert write(other_kind, WITHOUT, WITHOUT_STEPS).problem == "drops a name"
+    other_year = kept.replace("2001: The", "2010: The")
+    assert write(other_year, WITHOUT, WITHOUT_STEPS).by == "grammar"
+
+
+def test_a_writer_that_fails_leaves_the_grammars_wording(write):
+    written = write(fail(400, "no such model"))
+    assert (written.text, written.problem) == (FALLBACK, "no reply")
+
+
+def test_the_writer_sees_the_steps_and_no_answers(chat_server, write):
+    write(GOOD)
+    (request,) = chat_server.requests
+    (message,) = request["messages"]
+    assert "\n".join(OFTEN_STEPS) in message["content"]
+    assert "exactly as they stand, each at least once: Mara Voss\n" in message["content"]
+
+
+def verdict(word: str, reason: str = "It is so.") -> str:
+    return json.dumps({"verdict": word, "reason": reason})
+
+
+@pytest.fixture
+def judge(chat_server, model):
+    """What the reviewer says of a question when the model gives these replies."""
+
+    def judged(*replies):
+        chat_server.play([say(r) if isinstance(r, str) else r for r in replies])
+        return Reviewer(model).judge(GOOD, OFTEN_STEPS, ["Ann Bell", 'Bo "B" Cole'])
+
+    return judged
+
+
+def test_a_reviewers_invalid_stands(judge):
+    said = judge(verdict("Invalid", "It names  no\nkind of film."))
+    assert (said.valid, said.reason) == (False, "It names no kind of film.")
+    assert judge(verdict("Valid")).valid
+
+
+def test_a_reviewer_sees_question_plan_and_answers(chat_server, judge):
+    judge(verdict("Valid"))
+    prompt = chat_server.requests[-1]["messages"][0]["content"]
+    assert f'"{GOOD}"' in prompt
+    assert "\n".join(OFTEN_STEPS) in prompt
+    assert '["Ann Bell", "Bo \\"B\\" Cole"]' in prompt
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Valid.",
+        "",
+        verdict("valid"),
+        f"```json\n{verdict('Valid')}\n```",
+        '{"verdict": "Valid"}',
+        '{"verdict": "Valid", "reason": "It is.", "score": 5}',
+        '["Valid"]',
+    ],
+)
+def test_an_unreadable_verdict_is_asked_for_once_more(chat_server, judge, reply):
+    assert judge(reply, verdict("Valid")).valid
+    asked = [request["messages"][0]["content"] for request in chat_server.requests]
+    assert len(asked) == 2
+    assert asked[1].startswith(asked[0])
+
+
+def test_two_unreadable_verdicts_are_no_valid_one(judge):
+    said = judge("Valid.", "I said: valid.", verdict("Valid"))
+    assert not said.valid
+    assert not said.readable
+
+
+def test_a_template_is_judged_by_its_steps_alone(chat_server, model):
+    chat_server.play([say(verdict("Invalid"))])
+    steps = ["1. films that were directed by a film director", "2. actors who appeared in step 1"]
+    assert not Reviewer(model).judge_template(steps).valid
+    assert "\n".join(steps) in chat_server.requests[0]["messages"][0]["content"]
+
+
+def test_a_reviewer_that_fails_is_no_verdict(judge):
+    with pytest.raises(TextModelError, match="no such model"):
+        judge(fail(400, "no such model"))
