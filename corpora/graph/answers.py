@@ -50,7 +50,8 @@ class Answer:
 class Match(NamedTuple):
     """Something found by name. `id`: "Q42" or "P57" on Wikidata's numbers, else the IRI.
 
-    `name`: the label or alias that matched; `types`: labels of what it is an instance of.
+    `name`: the label or alias that matched; `types`: labels of what it is an instance of. `near`:
+    its name is only like the text (another spelling, some of the words), so it is a guess.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Match(NamedTuple):
     name: str
     types: tuple[str, ...]
     statements: int
+    near: bool = False
 
 
 class GraphError(Exception):
