@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import open_data
 from branchwise.corpora.graph.vocabulary import PROP
 from branchwise.corpora.synthesis.entity_names import ALIAS, LABEL, EntityNames, Name
-from branchwise.corpora.synthesis.values import Value, ValueKind, entity_text, literal, thing
+from branchwise.corpora.synthesis.values import ValueKind, literal, thing
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -21,21 +21,23 @@ _FORMATS = {".nt": "N_TRIPLES", ".ttl": "TURTLE"}
 class Statements:
     """The statements of some properties ("P57"), and the names of all entities.
 
-    Each text is kept once; a statement takes 16 bytes. `pairs` are subjects and values by property
-    and kind of value, one beside the other.
+    Each text is kept once; a statement takes 16 bytes.
     """
 
     def __init__(self, properties: Iterable[str]) -> None:
+        from pyoxigraph import NamedNode
+
+        self._iri = NamedNode
         self._properties = {DIRECT + number: number for number in properties}
-        self.pairs: dict[tuple[str, ValueKind], tuple[list[str], list[str]]] = {
+        self._pairs: dict[tuple[str, ValueKind], tuple[list[str], list[str]]] = {
             (number, kind): ([], []) for number in self._properties.values() for kind in _KINDS
         }
         self.names = EntityNames()
-        self._texts: dict[str, str] = {}
+        self._entities: dict[str, str] = {}  # text by IRI, while reading
 
     def of(self, number: str, kind: ValueKind) -> Iterator[tuple[str, str]]:
         """Subject and value of a property's statements with values of a kind."""
-        return zip(*self.pairs[number, kind], strict=True)
+        return zip(*self._pairs[number, kind], strict=True)
 
     def read(self, path: Path) -> None:
         """Add a built graph's folder, or a file of triples (.nt or .ttl, plain, .gz or .zst).
@@ -46,17 +48,17 @@ class Statements:
             self._read_store(path)
         else:
             self._read_file(path)
-        self._texts.clear()
+        self._entities.clear()
 
     def _read_store(self, folder: Path) -> None:
-        from pyoxigraph import NamedNode
-
         from branchwise.corpora.graph.open import graph_folder
         from branchwise.corpora.graph.store import open_store
 
         store = open_store(graph_folder(folder))
         for predicate in (*self._properties, LABEL, ALIAS):
-            self._add(store.quads_for_pattern(None, NamedNode(predicate), None))
+            rows = store.query(f"SELECT ?s ?o WHERE {{ ?s <{predicate}> ?o }}")
+            for subject, object in cast("pyoxigraph.QuerySolutions", rows):
+                self._add(subject, predicate, object)
 
     def _read_file(self, path: Path) -> None:
         import pyoxigraph
@@ -69,39 +71,43 @@ class Statements:
                 remedy="give a folder that `branchwise kg build` made, or a .nt or .ttl file",
             )
         syntax = getattr(pyoxigraph.RdfFormat, _FORMATS[inner.suffix])
+        wanted = {*self._properties, LABEL, ALIAS}
         with open_data(path) as stream:
             try:
-                self._add(pyoxigraph.parse(input=stream, format=syntax))
+                for triple in pyoxigraph.parse(input=stream, format=syntax):
+                    if (predicate := triple.predicate.value) in wanted:
+                        self._add(triple.subject, predicate, triple.object)
             except SyntaxError as error:
                 raise InputError(str(error.msg), where=f"{path}:{error.lineno}") from None
 
-    def _add(self, triples: "Iterable[pyoxigraph.Triple | pyoxigraph.Quad]") -> None:
-        """Keep the statements of wanted properties, and names; pass over all else."""
-        from pyoxigraph import Literal, NamedNode
+    def _add(self, subject: Any, predicate: str, object: Any) -> None:
+        """Keep a statement of a wanted property, or a name; pass over blank nodes."""
+        entity = self._entity(subject)
+        if entity is None:
+            return
+        number = self._properties.get(predicate)
+        datatype = getattr(object, "datatype", None)  # only literals have one
+        if number is None:
+            if datatype is not None:
+                add = self.names.add_label if predicate == LABEL else self.names.add_alias
+                add(entity, Name(object.value, object.language or ""))
+        elif datatype is not None:
+            if value := literal(object.value, datatype.value):
+                self._keep(entity, number, value.kind, value.text)
+        elif (other := self._entity(object)) is not None:
+            self._keep(entity, number, "thing", other)
 
-        for triple in triples:
-            subject, predicate, object = triple.subject, triple.predicate.value, triple.object
-            if not isinstance(subject, NamedNode):
-                continue
-            if number := self._properties.get(predicate):
-                if isinstance(object, NamedNode):
-                    self._add_value(subject.value, number, thing(object.value))
-                elif isinstance(object, Literal):
-                    value = literal(object.value, object.datatype.value)
-                    self._add_value(subject.value, number, value)
-            elif predicate in (LABEL, ALIAS) and isinstance(object, Literal):
-                name = Name(object.value, object.language or "")
-                self._add_name(subject.value, predicate, name)
+    def _entity(self, term: Any) -> str | None:
+        """The text of an IRI, the same object each time; None for any other term."""
+        if not isinstance(term, self._iri):
+            return None
+        iri = term.value
+        known = self._entities.get(iri)
+        if known is None and (value := thing(iri)):
+            known = self._entities[iri] = value.text
+        return known
 
-    def _add_value(self, iri: str, number: str, value: Value | None) -> None:
-        if value is not None:
-            subjects, values = self.pairs[number, value.kind]
-            subjects.append(self._once(entity_text(iri)))
-            values.append(self._once(value.text))
-
-    def _add_name(self, iri: str, predicate: str, name: Name) -> None:
-        add = self.names.add_label if predicate == LABEL else self.names.add_alias
-        add(self._once(entity_text(iri)), name)
-
-    def _once(self, text: str) -> str:
-        return self._texts.setdefault(text, text)
+    def _keep(self, entity: str, number: str, kind: ValueKind, text: str) -> None:
+        subjects, values = self._pairs[number, kind]
+        subjects.append(entity)
+        values.append(text)
