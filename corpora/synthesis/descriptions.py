@@ -1,0 +1,163 @@
+"""What a plan's sets are, as descriptions: things of some types, of which certain things hold.
+
+Steps that share what they begin with are told apart only by the rest: the films of 1990 by Mara
+Voss that are not long ones are "films directed by Mara Voss and released in 1990, excluding ...",
+and nothing is said twice.
+"""
+
+from dataclasses import dataclass, replace
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.schema import Relation, Schema
+from branchwise.corpora.synthesis.plans import (
+    Atomic,
+    Condition,
+    Filter,
+    GroupBy,
+    Holds,
+    Intersection,
+    Join,
+    Plan,
+    Step,
+    Union,
+)
+
+Types = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Named:
+    """An entity that is called by its name."""
+
+    number: str
+
+
+@dataclass(frozen=True)
+class Mentioned:
+    """A set that was spoken of before: "these films", or the number of a step."""
+
+    types: Types
+    place: int | None = None
+
+
+@dataclass(frozen=True)
+class Related:
+    """Stands in a relation to an entity, or to at least so many members of a set.
+
+    What is described are the relation's subjects where `inverse`, else its objects.
+    """
+
+    relation: str
+    inverse: bool
+    to: "Named | Mentioned | Description"
+    at_least: int = 1
+
+
+@dataclass(frozen=True)
+class Meets:
+    """Has a value of a relation that meets a condition."""
+
+    relation: str
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class Either:
+    """All of one of these hold."""
+
+    options: tuple[tuple["Part", ...], ...]
+
+
+@dataclass(frozen=True)
+class Except:
+    """Not all of these hold."""
+
+    parts: tuple["Part", ...]
+
+
+Part = Related | Meets | Either | Except
+
+
+@dataclass(frozen=True)
+class Description:
+    """Things of any of these types of which all of these hold."""
+
+    types: Types
+    parts: tuple[Part, ...]
+
+
+def describe(plan: Plan, schema: Schema) -> tuple[Description, ...]:
+    """A description for each step. Raises InputError for relations that the schema lacks."""
+    described: list[Description] = []
+    for step in plan.steps:
+        described.append(describe_step(step, [described[n] for n in step.sources], schema))
+    return tuple(described)
+
+
+def describe_step(
+    step: Step, sources: "list[Description]", schema: Schema, to: Mentioned | None = None
+) -> Description:
+    """What a step gives, by what its sources are; `to` stands for the source of a relation."""
+    if isinstance(step, Atomic):
+        return _related(step.relation, step.inverse, Named(step.entity), 1, schema)
+    if isinstance(step, Join):
+        return _related(step.relation, step.inverse, to or sources[0], 1, schema)
+    if isinstance(step, GroupBy):
+        return _related(step.relation, step.inverse, to or sources[0], step.at_least, schema)
+    if isinstance(step, Filter):
+        return _both(sources[0], _filter(step, schema))
+    one, other = sources
+    if isinstance(step, Union):
+        return _either(one, other)
+    return _both(one, other) if isinstance(step, Intersection) else _without(one, other)
+
+
+def _related(
+    relation: str, inverse: bool, to: Named | Mentioned | Description, least: int, schema: Schema
+) -> Description:
+    declared = _declared(relation, schema)
+    types = schema.subjects(declared) if inverse else schema.objects(declared)
+    return Description(types, (Related(relation, inverse, to, least),))
+
+
+def _filter(step: Filter, schema: Schema) -> Description:
+    """The things that meet a condition. To hold an entity is to be related to it."""
+    declared = _declared(step.relation, schema)
+    if isinstance(step.condition, Holds) and declared.object:
+        return _related(step.relation, True, Named(step.condition.value), 1, schema)
+    return Description(schema.subjects(declared), (Meets(step.relation, step.condition),))
+
+
+def _declared(relation: str, schema: Schema) -> Relation:
+    if relation not in schema.relations:
+        raise InputError(f"the schema has no relation {relation!r}")
+    return schema.relations[relation]
+
+
+def _both(one: Description, other: Description) -> Description:
+    """Who has two occupations is of two types: types that share nothing are kept side by side."""
+    shared = tuple(name for name in one.types if name in other.types)
+    types = shared or (*one.types, *other.types)
+    return Description(types, _and(one.parts, other.parts))
+
+
+def _and(one: tuple[Part, ...], other: tuple[Part, ...]) -> tuple[Part, ...]:
+    return (*one, *(part for part in other if part not in one))
+
+
+def _either(one: Description, other: Description) -> Description:
+    types = (*one.types, *(name for name in other.types if name not in one.types))
+    common = tuple(part for part in one.parts if part in other.parts)
+    rests = [tuple(p for p in side.parts if p not in common) for side in (one, other)]
+    if not all(rests):
+        return Description(types, common)
+    options: list[tuple[Part, ...]] = []
+    for rest in rests:
+        alone = rest[0] if len(rest) == 1 else None
+        options.extend(alone.options if isinstance(alone, Either) else (rest,))
+    return Description(types, (*common, Either(tuple(options))))
+
+
+def _without(one: Description, other: Description) -> Description:
+    rest = tuple(part for part in other.parts if part not in one.parts)
+    return replace(one, parts=(*one.parts, Except(rest or other.parts)))

@@ -1,0 +1,62 @@
+"""Questions in words: a grammar that needs no model.
+
+A plan is read as a description of its answers (`descriptions.py`), each thing that is said of them
+becomes a clause (`clauses.py`), clauses gather around nouns (`noun_phrases.py`), and a frame makes
+a question of them: Which, Who, Name all. What would nest too deep is introduced by a sentence of
+its own: "Consider the films directed by X. Which actors appeared in at least three of these films?"
+"""
+
+import json
+from collections.abc import Callable
+from random import Random
+
+from branchwise.corpora.schema import Schema
+from branchwise.corpora.synthesis.descriptions import describe
+from branchwise.corpora.synthesis.frames import framed
+from branchwise.corpora.synthesis.introductions import introduced
+from branchwise.corpora.synthesis.noun_phrases import NounPhrases
+from branchwise.corpora.synthesis.phrases import Verb
+from branchwise.corpora.synthesis.plans import Plan
+from branchwise.corpora.synthesis.step_words import steps_in_words
+
+
+class Worder:
+    """Says plans in the words of a schema. The same seed, plan and variant give the same words."""
+
+    def __init__(self, schema: Schema, seed: int) -> None:
+        self.schema, self._seed = schema, seed
+
+    def sayable(self, relation: str, inverse: bool = False) -> bool:
+        """Whether a step along a relation can be said; of dates, numbers and items a filter.
+
+        `inverse`: as in a plan, the step gives the relation's subjects. A filter by an entity (an
+        award) gives subjects, too.
+        """
+        declared = self.schema.relations[relation]
+        if declared.said is None:
+            return False
+        said = declared.said.subject if inverse or not declared.object else declared.said.object
+        return bool(declared.said.kind) or any(Verb.read(phrase).base for phrase in said)
+
+    def question(self, plan: Plan, name: Callable[[str], str], variant: int = 0) -> str:
+        """A question for the plan's answers; `name` gives the names of the entities in it.
+
+        Variants differ in frame and phrases, as far as there are several. Raises InputError for a
+        relation that the schema lacks, or does not say.
+        """
+        key = f"{self._seed} {json.dumps(plan.to_json())}"
+        random = Random(f"{key} {variant}")
+        described = describe(plan, self.schema)[-1]
+        before, asked = introduced(described, random)
+        phrases = NounPhrases(self.schema, name, random)
+        turn = Random(key).randrange(2**16) + variant
+        opening = ("Consider", "Now take")
+        sentences = [
+            f"{opening[min(place, 1)]} the {phrases.phrase(part)}."
+            for place, part in enumerate(before)
+        ]
+        return " ".join([*sentences, framed(asked, phrases, turn)])
+
+    def steps(self, plan: Plan, name: Callable[[str], str]) -> list[str]:
+        """The plan's steps in words, numbered from 1: "2. of 1, those released after 1990"."""
+        return steps_in_words(plan, self.schema, name)
