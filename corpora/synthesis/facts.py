@@ -68,6 +68,7 @@ class GraphFacts:
         self._names = statements.names
         self._indexes: dict[tuple[str, bool], _Index] = {}
         self._members: dict[str, frozenset[str]] = {}
+        self._sorted: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def load(cls, folder: Path, schema: Schema) -> "GraphFacts":
@@ -93,7 +94,9 @@ class GraphFacts:
         return self._types.get(entity)
 
     def members(self, type_name: str) -> tuple[str, ...]:
-        return tuple(sorted(self._of_type(type_name)))
+        if type_name not in self._sorted:
+            self._sorted[type_name] = tuple(sorted(self._of_type(type_name)))
+        return self._sorted[type_name]
 
     def label(self, entity: str) -> str:
         return self._names.label(entity)

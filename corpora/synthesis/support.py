@@ -1,0 +1,125 @@
+"""Which passages state the facts that lead to an answer."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import parse_object, read_lines
+from branchwise.corpora.synthesis.conditions import meets
+from branchwise.corpora.synthesis.execute import Execution
+from branchwise.corpora.synthesis.facts import Facts
+from branchwise.corpora.synthesis.plans import (
+    Atomic,
+    Difference,
+    Filter,
+    GroupBy,
+    Join,
+    Plan,
+    Union,
+)
+
+Ids = tuple[str, ...]
+
+
+class Support:
+    """Passage ids by what they state: subject, property, value."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, Ids] = {}
+
+    @classmethod
+    def load(cls, corpus: Path) -> "Support":
+        """From a corpus whose passages have `statements`, as a world's have.
+
+        Raises InputError where the file is no such corpus (with the line).
+        """
+        found = cls()
+        for number, line in read_lines(corpus):
+            passage = parse_object(line, f"{corpus}:{number}")
+            try:
+                found._add(passage["id"], passage.get("statements", ()))
+            except (KeyError, TypeError, ValueError):
+                raise InputError(
+                    "has no id, or statements that are not [subject, property, value]",
+                    where=f"{corpus}:{number}",
+                ) from None
+        return found
+
+    def ids(self, subject: str, number: str, value: str) -> Ids:
+        """The passages that state this, in the corpus's order; none where it is not told."""
+        return self._ids.get(f"{subject} {number} {value}", ())
+
+    def _add(self, id: str, statements: Iterable[Any]) -> None:
+        for subject, number, value in statements:
+            key = f"{subject} {number} {value}"
+            self._ids[key] = (*self._ids.get(key, ()), id)
+
+
+def support_of(plan: Plan, execution: Execution, facts: Facts, support: Support) -> dict[str, Ids]:
+    """For each answer, sorted, the passages that state what leads to it, first steps first.
+
+    All that lead to it are given: every one of the films that an actor appeared in, not one of
+    them; of a union both sides; of a difference the first side, since nothing states the other's.
+    """
+    trail = _Trail(plan, execution, facts, support)
+    last = len(plan.steps) - 1
+    return {answer: trail.ids(last, answer) for answer in sorted(execution.answers)}
+
+
+class _Trail:
+    """The way back from a step's member to what it came from; each way is worked out once."""
+
+    def __init__(self, plan: Plan, execution: Execution, facts: Facts, support: Support) -> None:
+        self._plan, self._sets = plan, execution.sets
+        self._facts, self._support = facts, support
+        self._known: dict[tuple[int, str], Ids] = {}
+        self._reached: dict[int, dict[str, list[str]]] = {}
+
+    def ids(self, place: int, member: str) -> Ids:
+        """The passages behind a member of a step's set, each once."""
+        key = (place, member)
+        if key not in self._known:
+            self._known[key] = tuple(dict.fromkeys(self._behind(place, member)))
+        return self._known[key]
+
+    def _behind(self, place: int, member: str) -> Iterator[str]:
+        step = self._plan.steps[place]
+        match step:
+            case Atomic():
+                yield from self._stated(step, step.entity, member)
+            case Join() | GroupBy():
+                origins = self._origins(place, step)[member]
+                for origin in origins:
+                    yield from self.ids(step.of, origin)
+                for origin in origins:
+                    yield from self._stated(step, origin, member)
+            case Filter():
+                yield from self.ids(step.of, member)
+                found = self._facts.related(step.relation, False, (member,))
+                for value in found.get(member, ()):
+                    if meets(step.condition, value):
+                        yield from self._stated(step, member, value)
+            case _:
+                sources = step.sources[:1] if isinstance(step, Difference) else step.sources
+                for source in sources:
+                    if not isinstance(step, Union) or member in self._sets[source]:
+                        yield from self.ids(source, member)
+
+    def _origins(self, place: int, step: Join | GroupBy) -> dict[str, list[str]]:
+        """The members of the step before, sorted, that lead to each of what they are related to."""
+        if place not in self._reached:
+            reached: dict[str, list[str]] = {}
+            before = sorted(self._sets[step.of])
+            for origin, values in self._facts.related(step.relation, step.inverse, before).items():
+                for value in values:
+                    reached.setdefault(value, []).append(origin)
+            self._reached[place] = reached
+        return self._reached[place]
+
+    def _stated(self, step: Atomic | Join | GroupBy | Filter, one: str, other: str) -> Ids:
+        """The passages that state a step's relation between two, read from one to the other."""
+        number = self._facts.schema.relations[step.relation].property
+        if not isinstance(step, Filter) and step.inverse:
+            one, other = other, one
+        return self._support.ids(one, number, other)
