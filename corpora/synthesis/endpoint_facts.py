@@ -1,0 +1,163 @@
+"""The facts of a graph that is asked in SPARQL: one too large for memory, or somebody else's."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from branchwise.corpora.graph.answers import MAX_ROWS, Answer, Graph, GraphError, Term
+from branchwise.corpora.schema import Schema
+from branchwise.corpora.synthesis.endpoint_patterns import (
+    after,
+    direct,
+    iri,
+    relation_pattern,
+    type_pattern,
+    values,
+)
+from branchwise.corpora.synthesis.entity_names import (
+    ALIAS,
+    LABEL,
+    LANGUAGES,
+    Name,
+    best_aliases,
+    best_label,
+)
+from branchwise.corpora.synthesis.facts import OCCUPATION, TYPE
+from branchwise.corpora.synthesis.values import ValueKind, literal, thing, value_kind
+
+SECONDS = 30.0
+"""What one query may take."""
+
+BATCH = 150
+"""Members asked about at once; with IRIs of 60 characters a query stays under 16 KB."""
+
+
+class EndpointFacts:
+    """The facts of a graph that answers SPARQL, embedded or remote. See `Facts`.
+
+    What was answered is kept. A batch with more than `MAX_ROWS` rows is asked again in halves, and
+    a member with more than that page by page. Every method raises GraphError where the graph does
+    not answer.
+    """
+
+    def __init__(self, graph: Graph, schema: Schema, seconds: float = SECONDS) -> None:
+        self.schema = schema
+        self._graph, self._seconds = graph, seconds
+        self._related: dict[tuple[str, bool], dict[str, tuple[str, ...]]] = {}
+        self._names: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._types: dict[str, str | None] = {}
+
+    def related(
+        self, relation: str, inverse: bool, members: Iterable[str]
+    ) -> dict[str, tuple[str, ...]]:
+        wanted = list(dict.fromkeys(members))
+        known = self._related.setdefault((relation, inverse), {})
+        unknown = sorted(member for member in wanted if member not in known)
+        for start in range(0, len(unknown), BATCH):
+            batch = unknown[start : start + BATCH]
+            found = self._ask_related(relation, inverse, batch)
+            known |= {member: tuple(sorted(found.get(member, ()))) for member in batch}
+        return {member: known[member] for member in wanted if known[member]}
+
+    def type_of(self, entity: str) -> str | None:
+        if entity not in self._types:
+            self._types[entity] = self._ask_type(entity)
+        return self._types[entity]
+
+    def members(self, type_name: str) -> tuple[str, ...]:
+        pattern = type_pattern(self.schema, type_name, "?o")
+        return tuple(sorted(set(self._pages(pattern, "?o", "thing"))))
+
+    def label(self, entity: str) -> str:
+        return self._named(entity)[0]
+
+    def aliases(self, entity: str) -> tuple[str, ...]:
+        return self._named(entity)[1]
+
+    def _ask_related(
+        self, relation: str, inverse: bool, members: Sequence[str]
+    ) -> dict[str, set[str]]:
+        """Values by member, of those that have any."""
+        declared = self.schema.relations[relation]
+        kind = value_kind(declared)
+        if inverse and kind != "thing":
+            return {}
+        member, other = ("?o", "?s") if inverse else ("?s", "?o")
+        pattern = f"{values(member, members)} {relation_pattern(self.schema, declared)}"
+        answer = self._ask(f"SELECT {member} {other} WHERE {{ {pattern} }}")
+        if answer.complete:
+            return _by_member(answer, kind)
+        if len(members) == 1:
+            return {members[0]: set(self._pages(pattern, other, kind))}
+        half = len(members) // 2
+        parts = (self._ask_related(relation, inverse, m) for m in (members[:half], members[half:]))
+        return {key: found for part in parts for key, found in part.items()}
+
+    def _pages(self, pattern: str, variable: str, kind: ValueKind) -> Iterator[str]:
+        """All values of a variable of a kind, by as many queries as it takes."""
+        last = ""
+        while True:
+            page = f"{{ {pattern} {after(variable, last)} }}"
+            order = f"ORDER BY STR({variable}) LIMIT {MAX_ROWS}"
+            answer = self._ask(f"SELECT DISTINCT {variable} WHERE {page} {order}")
+            terms = [row[0] for row in answer.rows if row[0] is not None]
+            yield from (value for term in terms if (value := _value(term, kind)))
+            if answer.complete and len(terms) < MAX_ROWS:
+                return
+            if not terms:
+                raise GraphError("resources", "The graph's answer was cut before its first row.")
+            last = terms[-1].value
+
+    def _ask_type(self, entity: str) -> str | None:
+        """The first type of those whose class and occupation the entity has."""
+        found = self._ask(
+            f"SELECT ?p ?o WHERE {{ VALUES ?p {{ {direct(TYPE)} {direct(OCCUPATION)} }} "
+            f"{iri(entity)} ?p ?o }}"
+        )
+        has: dict[str, set[str]] = {TYPE: set(), OCCUPATION: set()}
+        for predicate, term in found.rows:
+            if predicate and (value := _value(term, "thing")):
+                has[predicate.value.rpartition("/")[2]].add(value)
+        for name in self.schema.concrete:
+            kind = self.schema.resolved(name)
+            classed = not kind.class_id or kind.class_id in has[TYPE]
+            if classed and (not kind.occupation or kind.occupation in has[OCCUPATION]):
+                return name
+        return None
+
+    def _named(self, entity: str) -> tuple[str, tuple[str, ...]]:
+        """Label and aliases."""
+        if entity not in self._names:
+            understood = ", ".join(f'"{language}"' for language in LANGUAGES)
+            labels = self._ask_names(entity, LABEL, f"FILTER(LANG(?o) IN ({understood}))")
+            aliases = self._ask_names(entity, ALIAS, f"FILTER(LANG(?o) IN ({understood}))")
+            label = best_label(labels or self._ask_names(entity, LABEL, "")) or entity
+            self._names[entity] = label, best_aliases(aliases, label)
+        return self._names[entity]
+
+    def _ask_names(self, entity: str, predicate: str, which: str) -> list[Name]:
+        found = self._ask(f"SELECT ?o WHERE {{ {iri(entity)} <{predicate}> ?o {which} }}")
+        return [Name(row[0].value, row[0].language) for row in found.rows if row[0]]
+
+    def _ask(self, query: str) -> Answer:
+        try:
+            return self._graph.query(query, self._seconds)
+        except GraphError as error:
+            if error.kind == "unknown":  # no row, and the graph says that there can be none
+                return Answer((), ())
+            raise
+
+
+def _by_member(answer: Answer, kind: ValueKind) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for one, other in answer.rows:
+        member, value = _value(one, "thing"), _value(other, kind)
+        if member and value:
+            found.setdefault(member, set()).add(value)
+    return found
+
+
+def _value(term: Term | None, kind: ValueKind) -> str | None:
+    """The text of a value of a kind; None for a blank node, and a value of another kind."""
+    if term is None or term.kind == "blank":
+        return None
+    value = thing(term.value) if term.kind == "iri" else literal(term.value, term.datatype)
+    return value.text if value and value.kind == kind else None
