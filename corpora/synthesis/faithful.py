@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from branchwise.corpora.synthesis.plans import Amount, Difference, Filter, GroupBy, Plan, Step
+
 Problem = Literal[
     "no reply",
     "not one question",
@@ -23,9 +25,7 @@ _NUMBER_WORDS = {
     )
 }
 _NUMBER = re.compile(rf"\d+(?:,\d{{3}})*(?:\.\d+)?|\b(?:{'|'.join(_NUMBER_WORDS)})\b", re.I)
-_REFERENCE = re.compile(
-    r"^\s*\d+[.):]|\bsteps?\s+\d+(?:(?:\s*,|\s+and|\s+or)\s+(?:step\s+)?\d+)*|\(\d\d?\)|#\d+", re.I
-)
+_PLACE = re.compile(r"^\s*\d+[.):]")  # a step's own
 _BREAK = re.compile(r"[.!?:]\s+\S")
 _NEGATION = re.compile(
     r"\b(?:not|never|no|nor|neither|none|without|except|excluding|apart from|aside from|"
@@ -49,22 +49,22 @@ class StrayError(Exception):
         self.detail = detail[:100]
 
 
-def check(text: str, steps: Sequence[str], names: Iterable[str], *, takes_away: bool) -> None:
-    """Raise StrayError unless the text is one question with all names and numbers of the steps, no
-    other name or number, and with a negation where the plan takes something away.
+def check(text: str, plan: Plan, steps: Sequence[str], names: Iterable[str]) -> None:
+    """Raise StrayError unless the text is one question with all names and numbers of the plan's
+    steps in words, no other name or number, and a negation where something is taken away.
 
     Names in lower case (genres, kinds of things) may be inflected, all others stand unchanged.
     What relations the text speaks of is not seen here: that is a reviewer's part.
     """
     ordered = sorted(names, key=lambda name: (-len(name), name))
     said = _without_names(_plain(text), ordered)
-    asked = [_without_names(_REFERENCE.sub(" ", _plain(step)), ordered) for step in steps]
+    asked = [_without_names(_PLACE.sub("", _plain(step)), ordered) for step in steps]
     _check_form(text, said)
     _check_names(_plain(text), ordered)
     _check_items(said, " ".join(asked), ordered)
     _check_other_names(said, " ".join(asked))
-    _check_numbers(_numbers(said), {number for step in asked for number in _numbers(step)})
-    if takes_away and not _NEGATION.search(said):
+    _check_numbers(_numbers(said), _numbers_asked(plan, asked))
+    if any(isinstance(step, Difference) for step in plan.steps) and not _NEGATION.search(said):
         raise StrayError("drops a negation")
 
 
@@ -133,6 +133,25 @@ def _check_numbers(said: set[str], asked: set[str]) -> None:
         raise StrayError("drops a number", dropped[0])
     if added := sorted(said - asked):
         raise StrayError("adds a number", added[0])
+
+
+def _numbers_asked(plan: Plan, steps: Sequence[str]) -> set[str]:
+    """The numbers of the steps but those by which they refer to each other."""
+    found: set[str] = set()
+    for step, words in zip(plan.steps, steps, strict=True):
+        places = {str(source + 1) for source in step.sources}
+        found |= _numbers(words) - places | _bounds(step) & places
+    return found
+
+
+def _bounds(step: Step) -> set[str]:
+    """The numbers of a step's own."""
+    if isinstance(step, GroupBy):
+        return {str(step.at_least)}
+    if isinstance(step, Filter) and isinstance(step.condition, Amount):
+        bounds = (step.condition.least, step.condition.most)
+        return {f"{bound:g}" for bound in bounds if bound is not None}
+    return set()
 
 
 def _numbers(text: str) -> set[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from branchwise.corpora.synthesis.faithful import MAX_WORDS, Problem, StrayError, check
-from branchwise.corpora.synthesis.plans import Difference, Plan
+from branchwise.corpora.synthesis.plans import Plan
 from branchwise.corpora.synthesis.prompts import fill
 from branchwise.corpora.synthesis.text_model import TextModel, TextModelError
 
@@ -40,10 +40,9 @@ class Writer:
         prompt = fill(
             "write_question", steps="\n".join(steps), names="; ".join(names), most=str(MAX_WORDS)
         )
-        takes_away = any(isinstance(step, Difference) for step in plan.steps)
         try:
             text = _bare(self._model.complete(prompt))
-            check(text, steps, names, takes_away=takes_away)
+            check(text, plan, steps, names)
         except TextModelError as error:
             return Written(fallback, "grammar", "no reply", str(error))
         except StrayError as strayed:

@@ -38,10 +38,7 @@ class Checker:
             yield f"{question['id']}: {problem}"
 
     def _problems(self, question: dict) -> Iterator[str]:
-        held = {
-            bearer: evaluate(about(question["plan"], bearer), self.graph, self.schema)[-1]
-            for bearer in self.bearers(question)
-        }
+        held = {bearer: self.answers(question, bearer) for bearer in self.bearers(question)}
         expected = {bearer: answers for bearer, answers in held.items() if answers}
         different = {frozenset(answers) for answers in expected.values()}
         if question.get("ambiguous", False) != (len(different) > 1):
@@ -56,6 +53,13 @@ class Checker:
 
     def focus(self, question: dict) -> str:
         return focus_of(question["plan"])["entity"]
+
+    def answers(self, question: dict, bearer: str) -> Held:
+        """What the plan comes to for a bearer; nothing where its own step comes to nothing: a
+        union with it would be what the question says of others."""
+        plan = about(question["plan"], bearer)
+        sets = evaluate(plan, self.graph, self.schema)
+        return sets[-1] if sets[plan.index(focus_of(plan))] else {}
 
     def bearers(self, question: dict) -> list[str]:
         """All entities that the question's name may mean; the title of one means that one."""
@@ -81,11 +85,21 @@ class Checker:
         if sorted(given) != sorted(expected):
             more, less = sorted(set(given) - set(expected)), sorted(set(expected) - set(given))
             yield f"{branch['name']}: too many {more}, missing {less}, of {len(given)}"
+        yield from self._forms(branch)
         for answer in branch["answers"]:
-            if answer["text"] != self.graph.labels.get(answer["qid"]):
-                yield f"{answer['qid']} is written {answer['text']!r}"
             if self.told and answer["qid"] in expected:
                 yield from self._support(answer, expected[answer["qid"]])
+
+    def _forms(self, branch: dict) -> Iterator[str]:
+        """Each way of writing an answer is one of its names, and none of another's."""
+        titles = {b["id"]: b["title"] for bearers in self.names.values() for b in bearers}
+        seen: set[str] = set()
+        for answer in branch["answers"]:
+            qid, forms = answer["qid"], {answer["text"], *answer.get("aliases", [])}
+            own = {self.graph.labels.get(qid), titles.get(qid), *self.graph.aliases.get(qid, ())}
+            if strange := sorted(forms - own) + sorted(forms & seen):
+                yield f"{branch['name']}: {qid} is written {strange[0]!r}"
+            seen |= forms
 
     def _support(self, answer: dict, facts: frozenset[Fact]) -> Iterator[str]:
         """Each passage tells a fact that leads to the answer; together they tell them all."""

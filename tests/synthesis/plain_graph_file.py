@@ -12,17 +12,19 @@ import yaml
 ENTITY = "<http://www.wikidata.org/entity/"
 DIRECT = "<http://www.wikidata.org/prop/direct/"
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
+ALIAS = "<http://www.w3.org/2004/02/skos/core#altLabel>"
 
 Fact = tuple[str, str, str]  # subject, property, value: an entity, a date or a number
 
 
 @dataclass
 class PlainGraph:
-    """Direct statements both ways, and the first label of each entity."""
+    """Direct statements both ways, the first label of each entity, and its aliases."""
 
     values: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     holders: dict[tuple[str, str], list[str]] = field(default_factory=lambda: defaultdict(list))
     labels: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def of(self, subject: str, prop: str) -> list[str]:
         return self.values.get((subject, prop), [])
@@ -44,6 +46,8 @@ def read_graph(path: Path) -> PlainGraph:
                 graph.holders[fact[2], fact[1]].append(fact[0])
             elif predicate == LABEL:
                 graph.labels.setdefault(number(subject), plain(value))
+            elif predicate == ALIAS:
+                graph.aliases[number(subject)].add(plain(value))
     return graph
 
 
@@ -70,27 +74,23 @@ class PlainSchema:
     types: dict[str, dict]
     relations: dict[str, dict]
 
-    def below(self, name: str) -> list[str]:
-        """The types without others below them that are this one, or descend from it."""
-        parents = {kind.get("is") for kind in self.types.values()}
-        return [t for t in self.types if t not in parents and name in ("any", *self.line(t))]
-
     def line(self, name: str) -> list[str]:
         """A type, what it is, and so on up."""
         parent = self.types[name].get("is")
         return [name, *(self.line(parent) if parent else [])]
 
     def of_type(self, graph: PlainGraph, entity: str, name: str) -> bool:
-        """Whether an entity has the class and the occupation of a type without others below it."""
-        line = [self.types[t] for t in self.line(name)]
-        kind = next(t["class"] for t in line if "class" in t)
-        job = line[0].get("occupation")
+        """Whether an entity has the class of a type, and its occupation where it has one."""
+        if name == "any":
+            return any(self.of_type(graph, entity, other) for other in self.types)
+        kind = next(self.types[t]["class"] for t in self.line(name) if "class" in self.types[t])
+        job = self.types[name].get("occupation")
         return kind in graph.of(entity, "P31") and (not job or job in graph.of(entity, "P106"))
 
     def fits(self, graph: PlainGraph, entity: str, names: list[str] | str) -> bool:
         """Whether an entity is of any of these types."""
         listed = [names] if isinstance(names, str) else names
-        return any(self.of_type(graph, entity, t) for name in listed for t in self.below(name))
+        return any(self.of_type(graph, entity, name) for name in listed)
 
 
 def read_schema(*files: Path) -> PlainSchema:

@@ -1,12 +1,15 @@
 """Gold is right: an independent check of generated questions, and a check of the check."""
 
 import copy
-from pathlib import Path
+import os
 
 import pytest
+from generated import SLICE, from_world
 from plain_check import Checker
+from plain_plans import STEPS, evaluate
 
-SLICE = Path(__file__).parent / "real_slice"
+ENTITIES = int(os.environ.get("BRANCHWISE_TEST_ENTITIES", "5000"))  # the issue's size: 20000
+COUNT = 300
 KONG = ("Q309048", "Q1142862", "Q160215")
 
 
@@ -47,8 +50,6 @@ def kong():
 
 def answers_of(films, *plan):
     """The labels that a plan about films comes to."""
-    from plain_plans import evaluate
-
     last = evaluate(list(plan), films.graph, films.schema)[-1]
     return sorted(films.graph.labels[member] for member in last)
 
@@ -171,3 +172,28 @@ def test_support_must_be_there_to_the_point_and_complete(films):
     assert "untold" in problems()[0]
     assert "tells nothing" in problems("p1", "p2")[0]
     assert "no passage" in problems("p1", "p3")[0]
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory) -> tuple[list[dict], Checker]:
+    return from_world(tmp_path_factory.mktemp("world") / "w", ENTITIES, COUNT, 11)
+
+
+def test_the_gold_of_generated_questions_is_right(generated):
+    questions, checker = generated
+    assert len(questions) == COUNT
+    problems = [problem for question in questions for problem in checker.problems(question)]
+    assert not problems, "\n".join([f"{len(problems)} problems", *problems[:12]])
+
+
+def test_every_answer_has_passages_that_lead_to_it(generated):
+    questions, _ = generated
+    branches = [branch for question in questions for branch in question["branches"]]
+    assert all(answer["support"] for branch in branches for answer in branch["answers"])
+
+
+def test_all_operations_and_domains_are_checked(generated):
+    questions, _ = generated
+    assert {step["op"] for question in questions for step in question["plan"]} == set(STEPS)
+    assert len({question["meta"]["domain"] for question in questions}) == 6
+    assert sum(question["ambiguous"] for question in questions) == COUNT // 2

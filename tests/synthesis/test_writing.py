@@ -32,8 +32,8 @@ OFTEN = Plan(
 )
 OFTEN_STEPS = (
     "1. films that were directed by Mara Voss",
-    "2. those of step 1 that were released from 1990 to 1999",
-    "3. actors who appeared in at least three of step 2",
+    "2. of 1, those that were released from 1990 to 1999",
+    "3. actors who appeared in at least three of 2",
 )
 GOOD = "Which actors are in 3 or more films by Mara Voss that came out between 1990 and 1999?"
 WITHOUT = Plan(
@@ -46,9 +46,9 @@ WITHOUT = Plan(
 )
 WITHOUT_STEPS = (
     "1. films that were directed by Mara Voss",
-    "2. those of step 1 that are science fiction films",
+    "2. of 1, the science fiction films",
     "3. sequels of 2001: The Heat",
-    "4. step 2 without step 3",
+    "4. what is in 2 but not in 3",
 )
 
 

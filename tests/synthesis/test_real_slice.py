@@ -1,0 +1,47 @@
+"""Questions are made from a graph that is no world: real films, under a schema of their own."""
+
+import pytest
+from generated import SLICE, from_slice
+from plain_check import Checker, focus_of
+
+COUNT = 20
+
+
+@pytest.fixture(scope="module")
+def questions() -> list[dict]:
+    return from_slice(COUNT, 3)
+
+
+@pytest.fixture(scope="module")
+def checker() -> Checker:
+    return Checker.of_files(SLICE / "films.nt", [SLICE / "films.yaml"], SLICE / "names.jsonl")
+
+
+def test_real_films_give_as_many_questions_as_are_asked_for(questions):
+    assert len(questions) == COUNT
+    assert sum(question["ambiguous"] for question in questions) == 8
+    assert len({question["question"] for question in questions}) == COUNT
+
+
+def test_the_gold_of_real_films_is_right(questions, checker):
+    assert [problem for question in questions for problem in checker.problems(question)] == []
+
+
+def test_questions_name_real_things(questions, checker):
+    for question in questions:
+        name = checker.graph.labels[focus_of(question["plan"])["entity"]]
+        assert name in question["question"]
+        assert question["question"].endswith(("?", "."))  # "Name all ..."
+        assert "Q2" not in question["question"]
+
+
+def test_films_of_one_name_are_the_branches(questions):
+    for question in (q for q in questions if q["ambiguous"]):
+        names = [branch["name"] for branch in question["branches"]]
+        assert len(names) > 1
+        assert len({name.split(" (")[0] for name in names}) == 1
+        assert all(name.endswith(" film)") for name in names)
+
+
+def test_the_same_seed_gives_the_same_questions(questions):
+    assert from_slice(COUNT, 3) == questions
