@@ -9,6 +9,7 @@ from branchwise.commands.corpus import corpus_app
 from branchwise.commands.demo import demo
 from branchwise.commands.export import export
 from branchwise.commands.kg import kg_app
+from branchwise.commands.questions import questions_app
 from branchwise.commands.report import report
 from branchwise.commands.run import resume, run
 from branchwise.commands.score import score
@@ -49,4 +50,7 @@ for command in (demo, ask, run, resume, score, report, export):
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
 app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")
 app.add_typer(world_app, name="world", help="Make worlds that no model has seen.")
+app.add_typer(
+    questions_app, name="questions", help="Generate question sets, look at them, convert them."
+)
 app.add_typer(tools_app, name="tools", help="What an agent may call.")

@@ -1,0 +1,216 @@
+"""`branchwise questions`: generate question sets, look at them, and convert them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import ExitStack
+
+    from branchwise.corpora.questions import Question
+    from branchwise.corpora.synthesis.settings import Settings, Tally
+    from branchwise.corpora.synthesis.sources import Source
+    from branchwise.corpora.synthesis.words import Words
+
+questions_app = typer.Typer(
+    help="Generate question sets, look at them, convert them.", no_args_is_help=True
+)
+
+QuestionSource = Annotated[
+    str, typer.Argument(metavar="SRC", help="A native JSONL file, or condambigqa:PATH.")
+]
+
+
+@questions_app.command()
+def generate(
+    kg: Annotated[
+        str, typer.Option(help="World folder, graph folder, N-Triples file, or endpoint.")
+    ],
+    n: Annotated[int, typer.Option("--n", help="How many questions.")],
+    out: Annotated[Path, typer.Option(help="JSONL file to write.")],
+    ambiguous: Annotated[
+        float, typer.Option(help="Share of questions about a name with several readings.")
+    ] = 0.5,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same questions.")] = 1,
+    domains: Annotated[
+        str | None, typer.Option(help="Comma-separated. Default: all of the world's.")
+    ] = None,
+    names: Annotated[
+        Path | None, typer.Option(help="Shared names, JSONL. Default: the world's, or by label.")
+    ] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Corpus with statements, for support. Default: the world's.")
+    ] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="YAML file that says what the graph holds, if no world.")
+    ] = None,
+    writer: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Model that words questions.")
+    ] = None,
+    reviewer: Annotated[
+        str | None, typer.Option(metavar="SPEC", help="Model that judges templates and questions.")
+    ] = None,
+) -> None:
+    """Make questions from plans over a graph, with answers known to be complete.
+
+    Where fewer can be made, those are written, and the exit code is 1.
+
+    Example: branchwise questions generate --kg W --n 100 --ambiguous 0.5 --out q.jsonl
+    """
+    from contextlib import ExitStack
+
+    from branchwise.corpora.atomic import write_bytes
+    from branchwise.corpora.synthesis.settings import Settings, Tally
+    from branchwise.corpora.synthesis.sources import open_source
+
+    _check_place(out)
+    chosen = _listed(domains)
+    with ExitStack() as models:
+        source = open_source(kg, schema=schema, names=names, corpus=corpus, domains=chosen)
+        settings = Settings(n, ambiguous, source.domains, source.common, seed)
+        words = _words(source, settings, writer, reviewer, models)
+        tally = Tally()
+        lines = list(_lines(_made(source, settings, tally, words)))
+    if lines:
+        write_bytes(out, b"".join(lines))
+    _report(out, tally, words, settings)
+
+
+@questions_app.command()
+def info(
+    source: QuestionSource,
+    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Measure a question set, beside what is published of DeepAmbigQA.
+
+    Example: branchwise questions info q.jsonl
+    """
+    from branchwise.corpora.loaders import load_questions
+    from branchwise.corpora.synthesis.statistics import describe_questions
+
+    found = describe_questions(load_questions(source, require_gold=False).questions)
+    if json_output:
+        from branchwise.ui.question_tables import as_json
+
+        typer.echo(as_json(found))
+    else:
+        from branchwise.ui.question_tables import print_statistics
+
+        print_statistics(found)
+
+
+@questions_app.command()
+def convert(
+    source: QuestionSource,
+    out: Annotated[Path, typer.Option(help="JSONL file to write.")],
+) -> None:
+    """Write a question set of any known format as native JSONL.
+
+    Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
+    """
+    from branchwise.corpora.atomic import write_bytes
+    from branchwise.corpora.loaders import load_questions
+
+    _check_place(out)
+    found = load_questions(source, require_gold=False).questions
+    write_bytes(out, b"".join(_lines(found)))
+    typer.echo(f"{out}: {len(found):,} questions")
+
+
+def _check_place(out: Path) -> None:
+    """Say at once what would fail after long work. Raises InputError."""
+    from branchwise.corpora.errors import InputError
+
+    if out.is_dir():
+        raise InputError("is a folder", where=str(out), remedy="name a file with --out")
+    if not out.parent.is_dir():
+        raise InputError("there is no such folder", where=str(out.parent), remedy="make it first")
+
+
+def _listed(domains: str | None) -> list[str]:
+    """The domains that are named; none for all. Raises InputError where a list names none."""
+    from branchwise.corpora.errors import InputError
+
+    if domains is None:
+        return []
+    if named := [name.strip() for name in domains.split(",") if name.strip()]:
+        return named
+    raise InputError("no domain is named", remedy="leave --domains out for all")
+
+
+def _words(
+    source: "Source",
+    settings: "Settings",
+    writer: str | None,
+    reviewer: str | None,
+    models: "ExitStack",
+) -> "Words":
+    """The grammar, and the models that are to help it; they are closed with the stack."""
+    from branchwise.corpora.synthesis.words import Words
+
+    if writer is None and reviewer is None:
+        return Words(source.facts.schema, settings.seed)
+    from branchwise.agents.text_model import SpecTextModel
+    from branchwise.corpora.synthesis.reviewing import Reviewer
+    from branchwise.corpora.synthesis.writing import Writer
+
+    asked = {
+        spec: models.enter_context(SpecTextModel.of_spec(spec))
+        for spec in dict.fromkeys(filter(None, (writer, reviewer)))
+    }
+    return Words(
+        source.facts.schema,
+        settings.seed,
+        Writer(asked[writer]) if writer else None,
+        Reviewer(asked[reviewer]) if reviewer else None,
+    )
+
+
+def _made(
+    source: "Source", settings: "Settings", tally: "Tally", words: "Words"
+) -> "Iterator[Question]":
+    """Questions as they come, with progress. What a model's failure leaves is kept."""
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.synthesis.generate import generate
+    from branchwise.corpora.synthesis.text_model import TextModelError
+    from branchwise.ui.console import printable
+
+    found = generate(
+        source.facts, source.names, settings, tally=tally, support=source.support, words=words
+    )
+    with showing("generating", "questions") as progress:
+        try:
+            for done, question in enumerate(found, start=1):
+                progress(done, settings.questions)
+                yield question
+        except TextModelError as error:
+            typer.echo(f"branchwise: the model failed: {printable(str(error))}", err=True)
+
+
+def _lines(questions: "Iterator[Question] | tuple[Question, ...]") -> "Iterator[bytes]":
+    """Questions as native JSONL."""
+    import orjson
+
+    for question in questions:
+        yield orjson.dumps(question.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _report(out: Path, tally: "Tally", words: "Words", settings: "Settings") -> None:
+    """Print what came of it. Exits with 1 where there are fewer questions than wanted."""
+    from branchwise.ui.question_tables import summary
+
+    for line in summary(tally, words.strayed):
+        typer.echo(line)
+    if tally.accepted < settings.questions:
+        why = f"; given up: {', '.join(tally.exhausted)}" if tally.exhausted else ""
+        written = f", which are in {out}" if tally.accepted else ""
+        typer.echo(
+            f"branchwise: only {tally.accepted:,} of {settings.questions:,} questions could be "
+            f"made{written}{why}",
+            err=True,
+        )
+        raise typer.Exit(1)
+    typer.echo(f"{out}: {tally.accepted:,} questions")
+    typer.echo(f"next: branchwise questions info {out}")

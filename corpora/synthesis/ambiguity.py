@@ -1,0 +1,134 @@
+"""Where plans begin: a name that several entities bear, or an entity with a name of its own."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+
+from branchwise.corpora.synthesis.drafts import Focus, Limits, RejectedError
+from branchwise.corpora.synthesis.facts import Facts
+from branchwise.corpora.synthesis.moves import Move, Moves
+from branchwise.corpora.synthesis.names_file import Bearer, Names
+from branchwise.corpora.synthesis.reach import Links
+
+_OWN_MOVES = 3.0
+"""How much more often a question begins with a domain's own relation."""
+
+_TITLED = 0.1
+"""The share of single entities that may be told apart by a title."""
+
+_TRIED = 24
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How entities are called where no reading is left open: by a title, where the name is
+    shared."""
+
+    facts: Facts
+    names: Names
+
+    @cached_property
+    def bearers(self) -> dict[str, Bearer]:
+        """All entities with a shared name."""
+        return {bearer.id: bearer for found in self.names.values() for bearer in found}
+
+    def __call__(self, entity: str) -> str:
+        bearer = self.bearers.get(entity)
+        return bearer.title if bearer else self.facts.label(entity)
+
+    def kind(self, entity: str) -> str:
+        """What stands for an entity until one is chosen: "a certain film"; an item is itself."""
+        name = self.facts.type_of(entity)
+        return f"a certain {self.facts.schema.types[name].noun}" if name else self(entity)
+
+
+class Focuses:
+    """Draws focuses. Names that had their turn come less often."""
+
+    def __init__(self, naming: Naming, limits: Limits, rng: Random) -> None:
+        self._naming = naming
+        self._facts = naming.facts
+        self._limits = limits
+        self._rng = rng
+        self._used: Counter[str] = Counter()
+        self._links: dict[tuple[str, bool], Links] = {}
+        self._groups: dict[tuple[str, bool, int], dict[str, int]] = {}
+        self._narrow: set[tuple[Move, int]] = set()  # lead to fewer than so many, mostly
+
+    def shared(self, moves: Moves, least: int) -> Focus:
+        """A shared name that the same relation leads on from for two bearers or more, to at least
+        so many members each. Names with many such bearers come oftener.
+
+        Raises RejectedError where there is none.
+        """
+        known = self._groups.get
+        move = self._move([m for m in moves.all if known((m.relation, m.inverse, least), True)])
+        groups = self._fitting(move, least)
+        if not groups:
+            raise RejectedError("no shared name fits")
+        weights = [size**3 / (1 + self._used[name]) ** 2 for name, size in groups.items()]
+        name = self._rng.choices(list(groups), weights)[0]
+        links = self._of_bearers(move)
+        entities = [bearer.id for bearer in self._naming.names[name] if bearer.id in links]
+        return self._focus(name, entities, move, links)
+
+    def single(self, moves: Moves, least: int) -> Focus:
+        """An entity with a name of its own, rarely one with a title. Raises RejectedError."""
+        move = self._move([m for m in moves.all if (m, least) not in self._narrow])
+        drawn = self._drawn(move)
+        links = self._facts.related(move.relation, move.inverse, drawn)
+        fitting = [e for e in drawn if least <= len(links.get(e, ())) <= self._limits.members]
+        if not fitting:
+            self._narrow.add((move, least))
+        own = [e for e in fitting if e not in self._naming.bearers]
+        if self._rng.random() < _TITLED:
+            own = fitting
+        if not own:
+            raise RejectedError("no entity fits")
+        entity = min(own, key=lambda e: self._used[e])
+        return self._focus(self._naming(entity), [entity], move, links)
+
+    def used(self, focus: Focus) -> None:
+        """Note that a question begins with it."""
+        self._used[focus.name if focus.ambiguous else focus.entities[0]] += 1
+
+    def _focus(self, name: str, entities: list[str], move: Move, links: Links) -> Focus:
+        sets = tuple(frozenset(links[entity]) for entity in entities)
+        return Focus(name, tuple(entities), move, sets)
+
+    def _move(self, moves: Sequence[Move]) -> Move:
+        """A relation to begin with."""
+        if not moves:
+            raise RejectedError("no relation to begin with")
+        weights = [_OWN_MOVES if move.own else 1.0 for move in moves]
+        return self._rng.choices(moves, weights)[0]
+
+    def _drawn(self, move: Move) -> list[str]:
+        """Entities of the move's types, at random."""
+        members = [self._facts.members(name) for name in move.sources]
+        pools = [pool for pool in members if pool]
+        if not pools:
+            raise RejectedError("no entity fits")
+        chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=_TRIED)
+        return list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
+
+    def _of_bearers(self, move: Move) -> Links:
+        """What all entities with shared names are related to."""
+        key = (move.relation, move.inverse)
+        if key not in self._links:
+            self._links[key] = self._facts.related(*key, self._naming.bearers)
+        return self._links[key]
+
+    def _fitting(self, move: Move, least: int) -> dict[str, int]:
+        """Names with how many of their bearers the relation leads on from."""
+        key = (move.relation, move.inverse, least)
+        if key not in self._groups:
+            links = self._of_bearers(move)
+            sizes = {
+                name: sum(least <= len(links.get(b.id, ())) <= self._limits.members for b in found)
+                for name, found in self._naming.names.items()
+            }
+            self._groups[key] = {name: size for name, size in sizes.items() if size > 1}
+        return self._groups[key]

@@ -1,0 +1,73 @@
+"""A plan in the making, and how it may fail."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from branchwise.corpora.synthesis.moves import Move, Types
+from branchwise.corpora.synthesis.plans import Plan, Step
+from branchwise.corpora.synthesis.reach import Reached, Sets
+
+
+class RejectedError(Exception):
+    """A plan or question that is not taken; the message is the reason that is counted."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of what plans reach."""
+
+    answers: int = 40  # in a branch
+    members: int = 1_500  # of any set on the way
+
+
+@dataclass(frozen=True)
+class Focus:
+    """Where a plan begins: `entities` are all that bear the name, and have the relation.
+
+    `name` is what the question calls them: a shared name, or a title of one entity's own.
+    """
+
+    name: str
+    entities: tuple[str, ...]
+    move: Move
+    sets: Sets
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether the name has several readings."""
+        return len(self.entities) > 1
+
+
+@dataclass
+class Draft:
+    """Steps so far, what they reach, and the relations that their filters use."""
+
+    steps: list[Step]
+    at: Reached
+    needed: int  # of readings that must lead to something
+    filtered: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+
+    @property
+    def top(self) -> int:
+        """The place of the latest step."""
+        return len(self.steps) - 1
+
+    def add(self, step: Step, sets: Sets, types: Types = (), move: Move | None = None) -> None:
+        """Take a step; types and move stay unless they are given."""
+        self.steps.append(step)
+        self.at = Reached(types or self.at.types, sets, move or self.at.last)
+
+    def enough(self, sets: Sets, share: float = 0.5) -> bool:
+        """Whether enough readings still lead to something."""
+        alive = sum(map(bool, sets))
+        return alive >= max(self.needed, share * self.at.alive)
+
+    def plan(self) -> Plan:
+        """The finished plan."""
+        return Plan(steps=tuple(self.steps))
+
+
+def sizes(sets: Sequence[frozenset[str]]) -> list[int]:
+    """How large those are that hold anything."""
+    return [len(s) for s in sets if s]

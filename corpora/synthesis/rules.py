@@ -1,0 +1,120 @@
+"""What a good question keeps to.
+
+Each function raises RejectedError with the reason that is counted.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
+
+from branchwise.corpora.synthesis.drafts import Limits, RejectedError
+from branchwise.corpora.synthesis.execute import Execution
+from branchwise.corpora.synthesis.facts import Facts
+from branchwise.corpora.synthesis.plans import (
+    Atomic,
+    Difference,
+    Filter,
+    GroupBy,
+    Intersection,
+    Join,
+    Plan,
+    Step,
+    Union,
+)
+
+_DIFFERENT = 0.6
+"""How many different answer sets there are at least, as a share of the readings."""
+
+
+def check_form(plan: Plan) -> None:
+    """Rules on the plan alone: two steps or more, no set operation twice, no relation walked there
+    and straight back, no two filters by one relation in a row of filters."""
+    steps = plan.steps
+    if len(steps) < 2:
+        raise RejectedError("fewer than two steps")
+    operations = [step.op for step in steps if isinstance(step, Union | Intersection | Difference)]
+    if len(set(operations)) < len(operations):
+        raise RejectedError("a set operation comes twice")
+    for step in steps:
+        if isinstance(step, Join | GroupBy) and _walked_back(step, steps):
+            raise RejectedError("straight back")
+        if isinstance(step, Filter) and _filtered_again(step, steps):
+            raise RejectedError("filtered twice by one relation")
+
+
+def _walked_back(step: Join | GroupBy, steps: Sequence[Step]) -> bool:
+    """A filter between there and back leaves what was started from among the answers."""
+    before = _before_filters(steps[step.of], steps)
+    if not isinstance(before, Atomic | Join | GroupBy):
+        return False
+    return before.relation == step.relation and before.inverse != step.inverse
+
+
+def _before_filters(step: Step, steps: Sequence[Step]) -> Step:
+    while isinstance(step, Filter):
+        step = steps[step.of]
+    return step
+
+
+def _filtered_again(step: Filter, steps: Sequence[Step]) -> bool:
+    before = steps[step.of]
+    while isinstance(before, Filter):
+        if before.relation == step.relation:
+            return True
+        before = steps[before.of]
+    return False
+
+
+def check_effect(plan: Plan, executions: Sequence[Execution], facts: Facts) -> None:
+    """Every filter, set operation and count changes its set, in half of the readings at least, and
+    no relation leads back to where the walk began (the country of its capital)."""
+    for place, step in enumerate(plan.steps):
+        if isinstance(step, Join):
+            back = sum(_led_back(step, place, plan, one.sets) for one in executions)
+            if 2 * back > len(executions):
+                raise RejectedError("leads back")
+        if isinstance(step, Atomic | Join):
+            continue
+        changed = sum(_changed(step, place, one.sets, facts) for one in executions)
+        if 2 * changed < len(executions):
+            raise RejectedError(f"{step.op} changes nothing")
+
+
+def _led_back(step: Join, place: int, plan: Plan, sets: Sequence[frozenset[str]]) -> bool:
+    before = _before_filters(plan.steps[step.of], plan.steps)
+    if isinstance(before, Atomic):
+        return sets[place] == {before.entity}
+    return isinstance(before, Join) and sets[place] == sets[before.of]
+
+
+def _changed(step: Step, place: int, sets: Sequence[frozenset[str]], facts: Facts) -> bool:
+    after = sets[place]
+    if isinstance(step, GroupBy):
+        links = facts.related(step.relation, step.inverse, sets[step.of])
+        return after != frozenset(chain.from_iterable(links.values()))
+    if isinstance(step, Union | Intersection):
+        return after not in (sets[step.of], sets[step.other])
+    return after != sets[step.sources[0]]
+
+
+def check_answers(answers: Sequence[frozenset[str]], limits: Limits, *, ambiguous: bool) -> None:
+    """Answers there are, not too many, and different ones where a name has several readings.
+
+    `answers`: of each reading that has any.
+    """
+    if not answers:
+        raise RejectedError("no answers")
+    if ambiguous and len(answers) < 2:
+        raise RejectedError("one reading")
+    if ambiguous and len(set(answers)) < max(2, _DIFFERENT * len(answers)):
+        raise RejectedError("readings have the same answers")
+    if max(map(len, answers)) > limits.answers:
+        raise RejectedError("too many answers")
+
+
+def check_unsaid(text: str, answers: Iterable[str], names: Mapping[str, Collection[str]]) -> None:
+    """No answer stands in the question. `names`: what each answer is called."""
+    for answer in sorted(answers):
+        for name in names[answer]:
+            if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+                raise RejectedError("an answer stands in the question")

@@ -1,0 +1,98 @@
+"""What questions are generated from: a graph, its schema, and what belongs to it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.graph.open import is_address, open_graph
+from branchwise.corpora.schema import Schema, load_domain, merge
+from branchwise.corpora.synthesis.facts import Facts, GraphFacts
+from branchwise.corpora.synthesis.names_file import Names, read_names, shared_names
+from branchwise.corpora.synthesis.settings import whole_schema, world_domains
+from branchwise.corpora.synthesis.support import Support
+from branchwise.corpora.worlds.description import (
+    GRAPH_FILE,
+    NAMES_FILE,
+    WORLD_FILE,
+    read_description,
+)
+from branchwise.corpora.worlds.domains import world_schema
+
+CORPUS_FILE = "corpus.jsonl"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Facts with the names that are shared in them, and relations by domain."""
+
+    facts: Facts
+    names: Names
+    domains: Mapping[str, Collection[str]]
+    common: Collection[str] = ()
+    support: Support | None = None
+
+
+def open_source(
+    graph: str,
+    *,
+    schema: Path | None = None,
+    names: Path | None = None,
+    corpus: Path | None = None,
+    domains: Sequence[str] = (),
+) -> Source:
+    """A world's folder, which has everything; or any graph (its folder, a file of triples, an
+    endpoint's address) with a schema in YAML.
+
+    Without a file of names, labels that several entities have are taken. `domains`: none stands
+    for all. Raises InputError.
+    """
+    folder = None if is_address(graph) else _world_folder(Path(graph))
+    if folder is not None and schema is None:
+        world = read_description(folder)
+        own, common = world_domains(world.domains, domains or world.domains)
+        facts: Facts = GraphFacts.load(folder / GRAPH_FILE, world_schema(world.domains))
+        names = names or folder / NAMES_FILE
+        corpus = corpus or folder / CORPUS_FILE
+    else:
+        declared, own = _declared(schema, domains)
+        facts, common = _facts(graph, declared), ()
+    return Source(
+        facts,
+        read_names(names) if names else shared_names(facts),
+        own,
+        common,
+        Support.load(corpus / CORPUS_FILE if corpus.is_dir() else corpus) if corpus else None,
+    )
+
+
+def _world_folder(path: Path) -> Path | None:
+    """The folder of the world that a path means; its graph may be built within."""
+    return next((p for p in (path, path.parent) if (p / WORLD_FILE).is_file()), None)
+
+
+def _declared(
+    schema: Path | None, domains: Sequence[str]
+) -> tuple[Schema, dict[str, Collection[str]]]:
+    """The schema in a file, as one domain that is called as the file."""
+    if schema is None:
+        raise InputError(
+            "a graph that is no world needs a schema", remedy="name its YAML file with --schema"
+        )
+    name = schema.stem
+    declared = merge({name: load_domain(schema)})
+    if others := [domain for domain in domains if domain != name]:
+        raise InputError(
+            f"there is no domain {others[0]!r} in it",
+            where=str(schema),
+            remedy="leave --domains out",
+        )
+    return declared, whole_schema(name, declared)
+
+
+def _facts(graph: str, schema: Schema) -> Facts:
+    if is_address(graph):
+        from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
+
+        return EndpointFacts(open_graph(graph), schema)
+    return GraphFacts.load(Path(graph), schema)

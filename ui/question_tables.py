@@ -1,0 +1,95 @@
+"""What questions are like, for a terminal."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from branchwise.corpora.synthesis.settings import Tally
+from branchwise.corpora.synthesis.statistics import AMBIGUOUS, OTHER, PUBLISHED, Means, Statistics
+from branchwise.ui.console import console, print_line, printable, printable_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_WIDEST_BAR = 40
+
+
+def print_statistics(found: Statistics) -> None:
+    """Print the means beside the published ones, and histograms as bars."""
+    console().print(_means(found))
+    console().print()
+    for line in _histograms(found):
+        print_line(console(), line)
+    print_line(console(), f"plan shapes: {found.shapes}")
+
+
+def as_json(found: Statistics) -> str:
+    """The same for a program."""
+    halves = {"one reading": OTHER, "ambiguous": AMBIGUOUS}
+    return printable_json(
+        {
+            "means": {name: asdict(found.means[kind]) for name, kind in halves.items()},
+            "published": {name: asdict(PUBLISHED[kind]) for name, kind in halves.items()},
+            "histograms": found.histograms,
+            "shapes": found.shapes,
+        }
+    )
+
+
+def summary(tally: Tally, strayed: Mapping[str, int]) -> Iterator[str]:
+    """What became of all tries, a line each. `strayed`: why a writer's text was not taken."""
+    share = tally.accepted / max(1, tally.tries)
+    yield f"{tally.accepted:,} of {tally.tries:,} tries accepted ({share:.1%}); rejected:"
+    yield from _counted(tally.rejected)
+    if strayed:
+        yield f"worded by the grammar, for the writer strayed: {sum(strayed.values()):,}"
+        yield from _counted(strayed)
+
+
+def _counted(reasons: Mapping[str, int]) -> Iterator[str]:
+    for reason, count in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0])):
+        yield f"  {count:>7,}  {reason}"
+
+
+def _means(found: Statistics) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("means")
+    for heading in ("one reading", "published", "ambiguous", "published"):
+        table.add_column(heading, justify="right")
+    columns = [found.means[OTHER], PUBLISHED[OTHER], found.means[AMBIGUOUS], PUBLISHED[AMBIGUOUS]]
+    for name, cells in _rows(columns):
+        table.add_row(name, *cells)
+    return table
+
+
+def _rows(columns: list[Means]) -> Iterator[tuple[str, list[str]]]:
+    yield "questions", [f"{column.questions:,}" for column in columns]
+    yield "words", [_number(column.words) for column in columns]
+    yield "answers of a branch", [_number(column.answers) for column in columns]
+    yield "steps", [_number(column.steps) for column in columns]
+    yield "entities in all steps", [_number(column.entities) for column in columns]
+    yield "branches", [_number(column.branches) for column in columns]
+    yield "most branches", [f"{column.most:,}" for column in columns]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def _histograms(found: Statistics) -> Iterator[str]:
+    for heading, counts in found.histograms.items():
+        if counts:
+            yield f"{heading}:"
+            yield from _bars(counts)
+            yield ""
+
+
+def _bars(counts: Mapping[str, int]) -> Iterator[str]:
+    width = max(map(len, counts))
+    largest = max(counts.values())
+    for name, count in counts.items():
+        bar = "█" * round(_WIDEST_BAR * count / largest)
+        yield f"  {printable(name):<{width}}  {count:>6,}  {bar}".rstrip()
