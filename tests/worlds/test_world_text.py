@@ -13,7 +13,17 @@ SLIPS = {
     "the same word twice": r"\b(the|a|an|of|in|and|to|is|was|that|film|by) \1\b",
     "a before a vowel": r"\b[Aa] (?!uni|eu|one\b|use|usu|ut)[aeiou]\w*",
     "an before a consonant": r"\b[Aa]n (?![aeiouAEIOUÀ-ÖØ-öø-ÿ]|hour|honou?r|heir|8|11|18)\w+",
-    "a pronoun where it cannot stand": r"\b(?:put|puts|brought|brings) out (?:it|him|her|them)\b",
+    "a pronoun where it cannot stand": (
+        r"\b(?:(?:put|puts|brought|brings) out|(?:take|takes|took|taking) in) (?:it|him|her|them)\b"
+        r"|\bon the books of (?:it|him|her|them)\b"
+    ),
+    "a comma before a bracket": r", \(",
+    "an award that was made in a country": r"\baward made in\b",
+    "a word that does not fit the next": (
+        r"\bover (?:close touch|a hurry)\b"
+        r"|\bput down (?:her|his) (?:success|early start|good name)\b"
+        r"|\bcut cut\b|\bdiscussed, which\b|\bthe work of (?:him|her)\b"
+    ),
     "a pronoun for the wrong thing": r"\bput up with (?:him|her)\b",
     "a possessive without its noun": (
         r"\b(?:is|are|was|were) (?:her|his|its) "
