@@ -123,10 +123,49 @@ def test_a_match_says_what_was_found(kong):
         ("P57", ["P57"]),
         ("Q99", []),
         ("Godzilla", []),
+        # A word in common, or one that is like one, is not enough.
+        ("Ding", []),
+        ("Kong Harbor Story", []),
+        ("The Silent Guillermin", []),
+        ("Spider-Woman of Mars", []),
+        ("sing song", []),
+        ("King Kong lives again", ["Q6", "Q2", "Q1", "Q3"]),
+        ("King Kong 1999", ["Q2", "Q1", "Q3", "Q6"]),
+        ("Who directed Son of Knog?", ["Q4"]),
+        ("where was John Gillermin born", ["Q12"]),
     ],
 )
 def test_what_a_text_finds(kong, text, found):
     assert ids(kong.search(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("king KONG", False),
+        ("Köng", False),
+        ("kong son", False),
+        ("King Kong Liv", False),
+        ("King Kong (1976 film)", False),
+        ("King Kong 1976", False),
+        ("Q2", False),
+        ("King Kong (opera)", True),
+        ("kin kon liv", True),
+        ("Kign Kong", True),
+        ("who directed Son of Kong?", True),
+        ("a review of King Kong", True),
+    ],
+)
+def test_what_is_only_like_a_name_is_a_guess(kong, text, near):
+    assert {match.near for match in kong.search(text)} == {near}
+
+
+def test_properties_that_are_only_like_a_phrase_come_last_and_say_so(kong):
+    found = [(match.id, match.near) for match in kong.search("birth place", "property")]
+    assert found[0] == ("P19", False)
+    assert [(m.id, m.near) for m in kong.search("direcotr", "property")] == [("P57", True)]
+    assert kong.search("who directed", "property")[0].near is False
+    assert kong.search("cost of living", "property") == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import Match, SearchKind
 from branchwise.corpora.graph.names.folding import fold
-from branchwise.corpora.graph.names.item_search import Meant
+from branchwise.corpora.graph.names.words import Meant
 from branchwise.corpora.graph.vocabulary import is_wikidata_id, local_name
 
 MAX_BEARERS = 20
@@ -60,15 +60,25 @@ def most_used(connection: sqlite3.Connection, limit: int) -> list[Match]:
 def bearers(
     connection: sqlite3.Connection, kind: SearchKind, meant: Sequence[Meant]
 ) -> list[Match]:
-    """Those who bear the names, most statements first, each under the first name it bears."""
+    """Those who bear the names, most statements first, each under the first name it bears.
+
+    Where of none of them the words of a hint are said, all are only near.
+    """
     borne = {one: _borne_by(connection, kind, one) for one in meant}
+    told_apart = True
     if any(one.hint for one in meant):
-        borne = _told_apart(connection, borne)
+        chosen = _told_apart(connection, borne)
+        told_apart, borne = bool(chosen), chosen or borne
     first: dict[str, _Bearer] = {}
-    for found in borne.values():
+    near: set[str] = set()
+    for one, found in borne.items():
         for bearer in found[:MAX_BEARERS]:
+            if bearer.id not in first and (one.near or not told_apart):
+                near.add(bearer.id)
             first.setdefault(bearer.id, bearer)
-    return _shown(connection, list(first.values()))
+    return [
+        match._replace(near=match.id in near) for match in _shown(connection, list(first.values()))
+    ]
 
 
 def labels_of(connection: sqlite3.Connection, identifiers: Iterable[str]) -> dict[str, str]:
@@ -90,7 +100,7 @@ def _borne_by(connection: sqlite3.Connection, kind: SearchKind, meant: Meant) ->
 def _told_apart(
     connection: sqlite3.Connection, borne: dict[Meant, list[_Bearer]]
 ) -> dict[Meant, list[_Bearer]]:
-    """Of each name, those of whom most words of the hint are said; all, where of none any is."""
+    """Of each name, those of whom most words of the hint are said; none, where of none any is."""
     labels = _kind_labels(connection, [bearer for found in borne.values() for bearer in found])
 
     def said(bearer: _Bearer, hint: frozenset[str]) -> int:
@@ -104,7 +114,7 @@ def _told_apart(
         most = max(counts, default=0)
         if most:
             chosen[meant] = [b for b, count in zip(found, counts, strict=True) if count == most]
-    return chosen or borne
+    return chosen
 
 
 def _shown(connection: sqlite3.Connection, found: Sequence[_Bearer]) -> list[Match]:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,6 +11,13 @@ MAX_WORDS = 16
 """Only so much of a name or of a search text is compared: both come from outside."""
 
 _ARTICLES = frozenset({"the", "a", "an"})
+_STOP_LIST = """
+a an the of in on at by for to from with and or is are was were be been has have had did do does
+who whom whose which what where when why how that this it its he she they
+"""
+STOPS = frozenset(_STOP_LIST.split())
+"""Words that say little: two names that share one need have nothing in common."""
+
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _WORD = re.compile(r"[^\W_]+(?:[\u0300-\u1aff]*[^\W_]+)*[+#]*")
 # Letters that do not decompose into a base letter and an accent.
@@ -43,6 +51,12 @@ def fold(text: str) -> Folded:
         signs = "".join(text.split()).replace("\0", "")
         return Folded(signs, signs, ())
     return Folded(" ".join(words), "".join(words), tuple(words))
+
+
+def telling(words: Iterable[str]) -> list[str]:
+    """The words that say something, or all where none does."""
+    words = list(words)
+    return [word for word in words if word not in STOPS] or words
 
 
 def _words(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Match, SearchKind
 from branchwise.corpora.graph.description import NAMES_FILE, read_description
 from branchwise.corpora.graph.names.bearers import bearers, labels_of, most_used, thing
-from branchwise.corpora.graph.names.item_search import Meant, meant_items
+from branchwise.corpora.graph.names.item_search import meant_items
 from branchwise.corpora.graph.names.property_search import meant_properties
 from branchwise.corpora.graph.names.words import NameWords
 from branchwise.corpora.graph.vocabulary import short_id, written_id
@@ -57,8 +57,8 @@ class NameIndex:
         """Things with this name, best first, bearers of one name together.
 
         `limit` counts names (of properties: properties); up to 20 bearers of each are
-        listed, those with most statements first. A number or IRI finds the thing itself, of
-        either kind.
+        listed, those with most statements first. Where nothing has the name, what is only like it
+        is found, and says so (`near`). A number or IRI finds the thing itself, of either kind.
         """
         limit = max(1, min(limit, MAX_LIMIT))
         # Lone surrogates, which JSON may hold, are no text to SQLite.
@@ -69,8 +69,7 @@ class NameIndex:
                 return itself
             names = NameWords(connection, kind)
             if kind == "property":
-                found = meant_properties(names, text, _NAMES_A_PROPERTY * limit)
-                meant = [Meant(name, frozenset()) for name in found]
+                meant = meant_properties(names, text, _NAMES_A_PROPERTY * limit)
                 return bearers(connection, kind, meant)[:limit]
             return bearers(connection, kind, meant_items(names, text, limit))
 

@@ -2,44 +2,37 @@
 
 from collections.abc import Iterable, Sequence
 
-from branchwise.corpora.graph.names.folding import MAX_CHARACTERS, fold
-from branchwise.corpora.graph.names.words import Name, NameWords, phrase
+from branchwise.corpora.graph.names.folding import MAX_CHARACTERS, fold, telling
+from branchwise.corpora.graph.names.words import Meant, Name, NameWords, covers, phrase
 from branchwise.corpora.graph.vocabulary import split_words
 
-_STOP_LIST = """
-a an the of in on at by for to from with and or is are was were be been has have had did do does
-who whom whose which what where when how that this it its he she they
-"""
-_STOPS = frozenset(_STOP_LIST.split())
 _LOOKED_AT = 300
 _STEM_PREFIX = 5  # letters of a stem after which another word may begin with it: direct, director
 _LEAST_SCORE = 0.3
+_RESPELT = 0.5  # of a word that is only written much like it: King is hardly kind
 
 
-def meant_properties(names: NameWords, text: str, limit: int) -> list[Name]:
+def meant_properties(names: NameWords, text: str, limit: int) -> list[Meant]:
     """At most `limit` names of properties, likeliest first.
 
     Words are compared by their stems. The score is the Dice coefficient of text and name, with a
-    word that begins with the other's stem counted nine tenths.
+    word that begins with the other's stem counted nine tenths, and a misspelt one half.
     """
     whole = fold(split_words(text[:MAX_CHARACTERS]))
-    found = dict.fromkeys(names.same(whole))
-    words = _telling(whole.words)
+    same = names.same(whole)
+    found = dict.fromkeys(same)
+    words = telling(whole.words)
     known = names.names_with(words)
     groups = [[word] if word in known else _spelt(names, word) for word in words]
     found |= dict.fromkeys(_nearest(names, groups))
-    return list(found)[:limit]
+    sure = {name for name in found if name in same or covers(name, words)}
+    ordered = sorted(found, key=lambda name: name not in sure)
+    return [Meant(name, near=name not in sure) for name in ordered][:limit]
 
 
 def _spelt(names: NameWords, word: str) -> list[str]:
     """A word that no name has, and words that are written much like it."""
     return [word, *(spelling.word for spelling in names.spellings(word))]
-
-
-def _telling(words: Iterable[str]) -> list[str]:
-    """The words that say something, or all where none does."""
-    words = list(words)
-    return [word for word in words if word not in _STOPS] or words
 
 
 def _nearest(names: NameWords, groups: Sequence[Sequence[str]]) -> list[Name]:
@@ -50,14 +43,21 @@ def _nearest(names: NameWords, groups: Sequence[Sequence[str]]) -> list[Name]:
     if not terms:
         return []
     found = names.matching(f"name : ({' OR '.join(sorted(terms))})", _LOOKED_AT)
-    scores = {name: _score(stems, _stems(_telling(name.words))) for name in found}
+    scores = {name: _score(stems, _stems(telling(name.words))) for name in found}
     near = [name for name in found if scores[name] >= _LEAST_SCORE]
     return sorted(near, key=lambda name: (-scores[name], name.number))
 
 
 def _score(groups: Sequence[Sequence[str]], words: Sequence[str]) -> float:
     shared = sum(
-        max((_alike(stem, word) for stem in group for word in words), default=0.0)
+        max(
+            (
+                _alike(stem, word) * (_RESPELT if place else 1)
+                for place, stem in enumerate(group)
+                for word in words
+            ),
+            default=0.0,
+        )
         for group in groups
     )
     return 2 * shared / (len(groups) + len(words))

@@ -9,14 +9,22 @@ from itertools import combinations
 from zlib import crc32
 
 _PREFIX = 7
-_SHORT = 4  # letters of a word of which only one edit is forgiven
+_LONG = 8  # letters of a word of which two edits are forgiven: harbor is no horror
+_SHORT = 5  # letters of a word that begins as it is misspelt: Kong is no song
 
 
 def edits_forgiven(word: str) -> int:
     """How many edits a word may be off: numbers and words of two letters, none."""
     if len(word) < 3 or not word.isalpha():
         return 0
-    return 1 if len(word) <= _SHORT else 2
+    return 2 if len(word) >= _LONG else 1
+
+
+def begin_alike(left: str, right: str) -> bool:
+    """Whether the first letters allow that one is the other misspelt; of long words, any do."""
+    if min(len(left), len(right)) > _SHORT:
+        return True
+    return left[0] == right[0] or left[:2] == right[1::-1]
 
 
 def deletion_codes(word: str) -> set[int]:

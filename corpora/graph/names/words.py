@@ -7,7 +7,12 @@ from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import SearchKind
 from branchwise.corpora.graph.names.folding import Folded
-from branchwise.corpora.graph.names.spelling import deletion_codes, distance, edits_forgiven
+from branchwise.corpora.graph.names.spelling import (
+    begin_alike,
+    deletion_codes,
+    distance,
+    edits_forgiven,
+)
 
 _MOST_SPELLINGS = 8
 _SAME = """
@@ -38,6 +43,17 @@ class Name(NamedTuple):
     def words(self) -> list[str]:
         """The folded words of the name."""
         return self.key.split()
+
+
+class Meant(NamedTuple):
+    """A name that a text may mean, and the words that should tell its bearers apart.
+
+    `near`: it is only like the text, so it is a guess.
+    """
+
+    name: Name
+    hint: frozenset[str] = frozenset()
+    near: bool = False
 
 
 class Spelling(NamedTuple):
@@ -84,9 +100,23 @@ class NameWords:
             _SPELLINGS.format(kind=self._kind),
             (json.dumps(sorted(deletion_codes(word))), len(word) - most, len(word) + most),
         )
-        near = (Spelling(other, distance(word, other, most), names) for other, names in rows)
+        near = (
+            Spelling(other, distance(word, other, most), names)
+            for other, names in rows
+            if begin_alike(word, other)
+        )
         allowed = (s for s in near if s.edits <= min(most, edits_forgiven(s.word) or most))
         return sorted(allowed, key=lambda s: (s.edits, -s.names, s.word))[:_MOST_SPELLINGS]
+
+
+def covers(name: Name, words: Sequence[str]) -> bool:
+    """Whether a name has all of these words, of which the last may be cut."""
+    if not words:
+        return False
+    *whole, last = words
+    return set(whole) <= set(name.words) and any(
+        word == last or (len(last) > 1 and word.startswith(last)) for word in name.words
+    )
 
 
 def phrase(words: Sequence[str]) -> str:
