@@ -126,6 +126,31 @@ def test_patterns_are_those_that_every_solution_must_match() -> None:
     assert prepare(f"ASK {{ {' . '.join(prepared.patterns)} }}").patterns == prepared.patterns
 
 
+@pytest.mark.parametrize(
+    ("group", "alternatives"),
+    [
+        ("?x wdt:P1 ?y OPTIONAL { ?x wdt:P2 ?y }", ()),
+        ("{ ?x wdt:P1 ?y } UNION { ?x wdt:P2 ?y . ?y wdt:P3 ?z }", ("1", "2 3")),
+        ("{ ?x wdt:P1 ?y } UNION { VALUES ?x { 1 } } { ?x wdt:P3 ?y } UNION { }", ("1", "")),
+        ("?x wdt:P1 ?y . { { ?x wdt:P2 ?y } UNION { ?x wdt:P3 ?y } }", ("2", "3")),
+        ("{ { ?x wdt:P1 ?y } UNION { ?x wdt:P2 ?y } } UNION { ?x wdt:P3 ?y }", ("1", "2", "3")),
+        ("{ ?x wdt:P1 ?y } UNION { SELECT ?x { ?x wdt:P2 ?y } }", ("1", "2")),
+        ("VALUES ?x { wd:Q1 } { SELECT ?x { ?x wdt:P1 ?y . ?y wdt:P2 ?z } }", ("1 2",)),
+        ("SELECT ?x { { ?x wdt:P1 ?y } UNION { ?x wdt:P2 ?y } }", ("1", "2")),
+        ("{ SELECT ?x { ?x wdt:P1 ?y } } { SELECT ?x { ?x wdt:P2 ?y } }", ()),
+        ("OPTIONAL { { ?x wdt:P1 ?y } UNION { ?x wdt:P2 ?y } } MINUS { ?x wdt:P3 ?y }", ()),
+    ],
+)
+def test_alternatives_are_branches_or_the_only_subselect(
+    group: str, alternatives: tuple[str, ...]
+) -> None:
+    numbers = [
+        " ".join(text.split(f"<{WDT}P")[1][0] for text in branch)
+        for branch in prepare(f"SELECT * {{ {group} }}").alternatives
+    ]
+    assert tuple(numbers) == alternatives
+
+
 def test_mentions_tell_which_numbers_stand_where() -> None:
     mentioned = prepare(
         """SELECT * { ?film wdt:P31 wd:Q11424 ; p:P166/pq:P585 ?when .

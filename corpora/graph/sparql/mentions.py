@@ -1,6 +1,8 @@
 """The triple patterns that every solution must match, and the numbers that a query names."""
 
 import re
+from collections.abc import Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 from branchwise.corpora.graph.sparql.prefixes import Names
@@ -30,6 +32,43 @@ def required(where: Group) -> list[Triple]:
         if group.kind == "plain" and group.select is None:
             found += required(group)
     return sorted(found, key=lambda triple: triple.start)
+
+
+def alternatives(where: Group) -> list[list[Triple]]:
+    """What `required` leaves out: the patterns of each branch of the first UNION, else of the only
+    subselect. A branch or subselect that holds nothing but the same counts as what is in it.
+    """
+    if where.select is not None:
+        return _within(where)
+    groups = _joined(where)
+    first = next((group for group in groups if group.kind == "union"), None)
+    if first is not None and first.parent is not None:
+        later = first.parent.groups[first.parent.groups.index(first) + 1 :]
+        return [found for branch in (first, *_branches(later)) for found in _within(branch)]
+    selects = [group for group in groups if group.select is not None]
+    return _within(selects[0]) if len(selects) == 1 else []
+
+
+def _joined(where: Group) -> list[Group]:
+    """The groups that every solution joins, in order: plain ones, those in them, and branches."""
+    found = []
+    for group in where.groups:
+        if group.kind in ("plain", "union"):
+            found.append(group)
+        if group.kind == "plain" and group.select is None:
+            found += _joined(group)
+    return found
+
+
+def _branches(groups: list[Group]) -> Iterator[Group]:
+    """The groups that begin with the word UNION, up to the first that does not."""
+    return takewhile(lambda group: group.kind == "union" and group.head < group.start, groups)
+
+
+def _within(group: Group) -> list[list[Triple]]:
+    inside = group if group.select is None else group.select.where
+    found = required(inside)
+    return [found] if found else alternatives(inside) or [[]]
 
 
 def mentions_of(

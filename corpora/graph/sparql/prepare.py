@@ -9,7 +9,12 @@ from branchwise.corpora.graph.sparql.dialect import to_standard
 from branchwise.corpora.graph.sparql.edits import Edits
 from branchwise.corpora.graph.sparql.grammar import objection
 from branchwise.corpora.graph.sparql.labels import Labels, languages_of, services_of
-from branchwise.corpora.graph.sparql.mentions import Mention, mentions_of, required
+from branchwise.corpora.graph.sparql.mentions import (
+    Mention,
+    alternatives,
+    mentions_of,
+    required,
+)
 from branchwise.corpora.graph.sparql.prefixes import Names
 from branchwise.corpora.graph.sparql.reading import Reader
 from branchwise.corpora.graph.sparql.refusals import (
@@ -35,6 +40,12 @@ class Prepared:
     `text`: plain SPARQL 1.1 with its prefixes. `variables`: the columns of a SELECT, else None.
     `patterns`: the triple patterns that every solution must match, with full IRIs, in order:
     those of the outermost group and of plain groups in it. `mentioned`: Wikidata numbers in it.
+
+    `alternatives`: to explain an empty result where `patterns` says too little, the patterns of
+    each branch of the first UNION of these groups, else those of their only subselect. Every
+    solution matches all the patterns of one alternative, together with `patterns` unless the
+    subselect hides a variable; () where there is neither, and an alternative () asks for no pattern
+    (a branch of VALUES). A Wikidata number in them is a `Mention` without `pattern`.
     """
 
     text: str
@@ -42,6 +53,7 @@ class Prepared:
     variables: tuple[str, ...] | None
     patterns: tuple[str, ...]
     mentioned: tuple[Mention, ...]
+    alternatives: tuple[tuple[str, ...], ...] = ()
 
 
 def prepare(text: str) -> Prepared:
@@ -68,6 +80,7 @@ def prepare(text: str) -> Prepared:
         variables=query.columns() if form == "SELECT" else None,
         patterns=tuple(triple.text for triple in patterns),
         mentioned=mentions_of(tokens, names, reader.selects, patterns),
+        alternatives=tuple(tuple(t.text for t in branch) for branch in alternatives(query.where)),
     )
 
 
