@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.schema import Relation, Schema
 from branchwise.corpora.synthesis.plans import (
+    Amount,
     Atomic,
     Condition,
     Filter,
@@ -34,10 +35,10 @@ class Named:
 
 @dataclass(frozen=True)
 class Mentioned:
-    """A set that was spoken of before: "these films", or the number of a step."""
+    """A set that was spoken of before: "these films", or a step by its number (from 1)."""
 
-    types: Types
-    place: int | None = None
+    description: "Description"
+    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,14 @@ class Except:
     """Not all of these hold."""
 
     parts: tuple["Part", ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether "did not" says it: one thing, and no number."""
+        part = self.parts[0]
+        if isinstance(part, Meets):
+            return len(self.parts) == 1 and not isinstance(part.condition, Amount)
+        return len(self.parts) == 1 and isinstance(part, Related) and part.at_least == 1
 
 
 Part = Related | Meets | Either | Except
@@ -116,7 +125,11 @@ def _related(
     relation: str, inverse: bool, to: Named | Mentioned | Description, least: int, schema: Schema
 ) -> Description:
     declared = _declared(relation, schema)
-    types = schema.subjects(declared) if inverse else schema.objects(declared)
+    types, others = schema.subjects(declared), schema.objects(declared)
+    if not inverse:
+        types, others = others, types
+    if isinstance(to, Description) and (fit := tuple(t for t in to.types if t in others)):
+        to = replace(to, types=fit)
     return Description(types, (Related(relation, inverse, to, least),))
 
 
@@ -159,5 +172,9 @@ def _either(one: Description, other: Description) -> Description:
 
 
 def _without(one: Description, other: Description) -> Description:
-    rest = tuple(part for part in other.parts if part not in one.parts)
-    return replace(one, parts=(*one.parts, Except(rest or other.parts)))
+    rest = tuple(part for part in other.parts if part not in one.parts) or other.parts
+    if len(rest) == 1 and isinstance(choice := rest[0], Either):
+        exceptions = tuple(Except(option) for option in choice.options)
+    else:
+        exceptions = (Except(rest),)
+    return replace(one, parts=(*one.parts, *exceptions))

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from branchwise.corpora.synthesis.clauses import Clause
 from branchwise.corpora.synthesis.descriptions import Description
-from branchwise.corpora.synthesis.noun_phrases import NounPhrases, Told, beside_noun, coordinated
+from branchwise.corpora.synthesis.noun_phrases import NounPhrases
+from branchwise.corpora.synthesis.told import Told, around, beside_noun, excluding, predicate
 
 _REQUESTS = ("Name all {}.", "List the {}.", "Name the {}.", "List all {}.")
+Frame = Callable[[], str]
 
 
 def framed(asked: Description, phrases: NounPhrases, turn: int) -> str:
@@ -17,40 +19,39 @@ def framed(asked: Description, phrases: NounPhrases, turn: int) -> str:
     return frames[turn % len(frames)]()
 
 
-def _frames(told: Told, phrases: NounPhrases) -> Iterator[Callable[[], str]]:
+def _frames(told: Told, phrases: NounPhrases) -> Iterator[Frame]:
     if told.clauses:
-        yield lambda: _which(told, phrases)
+        yield lambda: _which(told)
         if len(told.clauses) > 1 and not told.exceptions:
-            yield lambda: _which_of_them(told, phrases)
+            yield lambda: _which_of_them(told)
         if swapped := _swapped(told):
             yield lambda: _did(told, swapped)
         if told.noun.of_people and told.noun.general:
-            yield lambda: _who(told, phrases)
-    yield lambda: _request(told, phrases)
+            yield lambda: _who(told)
+    yield lambda: phrases.random.choice(_REQUESTS).format(around(told.noun.plural, told))
 
 
-def _which(told: Told, phrases: NounPhrases) -> str:
+def _which(told: Told) -> str:
     """ "Which films directed by X won the award?": the shorter things beside the noun."""
     beside = told.light
     if len(beside) == len(told.clauses):
         beside = beside[:-1]
     if not beside and told.noun.general:
-        return _who(told, phrases)
+        return _who(told)
     main = [clause for clause in told.clauses if clause not in beside]
-    noun = f"{told.noun.plural} {beside_noun([clause.reduced() for clause in beside])}".strip()
-    return f"Which {noun} {coordinated(main)}{phrases.excepted(told, 'after')}?"
+    noun = f"{told.noun.plural} {beside_noun(beside)}".strip()
+    return f"Which {noun} {predicate(main, told.denials)}{excluding(told)}?"
 
 
-def _which_of_them(told: Told, phrases: NounPhrases) -> str:
+def _which_of_them(told: Told) -> str:
     """ "Which actors who appeared in films by X were born before 1980?": one short thing asked."""
     asked = next((clause for clause in told.clauses if not clause.long), told.clauses[-1])
     rest = replace(told, clauses=[clause for clause in told.clauses if clause is not asked])
-    return f"Which {phrases.around(told.noun.plural, rest)} {asked.finite()}?"
+    return f"Which {around(told.noun.plural, rest)} {asked.finite()}?"
 
 
-def _who(told: Told, phrases: NounPhrases) -> str:
-    excepted = phrases.excepted(told, "after", plural=False)
-    return f"Who {coordinated(told.clauses, plural=False)}{excepted}?"
+def _who(told: Told) -> str:
+    return f"Who {predicate(told.clauses, told.denials, plural=False)}{excluding(told)}?"
 
 
 def _swapped(told: Told) -> Clause | None:
@@ -61,14 +62,10 @@ def _swapped(told: Told) -> Clause | None:
 
 
 def _did(told: Told, clause: Clause) -> str:
+    """ "Which horror films did X direct?"."""
     assert clause.swapped is not None
     name, verb = clause.swapped
-    beside = beside_noun([other.reduced() for other in told.clauses if other is not clause])
-    noun = f"{told.noun.plural} {beside}".strip()
-    words = [f"Which {noun} {verb.auxiliary(plural=False)} {name} {verb.base}", verb.preposition]
-    return " ".join(word for word in words if word) + "?"
-
-
-def _request(told: Told, phrases: NounPhrases) -> str:
-    request = phrases.random.choice(_REQUESTS)
-    return request.format(phrases.around(told.noun.plural, told))
+    beside = beside_noun([other for other in told.clauses if other is not clause])
+    words = (told.noun.plural, beside, verb.auxiliary(plural=False), name, verb.base)
+    said = " ".join(word for word in (*words, verb.preposition) if word)
+    return f"Which {said}?"

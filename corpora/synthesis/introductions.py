@@ -1,5 +1,6 @@
 """What is too much for one sentence: which sets a sentence of its own introduces."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -21,23 +22,46 @@ _OFTEN = 0.15
 
 def introduced(asked: Description, random: Random) -> tuple[list[Description], Description]:
     """Descriptions to introduce, in order, and what is left to ask, which mentions the last."""
-    nested = [part for part in asked.parts if _is_nested(part)]
-    if not nested:
+    return _introduced(asked, _OFTEN, random)
+
+
+def _introduced(
+    asked: Description, often: float, random: Random
+) -> tuple[list[Description], Description]:
+    nested = list(_nested(asked.parts))
+    needed = depth(asked) > _DEEPEST or weight(asked) > _HEAVIEST or any(map(_unclear, nested))
+    if not nested or (not needed and random.random() >= often):
         return [], asked
-    part = max(nested, key=lambda p: (depth(p), weight(p)))
-    needed = depth(asked) > _DEEPEST or weight(asked) > _HEAVIEST
-    if not needed and random.random() > _OFTEN:
-        return [], asked
-    assert isinstance(part, Related)
-    assert isinstance(part.to, Description)
-    before, inner = introduced(part.to, random) if weight(part.to) > 2 else ([], part.to)
-    shorter = replace(part, to=Mentioned(part.to.types))
-    parts = tuple(shorter if p is part else p for p in asked.parts)
+    chosen = max(nested, key=lambda set_: (_unclear(set_), depth(set_), weight(set_)))
+    before, inner = _introduced(chosen, 0, random)
+    parts = tuple(_mentioning(part, chosen, Mentioned(inner)) for part in asked.parts)
     return [*before, inner], replace(asked, parts=parts)
 
 
-def _is_nested(part: Part) -> bool:
-    return isinstance(part, Related) and isinstance(part.to, Description)
+def _nested(parts: Iterable[Part]) -> Iterator[Description]:
+    """The sets that are spoken of in parts."""
+    for part in parts:
+        if isinstance(part, Related) and isinstance(part.to, Description):
+            yield part.to
+        elif isinstance(part, Either):
+            yield from _nested(inner for option in part.options for inner in option)
+
+
+def _unclear(described: Description) -> bool:
+    """Whether an exception in it would seem to be one of what is asked."""
+    return any(isinstance(part, Except) and not part.is_plain for part in described.parts)
+
+
+def _mentioning(part: Part, chosen: Description, mentioned: Mentioned) -> Part:
+    if isinstance(part, Related) and part.to == chosen:
+        return replace(part, to=mentioned)
+    if isinstance(part, Either):
+        options = (
+            tuple(_mentioning(inner, chosen, mentioned) for inner in option)
+            for option in part.options
+        )
+        return Either(tuple(options))
+    return part
 
 
 def depth(of: Description | Part) -> int:

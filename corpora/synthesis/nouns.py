@@ -1,7 +1,7 @@
 """What things are called: the noun of their types, and the kinds that go with it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from branchwise.corpora.schema import Said, Schema
 from branchwise.corpora.synthesis.descriptions import Types
@@ -12,21 +12,23 @@ _HUMAN = "Q5"
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun in both numbers; `general`: one that says nothing of the type, as "people"."""
+    """A noun in both numbers. `general`: it says nothing of the type, as "people".
+
+    `bare`: its plural without kinds of it, by which it is mentioned again; by default the plural.
+    """
 
     plural: str
     singular: str
     of_people: bool = False
     general: bool = False
+    bare: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bare", self.bare or self.plural)
 
     @property
     def pronoun(self) -> str:
         return "who" if self.of_people else "that"
-
-    @property
-    def those(self) -> "Noun":
-        """The same things where their noun was said already."""
-        return replace(self, plural="those", singular="one")
 
     def one(self) -> str:
         return "someone" if self.general else with_article(self.singular)
@@ -64,6 +66,5 @@ def of_kind(noun: Noun, said: Said, values: Sequence[str]) -> Noun:
         return Noun(plural, listed(values, "or"), noun.of_people)
     kinds = [value.removesuffix(f" {noun.singular}") for value in values]
     pattern = said.kind.format(listed(kinds, "or"))
-    return Noun(
-        pattern.replace("*", noun.plural), pattern.replace("*", noun.singular), noun.of_people
-    )
+    plural, singular = (pattern.replace("*", form) for form in (noun.plural, noun.singular))
+    return Noun(plural, singular, noun.of_people, bare=noun.plural)

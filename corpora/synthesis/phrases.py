@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from branchwise.corpora.synthesis.plans import Amount, Years
 
@@ -54,6 +54,10 @@ class Verb:
     def is_bare(self) -> bool:
         """Whether nothing but a preposition stands around the other side: played for it."""
         return not self.before and not self.after
+
+    def of_one(self) -> "Verb":
+        """The phrase for one name on the other side: the birthplace of X, not birthplaces."""
+        return replace(self, before=self.before.replace("[s]", ""))
 
     def finite(self, other: str, plural: bool = True) -> str:
         """What they did: "were directed by Mara Voss"."""

@@ -44,5 +44,5 @@ def _step(
         alone = describe_step(step, [anything], schema)
         return f"of {places[0]}, the {phrases.phrase(alone)}"
     sources = [described[source] for source in step.sources]
-    mentioned = Mentioned(sources[0].types, places[0]) if sources else None
+    mentioned = Mentioned(sources[0], places[0]) if sources else None
     return f"the {phrases.phrase(describe_step(step, sources, schema, mentioned))}"
