@@ -1,8 +1,12 @@
 """Questions are made from a graph that is no world: real films, under a schema of their own."""
 
 import pytest
-from generated import SLICE, from_slice
+from generated import SLICE, from_slice, slice_schema
 from plain_check import Checker, focus_of
+
+from branchwise.corpora.synthesis.faithful import check
+from branchwise.corpora.synthesis.plans import Plan
+from branchwise.corpora.synthesis.wording import Worder
 
 COUNT = 20
 
@@ -45,3 +49,21 @@ def test_films_of_one_name_are_the_branches(questions):
 
 def test_the_same_seed_gives_the_same_questions(questions):
     assert from_slice(COUNT, 3) == questions
+
+
+def test_the_grammar_keeps_to_the_plan_as_a_model_must(questions, checker):
+    worder, labels = Worder(slice_schema(), 3), checker.graph.labels
+    titles = {b["id"]: b["title"] for bearers in checker.names.values() for b in bearers}
+    asking = [q for q in questions if q["question"].startswith(("Which", "Who", "What"))]
+    assert asking
+    for question in asking:
+        plan = Plan.from_json(question["plan"])
+        focus = plan.steps[plan.focus].entity
+        own = {focus: labels[focus]} if question["ambiguous"] else {}
+        called = titles | own
+        check(
+            question["question"],
+            plan,
+            worder.steps(plan, lambda entity, called=called: called.get(entity, labels[entity])),
+            [called.get(entity, labels[entity]) for entity in plan.entities()],
+        )
