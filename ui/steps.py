@@ -4,27 +4,26 @@ Passages and model output are data: each line is returned as plain text, without
 characters, for a console that does not interpret markup.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-MAX_LINE = 160
-SHOWN_PASSAGES = 5
+from branchwise.ui.tool_steps import SHOWN_RESULTS, call_lines, indented, result_lines, short
 
 
-def describe(kind: str, data: Mapping[str, Any], *, passages: int = SHOWN_PASSAGES) -> list[str]:
-    """The lines that say what a step did; of a search, the first `passages` results."""
+def describe(kind: str, data: Mapping[str, Any], *, passages: int = SHOWN_RESULTS) -> list[str]:
+    """The lines that say what a step did; of a search or query, the first `passages` results."""
     writer = _WRITERS.get(kind)
     if kind == "tool":
-        lines = _tool(data, passages)
+        lines = result_lines(data, passages)
     else:
-        lines = writer(data) if writer else iter([f"{kind}: {_short(data)}"])
+        lines = writer(data) if writer else iter([f"{kind}: {short(data)}"])
     return [_plain(line) for line in lines]
 
 
 def _start(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"question  {_first_line(data['content'])}"
     if given := data["artifact"]["passages"]:
-        yield f"          with {len(given)} passages given"
+        yield indented(f"with {len(given)} passages given")
 
 
 def _model(data: Mapping[str, Any]) -> Iterator[str]:
@@ -36,51 +35,39 @@ def _model(data: Mapping[str, Any]) -> Iterator[str]:
     notes += [data["finish"]] if data["finish"] in ("length", "refusal", "content_filter") else []
     yield f"{label:<9} {', '.join(notes)}"
     if data["reasoning"]:
-        yield f"          thinks: {_short(data['reasoning'])}"
+        yield indented(f"thinks: {short(data['reasoning'])}")
     for call in [*data["tool_calls"], *data["invalid_tool_calls"]]:
-        yield f"          calls {call['name']}({_arguments(call['args'])})"
-    if data["text"] and not data["tool_calls"]:
-        yield f"          says: {_short(data['text'])}"
+        yield from call_lines(call)
+    if data["text"] and not data["tool_calls"] and (said := _said(data["text"])):
+        yield indented(f"says: {short(said)}")
 
 
-def _tool(data: Mapping[str, Any], most: int) -> Iterator[str]:
-    name = data["call"]["name"]
-    if data["error"]:
-        yield f"{'tool':<9} {name}: {data['error']}"
-        return
-    artifact = data["artifact"]
-    if "rows" in artifact or "matches" in artifact:
-        yield f"{'tool':<9} {name}: {_arguments(data['call']['args'])}"
-        yield from _first_lines(data["content"], most)
-        return
-    passages = artifact.get("passages", [])
-    if not passages:
-        yield f"{'tool':<9} {name}: {_short(data['content'])}"
-        return
-    yield f"{'tool':<9} {name}: {len(passages)} passages for {_arguments(data['call']['args'])}"
-    for passage in passages[:most]:
-        yield f"          {passage['score']:.3f}  [{passage['id']}] {passage['title']}"
-    if len(passages) > most:
-        yield f"          … and {len(passages) - most} more"
+def _said(text: str) -> str:
+    """Of an answer in the form that was asked for, the reasoning: its branches follow."""
+    import orjson
 
-
-def _first_lines(text: str, most: int) -> Iterator[str]:
-    """Rows or matches, as the model read them."""
-    lines = text.splitlines()
-    for line in lines[: most + 1]:
-        yield f"          {_short(line)}"
-    if len(lines) > most + 1:
-        yield f"          … and {len(lines) - most - 1} more lines"
+    try:
+        answer = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+    if not isinstance(answer, dict) or not isinstance(answer.get("answers"), dict):
+        return text
+    return str(answer.get("reasoning") or "")
 
 
 def _answer(data: Mapping[str, Any]) -> Iterator[str]:
     if data["how"] == "failed":
         yield f"{'answer':<9} format error: {data['problem']}"
-        yield f"          raw: {_short(data['raw'])}"
+        yield indented(f"raw: {short(data['raw'])}")
         return
     yield f"{'answer':<9} {_READ[data['how']]}".rstrip()
-    for branch, entities in data["prediction"]["answers"].items():
-        yield f"          {branch}: {'; '.join(entities) or '(none)'}"
+    yield from branch_lines(data["prediction"]["answers"])
+
+
+def branch_lines(answers: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Each branch with its entities, below an `answer` or `gold` heading."""
+    for branch, entities in answers.items():
+        yield indented(f"{branch}: {'; '.join(entities) or '(none)'}")
 
 
 _READ = {
@@ -96,7 +83,7 @@ def _budget(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _retry(data: Mapping[str, Any]) -> Iterator[str]:
     wait = f", trying again in {data['wait']:.1f} s" if data.get("wait") is not None else ""
-    yield f"{'retry':<9} {data['kind']}: {_short(data['message'])}{wait}"
+    yield f"{'retry':<9} {data['kind']}: {short(data['message'])}{wait}"
 
 
 def _trimmed(data: Mapping[str, Any]) -> Iterator[str]:
@@ -104,11 +91,11 @@ def _trimmed(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _repair(data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{'repair':<9} the answer could not be read: {_short(data['problem'])}"
+    yield f"{'repair':<9} the answer could not be read: {short(data['problem'])}"
 
 
 def _error(data: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{'error':<9} {data['kind']}: {_short(data['message'])}"
+    yield f"{'error':<9} {data['kind']}: {short(data['message'])}"
 
 
 _WRITERS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
@@ -123,22 +110,8 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
 }
 
 
-def _arguments(args: Any) -> str:
-    if not isinstance(args, Mapping):
-        return _short(args)
-    return ", ".join(
-        f"{key}={_short(value, 80)!r}" if isinstance(value, str) else f"{key}={_short(value, 80)}"
-        for key, value in args.items()
-    )
-
-
 def _first_line(text: str) -> str:
     return text.strip().split("\n", 1)[0]
-
-
-def _short(value: Any, most: int = MAX_LINE) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _plain(line: str) -> str:

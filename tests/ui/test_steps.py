@@ -2,7 +2,8 @@
 
 import pytest
 
-from branchwise.ui.steps import MAX_LINE, describe
+from branchwise.ui.steps import describe
+from branchwise.ui.tool_steps import MAX_LINE
 
 MODEL = {
     "turn": 2,
@@ -43,6 +44,89 @@ def test_a_tool_step_lists_passages_with_scores():
     assert lines[1] == "          0.500  [p0] T0"
     assert lines[-1] == "          … and 2 more"
     assert len(lines) == 7
+
+
+def query_call(query):
+    return {"id": "c1", "name": "wikisparql", "args": {"query": query}}
+
+
+def test_a_query_is_shown_whole_on_lines_of_its_own():
+    query = "SELECT ?film WHERE {\n  ?film wdt:P57 wd:Q1 .\n}"
+    assert describe("model", MODEL | {"tool_calls": [query_call(query)]})[1:] == [
+        "          calls wikisparql",
+        "            SELECT ?film WHERE {",
+        "              ?film wdt:P57 wd:Q1 .",
+        "            }",
+    ]
+
+
+def test_a_query_on_one_line_is_wrapped_between_words():
+    query = f"SELECT ?x WHERE {{ VALUES ?x {{ {'wd:Q2000000001 ' * 9}}} ?x wdt:P57 ?y }}"
+    lines = describe("model", MODEL | {"tool_calls": [query_call(query)]})[2:]
+    assert max(map(len, lines)) <= 78
+    assert " ".join(" ".join(lines).split()) == query
+
+
+@pytest.mark.parametrize(("length", "shown"), [(12, 12), (13, 13), (14, 13), (40, 13)])
+def test_a_long_query_is_cut_but_never_for_one_line(length, shown):
+    query = "\n".join(f"?a{n} ?b ?c ." for n in range(length))
+    lines = describe("model", MODEL | {"tool_calls": [query_call(query)]})[2:]
+    assert len(lines) == shown
+    assert lines[-1].strip() == (
+        f"?a{length - 1} ?b ?c ." if length < 14 else f"… and {length - 12} more lines"
+    )
+
+
+def rows_of(count):
+    lines = [f"{count} rows: ?film", *(f"wd:Q{n}" for n in range(count))]
+    return {
+        "call": query_call("SELECT ?film WHERE { ?film ?p ?o }"),
+        "content": "\n".join(lines),
+        "artifact": {"rows": {}},
+        "error": None,
+    }
+
+
+def test_rows_come_under_their_number_without_the_query():
+    assert describe("tool", rows_of(2)) == [
+        "tool      wikisparql: 2 rows: ?film",
+        "          wd:Q0",
+        "          wd:Q1",
+    ]
+    assert describe("tool", rows_of(6))[-1] == "          wd:Q5"
+    assert describe("tool", rows_of(7))[-1] == "          … and 2 more lines"
+
+
+def test_matches_come_under_their_number():
+    data = {
+        "call": {"name": "wikidata_search", "args": {"text": "Heat", "kind": "item"}},
+        "content": "Q1  Heat: 1995 film [film; 9 statements]",
+        "artifact": {"matches": [{"id": "Q1"}]},
+        "error": None,
+    }
+    assert describe("tool", data) == [
+        "tool      wikidata_search: 1 match for text='Heat', kind='item'",
+        "          Q1 Heat: 1995 film [film; 9 statements]",
+    ]
+
+
+def test_an_error_of_several_lines_keeps_them():
+    data = {
+        "call": query_call("SELECT"),
+        "error": "line 1, column 7: unexpected end\nSELECT\n      ^",
+    }
+    assert describe("tool", data) == [
+        "tool      wikisparql: line 1, column 7: unexpected end",
+        "          SELECT",
+        "                ^",
+    ]
+
+
+def test_of_an_answer_only_the_reasoning_is_said():
+    text = '{"reasoning": "Two films.", "answers": {"default": ["x"]}}'
+    assert describe("model", MODEL | {"text": text})[1:] == ["          says: Two films."]
+    assert describe("model", MODEL | {"text": '{"answers": {}}'})[1:] == []
+    assert describe("model", MODEL | {"text": '{"a": 1}'})[1:] == ['          says: {"a": 1}']
 
 
 def test_a_failed_tool_says_why():
