@@ -26,8 +26,8 @@ from branchwise.corpora.synthesis.values import ValueKind, literal, thing, value
 SECONDS = 30.0
 """What one query may take."""
 
-BATCH = 150
-"""Members asked about at once; with IRIs of 60 characters a query stays under 16 KB."""
+BATCH_LENGTH = 10_000
+"""Characters of the members that are asked about at once; a query may have 16 KB."""
 
 
 class EndpointFacts:
@@ -51,8 +51,7 @@ class EndpointFacts:
         wanted = list(dict.fromkeys(members))
         known = self._related.setdefault((relation, inverse), {})
         unknown = sorted(member for member in wanted if member not in known)
-        for start in range(0, len(unknown), BATCH):
-            batch = unknown[start : start + BATCH]
+        for batch in _batches(unknown):
             found = self._ask_related(relation, inverse, batch)
             known |= {member: tuple(sorted(found.get(member, ()))) for member in batch}
         return {member: known[member] for member in wanted if known[member]}
@@ -144,6 +143,20 @@ class EndpointFacts:
             if error.kind == "unknown":  # no row, and the graph says that there can be none
                 return Answer((), ())
             raise
+
+
+def _batches(members: Sequence[str]) -> Iterator[list[str]]:
+    """The members in runs whose IRIs together have up to `BATCH_LENGTH` characters."""
+    batch: list[str] = []
+    length = 0
+    for member in members:
+        length += len(iri(member)) + 1
+        if batch and length > BATCH_LENGTH:
+            yield batch
+            batch, length = [], len(iri(member)) + 1
+        batch.append(member)
+    if batch:
+        yield batch
 
 
 def _by_member(answer: Answer, kind: ValueKind) -> dict[str, set[str]]:

@@ -30,9 +30,9 @@ class Facts(Protocol):
     ) -> dict[str, tuple[str, ...]]:
         """For each member that has any, in the members' order: its values, sorted.
 
-        From a relation's object to its subjects where `inverse`. Entities and items are "Q42" or
-        "<iri>", dates "1976-03-14", numbers decimal text. Raises KeyError for a relation that the
-        schema does not have.
+        From a relation's object to its subjects where `inverse`; dates and numbers lead nowhere.
+        Entities and items are "Q42" or "<iri>", dates "1976-03-14", numbers decimal text. Raises
+        KeyError for a relation that the schema does not have.
         """
         ...
 
@@ -107,6 +107,8 @@ class GraphFacts:
     def _index(self, name: str, inverse: bool) -> _Index:
         """Sorted values by member."""
         found: dict[str, list[str]] = {}
+        if inverse and value_kind(self.schema.relations[name]) != "thing":
+            return {}
         for subject, value in self._pairs(name):
             member, other = (value, subject) if inverse else (subject, value)
             found.setdefault(member, []).append(other)

@@ -37,7 +37,7 @@ def check_plan(plan: Plan, schema: Schema) -> tuple[Classes, ...]:
     values are no entities or items, for a condition on another kind of value, and for two sets
     that can have nothing in common.
     """
-    ends = _all_ends(_Same(schema))
+    ends = ends_of(schema)
     found: list[Classes] = []
     for place, step in enumerate(plan.steps):
         try:
@@ -47,12 +47,17 @@ def check_plan(plan: Plan, schema: Schema) -> tuple[Classes, ...]:
     return tuple(found)
 
 
-_Ends = tuple[Classes, Classes]
+Ends = tuple[Classes, Classes]
 """What a relation is said of, and what its values are."""
 
 
+def ends_of(schema: Schema) -> Mapping[str, Ends]:
+    """The ends of each of a schema's relations; worked out once."""
+    return _ends_of(_Same(schema))
+
+
 def _classes(
-    step: Step, before: list[Classes], schema: Schema, ends: Mapping[str, _Ends]
+    step: Step, before: list[Classes], schema: Schema, ends: Mapping[str, Ends]
 ) -> Classes:
     if isinstance(step, Union | Intersection | Difference):
         return _of_two(step, before[step.of], before[step.other])
@@ -97,8 +102,7 @@ class _Same:
 
 
 @lru_cache(maxsize=8)
-def _all_ends(same: _Same) -> dict[str, _Ends]:
-    """What each relation is said of, and what its values are."""
+def _ends_of(same: _Same) -> dict[str, Ends]:
     schema = same.schema
     return {
         name: (_of_types(schema, schema.subjects(relation)), _values(schema, relation))
