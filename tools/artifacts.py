@@ -13,7 +13,10 @@ class PassageRecord(TypedDict):
 
 
 class MatchRecord(TypedDict):
-    """Something of a graph that a search by name showed to the agent."""
+    """Something of a graph that a search by name showed to the agent.
+
+    `near`: its name is only like the text. Traces from before it was kept do not have it.
+    """
 
     id: str
     label: str
@@ -21,6 +24,7 @@ class MatchRecord(TypedDict):
     name: str
     types: list[str]
     statements: int
+    near: NotRequired[bool]
 
 
 class RowsRecord(TypedDict):

@@ -79,14 +79,18 @@ def short_iri(iri: str) -> str:
 
 
 def matches_text(text: str, matches: Sequence[Match]) -> str:
-    """Matches under the name that they bear, in order."""
+    """Matches under the name that they bear, in order; what is a guess is said to be one."""
+    missing = f"nothing is called {_one_line(text)!r}"
     if not matches:
-        return (
-            f"nothing is called {_one_line(text)!r} here; try another spelling, fewer words, or "
-            "another name of it"
-        )
+        return f"{missing} here; try another spelling, fewer words, or another name of it"
     lines: list[str] = []
-    for name, bearers in groupby(matches, key=lambda match: match.name):
+    guesses = False
+    for (near, name), bearers in groupby(matches, key=lambda match: (match.near, match.name)):
+        if near and not guesses:
+            guesses = True
+            lines.append(
+                "names that are only like it:" if lines else f"{missing}; the nearest names are:"
+            )
         found = list(bearers)
         if len(found) > 1:
             lines.append(f"{len(found)} things are called {_one_line(name)!r}:")
@@ -96,10 +100,14 @@ def matches_text(text: str, matches: Sequence[Match]) -> str:
 
 def _match_line(match: Match) -> str:
     kinds = ", ".join(match.types)
-    about = "; ".join(filter(None, [kinds, f"{match.statements} statements"]))
+    about = "; ".join(filter(None, [kinds, _count(match.statements)]))
     alias = f" (found as {match.name!r})" if match.name != match.label else ""
     described = f": {match.description}" if match.description else ""
     return _one_line(f"{match.id}  {match.label}{alias}{described} [{about}]")
+
+
+def _count(statements: int) -> str:
+    return f"{statements} statement{'s' if statements != 1 else ''}"
 
 
 def _one_line(text: str) -> str:

@@ -18,10 +18,10 @@ MAX_AT_ONCE = 32
 
 _DESCRIPTION = """Find entities or properties of the knowledge graph by name, for use in a query.
 
-With kind "item": everything that is called `text` (name, alias, or nearly so), with number, \
-description, kind and number of statements; things that share a name are listed together, and each \
-may be meant. With kind "property": the property that a phrase means, such as "starred in" or \
-"date of birth"."""
+With kind "item": everything that is called `text` (name or alias), with number, description, kind \
+and number of statements; things that share a name are listed together, and each may be meant. \
+Where nothing is, the nearest names, and that they are only near. With kind "property": the \
+property that a phrase means, such as "starred in" or "date of birth"."""
 
 
 class _Search(BaseModel):
@@ -53,6 +53,7 @@ class _WikidataSearch(BaseTool):
                 name=match.name,
                 types=list(match.types),
                 statements=match.statements,
+                near=match.near,
             )
             for match in matches
         ]

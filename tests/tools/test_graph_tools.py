@@ -57,6 +57,25 @@ def test_a_phrase_finds_its_property(graph):
     assert message.content.startswith("P57  director")
 
 
+def test_guesses_are_said_to_be_guesses(graph):
+    message = call(make_wikidata_search(graph), text="aurroa")
+    assert message.content.startswith(
+        "nothing is called 'aurroa'; the nearest names are:\n2 things"
+    )
+    assert [match["near"] for match in message.artifact["matches"]] == [True, True]
+    exact = call(make_wikidata_search(graph), text="aurora")
+    assert {match["near"] for match in exact.artifact["matches"]} == {False}
+
+
+def test_sure_matches_come_before_guesses():
+    sure, guess = (Match(f"P{n}", "on", "", "on", (), 1, near=n > 1) for n in (1, 2))
+    assert matches_text("on", [sure, guess]).splitlines() == [
+        "P1  on [1 statement]",
+        "names that are only like it:",
+        "P2  on [1 statement]",
+    ]
+
+
 def test_nothing_found_says_what_to_try():
     assert "another spelling" in matches_text("Zzz", [])
 
