@@ -64,9 +64,8 @@ class Focuses:
         Raises RejectedError where there is none.
         """
         known = self._groups.get
-        move = self._move([m for m in moves.all if known((m.relation, m.inverse, least), True)])
-        groups = self._fitting(move, least)
-        if not groups:
+        fitting = [m for m in moves.all if known((m.relation, m.inverse, least), True)]
+        if not fitting or not (groups := self._fitting(move := self._move(fitting), least)):
             raise RejectedError("no shared name fits")
         weights = [size**3 / (1 + self._used[name]) ** 2 for name, size in groups.items()]
         name = self._rng.choices(list(groups), weights)[0]

@@ -28,7 +28,7 @@ _FEW_ANSWERS = {1: 0.12, 2: 0.4, 3: 0.7}
 """The share that is let through of questions whose largest answer set is so small: what the facts
 offer is mostly small, and published questions have nine or ten answers on average."""
 
-_TWO_READINGS = 0.6
+_TWO_READINGS = 0.4
 """The share that is let through of questions with two readings only."""
 
 _VARIANTS = 1_000

@@ -23,9 +23,14 @@ from branchwise.corpora.synthesis.templates import Template
 
 _Choice = TypeVar("_Choice")
 _MOVES_TRIED = 6
-_WIDE = 0.6
+_WIDE = 0.8
+"""How often the widest of the moves is taken where later steps narrow the set."""
+
 _FILTERS_TRIED = 4
 _OPERANDS_TRIED = 4
+_AWARDS_FIRST = 0.2
+"""How often an award is tried before other filters, which divide more sets."""
+
 _SET_STEPS = {"U": Union, "I": Intersection, "D": Difference}
 
 
@@ -98,8 +103,13 @@ class Sampler:
 
     def _filter(self, draft: Draft) -> None:
         names = [n for n in self._moves.filters_of(draft.at.types) if n not in draft.filtered]
-        for name in self._shuffled(names)[:_FILTERS_TRIED]:
-            relation = self._moves.schema.relations[name]
+        relations = self._moves.schema.relations
+        if self._rng.random() < _AWARDS_FIRST:
+            names.sort(key=lambda name: "award" not in relations[name].predicates)
+        else:
+            names = self._shuffled(names)
+        for name in names[:_FILTERS_TRIED]:
+            relation = relations[name]
             values = self._facts.related(name, False, draft.at.everything)
             for condition in conditions(relation, values, self._rng):
                 fits = satisfying(condition, values)
@@ -112,7 +122,9 @@ class Sampler:
 
     def _combine(self, draft: Draft, letter: str, operand: str) -> None:
         first = draft.top
-        for _ in range(_OPERANDS_TRIED):
+        # Few sets share members with two readings.
+        tries = _OPERANDS_TRIED * (3 if letter == "I" and draft.needed > 1 else 1)
+        for _ in range(tries):
             other = self._operands.draw(draft, operand, parallel=letter != "I")
             if other is None:
                 continue

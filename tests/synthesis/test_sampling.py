@@ -1,0 +1,186 @@
+"""Shapes of plans, and plans that are sampled on the facts."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+from generated import SLICE
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.corpora.synthesis.ambiguity import Focuses, Naming
+from branchwise.corpora.synthesis.bounds import conditions, satisfying
+from branchwise.corpora.synthesis.drafts import Limits, RejectedError
+from branchwise.corpora.synthesis.execute import execute
+from branchwise.corpora.synthesis.moves import Moves
+from branchwise.corpora.synthesis.names_file import Bearer, shared_names
+from branchwise.corpora.synthesis.plans import Amount, Years
+from branchwise.corpora.synthesis.sampling import Sampler
+from branchwise.corpora.synthesis.sources import open_source
+from branchwise.corpora.synthesis.templates import SET_OPERATIONS, Choice, templates
+
+KONG = ("Q309048", "Q1142862", "Q160215")
+
+
+@pytest.fixture(scope="module")
+def films():
+    names = SLICE / "names.jsonl"
+    return open_source(str(SLICE / "films.nt"), schema=SLICE / "films.yaml", names=names)
+
+
+@pytest.fixture(scope="module")
+def moves(films):
+    return Moves(films.facts.schema, films.domains["films"], (), lambda relation, inverse: True)
+
+
+def test_there_are_many_shapes_of_two_to_six_steps():
+    shapes = [template.letters for template in templates()]
+    assert len(set(shapes)) == len(shapes) >= 40
+    assert {len(shape) for shape in shapes} == {2, 3, 4, 5, 6}
+    assert set("".join(shapes)) == set("AJFGUID")
+    assert all(max(Counter(shape)[o] for o in SET_OPERATIONS) <= 1 for shape in shapes)
+
+
+def test_every_shape_comes_to_a_single_set():
+    for template in templates():
+        depth = 0
+        for letter in template.letters:
+            depth += {"A": 1}.get(letter, -1 if letter in SET_OPERATIONS else 0)
+            assert 1 <= depth <= 2
+        assert depth == 1
+
+
+def test_parts_are_single_operations_and_second_sets():
+    by_letters = {template.letters: template for template in templates()}
+    assert list(by_letters["AJAFDF"].parts()) == [("J", ""), ("D", "AF"), ("F", "")]
+    assert list(by_letters["AAUAD"].parts()) == [("U", "A"), ("D", "A")]
+
+
+def test_shapes_that_were_accepted_come_less_often():
+    choice = Choice(Random(1))
+    often = next(template for template in templates() if template.letters == "AJ")
+    before = Counter(choice.draw().letters for _ in range(4000))["AJ"]
+    for _ in range(50):
+        choice.accept(often)
+    assert Counter(choice.draw().letters for _ in range(4000))["AJ"] < before / 3
+
+
+def test_moves_fit_the_types_they_start_from(moves):
+    onward = {(move.relation, move.inverse) for move in moves.onward(("film",))}
+    assert ("directed_by", False) in onward
+    assert ("cast", False) in onward
+    assert ("cast", True) not in onward
+    assert moves.filters_of(("film",)) == ["film_honour", "film_genre", "released", "runtime"]
+    assert moves.filters_of(("film", "actor")) == []
+
+
+def test_what_cannot_be_said_is_no_move(films):
+    silent = Moves(
+        films.facts.schema, films.domains["films"], (), lambda relation, inverse: not inverse
+    )
+    assert all(not move.inverse for move in silent.all)
+    assert "film_honour" not in silent.filters
+
+
+def test_types_go_together_under_a_common_parent_only(moves):
+    assert moves.common(("actor",), ("director",)) == ("actor", "director")
+    assert moves.common(("film",), ("film",)) == ("film",)
+    assert moves.common(("film",), ("actor",)) == ()
+
+
+@given(
+    st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1900, 2020), min_size=2),
+    st.integers(0, 99),
+)
+def test_bounds_of_years_divide_what_they_are_chosen_for(films_of, seed):
+    schema_relation = _relation("released")
+    values = {film: (f"{year}-01-02",) for film, year in films_of.items()}
+    for condition in conditions(schema_relation, values, Random(seed)):
+        assert isinstance(condition, Years)
+        assert satisfying(condition, values) == {
+            film
+            for film, year in films_of.items()
+            if (condition.first or 0) <= year <= (condition.last or 9999)
+        }
+
+
+def test_bounds_of_numbers_are_round_and_divide():
+    values = {f"Q{n}": (str(n),) for n in (12, 480, 1733, 2100, 40211)}
+    for seed in range(30):
+        for condition in conditions(_relation("runtime"), values, Random(seed)):
+            assert isinstance(condition, Amount)
+            bound = condition.least or condition.most
+            assert 0 < len(satisfying(condition, values)) < 5
+            assert len(str(int(bound)).rstrip("0")) <= 2
+
+
+def test_one_value_for_all_makes_no_condition():
+    assert (
+        list(conditions(_relation("released"), {"Q1": ("1990",), "Q2": ("1990",)}, Random(1))) == []
+    )
+
+
+def _relation(name):
+    from branchwise.corpora.schema import load_domain
+
+    return load_domain(SLICE / "films.yaml").relations[name]
+
+
+def test_a_shared_name_brings_all_bearers_that_have_the_relation(films, moves):
+    focuses = Focuses(Naming(films.facts, films.names), Limits(), Random(3))
+    found = {}
+    for _ in range(200):
+        try:
+            focus = focuses.shared(moves, 1)
+        except RejectedError:
+            continue
+        found.setdefault(focus.name, set()).update(focus.entities)
+        assert len(focus.entities) > 1
+        assert all(focus.sets)
+    assert found["King Kong"] == set(KONG)
+
+
+def test_single_entities_are_called_by_a_name_of_their_own(films, moves):
+    naming = Naming(films.facts, films.names)
+    focuses = Focuses(naming, Limits(), Random(3))
+    for _ in range(200):
+        try:
+            focus = focuses.single(moves, 1)
+        except RejectedError:
+            continue
+        assert not focus.ambiguous
+        assert focus.name not in films.names
+        assert focus.name == naming(focus.entities[0])
+
+
+def test_drafts_reach_what_executing_them_reaches(films, moves):
+    naming = Naming(films.facts, films.names)
+    rng = Random(11)
+    focuses = Focuses(naming, Limits(), rng)
+    sampler = Sampler(films.facts, moves, Limits(), rng)
+    reached = Counter()
+    for number in range(600):
+        template = templates()[number % len(templates())]
+        draw = focuses.shared if number % 2 else focuses.single
+        try:
+            focus = draw(moves, 1)
+            draft = sampler.draft(template, focus)
+        except RejectedError:
+            continue
+        plan = draft.plan()
+        assert plan.shape.replace("group_by", "g").count("(") == len(template.letters)
+        executed = [execute(plan.about(e), films.facts).answers for e in focus.entities]
+        assert executed == list(draft.at.sets)
+        assert sum(map(bool, executed)) >= (2 if focus.ambiguous else 1)
+        reached.update(step.op for step in plan.steps)
+    assert set(reached) == {
+        "atomic", "join", "filter", "union", "intersection", "difference", "group_by",
+    }  # fmt: skip
+
+
+def test_shared_labels_are_found_where_there_is_no_file_of_names(films):
+    found = shared_names(films.facts)
+    assert {bearer.id for bearer in found["King Kong"]} == set(KONG)
+    assert len({bearer.title for bearer in found["King Kong"]}) == 3
+    assert isinstance(found["King Kong"][0], Bearer)
+    assert all(len(bearers) > 1 for bearers in found.values())
