@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from branchwise.corpora.synthesis.phrases import Verb, listed
+from branchwise.corpora.synthesis.phrases import Verb
 
 
 @dataclass(frozen=True)
@@ -39,30 +39,3 @@ class Clause:
         """ "not directed by X", or nothing."""
         words = self.verb.reduced(self.denied or self.other, plural)
         return f"not {words}" if words and self.verb.base == "be" else ""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of several: each option is all of its clauses, the short ones first."""
-
-    options: tuple[tuple[Clause, ...], ...]
-
-    @property
-    def long(self) -> bool:
-        return any(clause.long for option in self.options for clause in option)
-
-    def finite(self, plural: bool = True) -> str:
-        """ "won X or were directed by Y"; "either" where an option has a length of its own."""
-        said = [listed([clause.finite(plural) for clause in option]) for option in self.options]
-        short = all(len(option) == 1 for option in self.options)
-        if short and not any(option[0].long for option in self.options[:-1]):
-            return listed(said, "or")
-        return f"either {', '.join(said[:-1])}, or {said[-1]}"
-
-    def reduced(self, plural: bool = True) -> str:
-        """ "directed by X or written by Y", or nothing where an option cannot be reduced."""
-        said = [option[0].reduced(plural) for option in self.options if len(option) == 1]
-        return listed(said, "or") if len(said) == len(self.options) and all(said) else ""
-
-
-Point = Clause | Choice

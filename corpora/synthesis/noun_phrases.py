@@ -1,13 +1,12 @@
 """Noun phrases: a description in words, "horror films directed by Mara Voss that won an award"."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 from branchwise.corpora.schema import Schema
 from branchwise.corpora.synthesis.clauses import Clause
 from branchwise.corpora.synthesis.descriptions import (
     Description,
-    Except,
     Mentioned,
     Part,
     Related,
@@ -70,18 +69,10 @@ class NounPhrases:
     def told(self, described: Description) -> Told:
         """The parts of a description in clauses, and the noun that fits them."""
         noun, rest = self._noun(described)
-        positive = [part for part in rest if not isinstance(part, Except)]
-        clauses = self._predicates.of(positive, noun)
-        verbs = [clause.verb for clause in clauses if isinstance(clause, Clause)]
+        told = self._predicates.told(rest, noun)
+        verbs = [point.verb for point in told.points if isinstance(point, Clause)]
         if noun.of_people and any(stutters(noun, verb) for verb in verbs):
-            noun = people_of(described.types, self._schema)
-        told = Told(noun, clauses)
-        exceptions = [part for part in rest if isinstance(part, Except)]
-        plain = [part.parts[0] for part in exceptions if part.is_plain]
-        plain = self._with_one_verb(plain, positive, told)
-        told.exceptions = [[clause] for clause in self._predicates.none_of(plain, noun)]
-        counted = [part for part in exceptions if not part.is_plain]
-        told.exceptions += [self._predicates.of(part.parts, noun) for part in counted]
+            return replace(told, noun=people_of(described.types, self._schema))
         return told
 
     def _noun(self, described: Description) -> tuple[Noun, list[Part]]:
@@ -91,19 +82,3 @@ class NounPhrases:
             if kinds := self._words.kinds(part):
                 return of_kind(noun, *kinds), [p for p in described.parts if p is not part]
         return noun, list(described.parts)
-
-    def _with_one_verb(
-        self, denied: Sequence[Part], positive: Sequence[Part], told: Told
-    ) -> list[Part]:
-        """Says what is denied with the one clause that has its verb; returns what this leaves."""
-        for kept in positive:
-            same = [p for p in denied if self._predicates.together(kept, p)]
-            alike = [p for p in positive if self._predicates.together(kept, p)]
-            missing = [p for p in same if isinstance(p, Related)]
-            if not missing or len(alike) > 1 or not isinstance(kept, Related):
-                continue
-            if (clause := self._predicates.without(kept, missing, told.noun)) is not None:
-                rest = self._predicates.of([p for p in positive if p is not kept], told.noun)
-                told.clauses = [*rest, clause]
-                return [p for p in denied if p not in missing]
-        return list(denied)

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, Protocol
 
-from branchwise.corpora.synthesis.clauses import Choice, Clause, Point
+from branchwise.corpora.synthesis.clauses import Clause
 from branchwise.corpora.synthesis.descriptions import (
-    Description,
     Either,
     Except,
     Meets,
@@ -17,6 +16,7 @@ from branchwise.corpora.synthesis.descriptions import (
 from branchwise.corpora.synthesis.nouns import Noun, of_kind
 from branchwise.corpora.synthesis.phrases import Verb, listed, with_article
 from branchwise.corpora.synthesis.plans import Holds, Years
+from branchwise.corpora.synthesis.told import Choice, Point, Told, with_years_in_place
 from branchwise.corpora.synthesis.vocabulary import Vocabulary
 
 Conjunction = Literal["and", "or"]
@@ -40,29 +40,54 @@ class Predicates:
     def __init__(self, vocabulary: Vocabulary, sayer: Sayer) -> None:
         self._words, self._sayer = vocabulary, sayer
 
-    def of(self, parts: Iterable[Part], noun: Noun) -> list[Point]:
-        """The clauses of all parts but exceptions, short ones first."""
+    def told(self, parts: Sequence[Part], noun: Noun) -> Told:
+        """What parts say: in clauses, denials, and exceptions of several parts."""
+        positive = [part for part in parts if not isinstance(part, Except)]
+        exceptions = [part for part in parts if isinstance(part, Except)]
+        denied = [part.parts[0] for part in exceptions if part.is_plain]
+        points, denied = self._with_one_verb(positive, denied, noun)
+        excluded = [self.told(part.parts, noun) for part in exceptions if not part.is_plain]
+        denials = [self._denial(group, noun) for group in self._grouped(denied)]
+        return Told(noun, tuple(points), tuple(denials), tuple(excluded))
+
+    def _points(self, parts: Iterable[Part], noun: Noun) -> list[Point]:
+        """Clauses and choices, short ones first."""
         made: list[Point] = []
         for group in self._grouped(parts):
             if isinstance(first := group[0], Either):
                 made.append(self._either(first, noun))
             else:
                 made.append(self._one_verb(group, "and", noun))
-        return sorted(_with_years_in_place(made), key=lambda clause: clause.long)
+        return sorted(with_years_in_place(made), key=lambda point: point.long)
+
+    def _with_one_verb(
+        self, positive: Sequence[Part], denied: Sequence[Part], noun: Noun
+    ) -> tuple[list[Point], list[Part]]:
+        """The points, one of which may take what is denied with its verb; what that leaves."""
+        for kept in positive:
+            missing = [p for p in denied if isinstance(p, Related) and self._together(kept, p)]
+            alike = [part for part in positive if self._together(kept, part)]
+            if not missing or len(alike) > 1 or not isinstance(kept, Related):
+                continue
+            if (clause := self._without(kept, missing, noun)) is not None:
+                rest = self._points([part for part in positive if part is not kept], noun)
+                return [*rest, clause], [part for part in denied if part not in missing]
+        return self._points(positive, noun), list(denied)
+
+    def _denial(self, parts: Sequence[Part], noun: Noun) -> Clause:
+        return self._one_verb(parts, "or", noun)
 
     def _grouped(self, parts: Iterable[Part]) -> list[list[Part]]:
         groups: list[list[Part]] = []
         for part in parts:
-            if isinstance(part, Except):
-                continue
-            found = next((group for group in groups if self.together(group[0], part)), None)
+            found = next((group for group in groups if self._together(group[0], part)), None)
             if found is None:
                 groups.append([part])
             else:
                 found.append(part)
         return groups
 
-    def together(self, one: Part, other: Part) -> bool:
+    def _together(self, one: Part, other: Part) -> bool:
         """Whether one verb can say both: played for both A and B."""
         if isinstance(one, Related) and isinstance(other, Related):
             verbs = self._words.verbs(one.relation, one.inverse)
@@ -78,18 +103,20 @@ class Predicates:
         return self._meets([p for p in parts if isinstance(p, Meets)], conjunction, noun)
 
     def _either(self, part: Either, noun: Noun) -> Point:
-        alone = [option[0] for option in part.options if len(option) == 1]
-        if len(alone) == len(part.options) and all(self.together(alone[0], p) for p in alone):
-            return self._one_verb(alone, "or", noun)
+        singles = [option[0] for option in part.options if len(option) == 1]
+        simple = [p for p in singles if isinstance(p, Related | Meets)]
         options = [
-            tuple(clause for clause in self.of(option, noun) if isinstance(clause, Clause))
-            for option in part.options
+            Told(noun, (self._one_verb(group, "or", noun),)) for group in self._grouped(simple)
         ]
-        return Choice(tuple(sorted(options, key=lambda o: (any(c.long for c in o), len(o)))))
+        if len(simple) == len(part.options) and len(options) == 1:
+            return options[0].points[0]
+        several = [option for option in part.options if len(option) > 1 or option[0] not in simple]
+        options += [self.told(option, noun) for option in several]
+        return Choice(tuple(sorted(options, key=lambda o: (o.long, o.single is None))))
 
     def _related(self, parts: Sequence[Related], conjunction: Conjunction, noun: Noun) -> Clause:
         parts = sorted(parts, key=lambda part: not isinstance(part.to, Named))
-        first, long = parts[0], any(isinstance(part.to, Description) for part in parts)
+        first, long = parts[0], not all(isinstance(part.to, Named) for part in parts)
         last = long or len(parts) > 1
         verb = self._words.verb(first.relation, first.inverse, noun, last)
         if len(parts) > 1:
@@ -107,15 +134,7 @@ class Predicates:
             deniable=first.at_least == 1,
         )
 
-    def none_of(self, parts: Sequence[Part], noun: Noun) -> list[Point]:
-        """Clauses to deny, which hold for none: those that one verb can say, by one verb."""
-        groups = self._grouped(parts)
-        return [
-            self._one_verb(group, "or", noun) if len(group) > 1 else self.of(group, noun)[0]
-            for group in groups
-        ]
-
-    def without(self, part: Related, missing: Sequence[Related], noun: Noun) -> Clause | None:
+    def _without(self, part: Related, missing: Sequence[Related], noun: Noun) -> Clause | None:
         """Related to one but not to others, with one verb: played for A but not for B.
 
         None where it would not be clear what is denied.
@@ -124,15 +143,9 @@ class Predicates:
         if verb.after or (not isinstance(part.to, Named) and not verb.preposition):
             return None
         denied = listed([self._denied(other) for other in missing], "or")
-        words = [
-            verb.preposition,
-            self._other_side(part, verb),
-            "but not",
-            verb.preposition,
-            denied,
-        ]
-        other = " ".join(word for word in words if word)
-        return Clause(replace(verb, preposition=""), other, long=True)
+        sides = (self._other_side(part, verb), denied)
+        kept, left = (f"{verb.preposition} {side}".strip() for side in sides)
+        return Clause(replace(verb, preposition=""), f"{kept} but not {left}", long=True)
 
     def _joined(self, parts: Sequence[Related], conjunction: Conjunction, verb: Verb) -> str:
         others = [self._other_side(part, verb) for part in parts]
@@ -162,24 +175,3 @@ class Predicates:
         verb = self._words.verb(relation, True, noun)
         deniable = isinstance(condition, Years | Holds) and len(parts) == 1
         return Clause(verb, listed(values, conjunction), deniable=deniable)
-
-
-def _with_years_in_place(clauses: Sequence[Point]) -> list[Point]:
-    """Years go with a short clause that has their verb: founded by X in 1990."""
-    made = list(clauses)
-    for years in clauses:
-        if not isinstance(years, Clause) or years.verb.preposition or years.verb.after:
-            continue
-        for place, clause in enumerate(made):
-            if isinstance(clause, Clause) and clause is not years and _takes(clause, years):
-                made[place] = replace(
-                    clause, other=f"{clause.other} {years.other}", beside=None, swapped=None
-                )
-                made.remove(years)
-                break
-    return made
-
-
-def _takes(clause: Clause, years: Clause) -> bool:
-    same = (clause.verb.form, clause.verb.before) == (years.verb.form, years.verb.before)
-    return same and clause.verb.preposition != "" and not clause.verb.after and not clause.long
