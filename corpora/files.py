@@ -14,6 +14,7 @@ from branchwise.corpora.errors import InputError
 
 MAX_LINE_BYTES = 16 * 2**20
 MAX_JSON_BYTES = 512 * 2**20
+_ZSTANDARD_BYTES = 1024  # at a time: they become 32 MiB at most
 
 
 @contextmanager
@@ -49,22 +50,39 @@ def _zstandard_stream(path: Path) -> IO[bytes]:
     import zstandard
 
     class Reader(io.RawIOBase):
-        """zstandard's reader with its own errors turned into OSError."""
+        """The frames of a file one after the other. zstandard's own reader takes a frame that is
+        cut off for a whole one.
+        """
 
         def __init__(self) -> None:
             self._file = path.open("rb")
-            self._reader = zstandard.ZstdDecompressor().stream_reader(
-                self._file, read_across_frames=True
-            )
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._text = memoryview(b"")
 
         def readable(self) -> bool:
             return True
 
         def readinto(self, buffer: Any) -> int:
-            try:
-                return self._reader.readinto(buffer)
-            except zstandard.ZstdError as error:
-                raise OSError(f"not zstandard data: {error}") from None
+            while not self._text and (packed := self._packed()):
+                try:
+                    self._text = memoryview(self._frame.decompress(packed))
+                except zstandard.ZstdError as error:
+                    raise OSError(f"not zstandard data: {error}") from None
+            size = min(len(buffer), len(self._text))
+            buffer[:size] = self._text[:size]
+            self._text = self._text[size:]
+            return size
+
+        def _packed(self) -> bytes:
+            """The next bytes of the frame, or of a new one; b"" at the end of the last."""
+            if not self._frame.eof:
+                if packed := self._file.read(_ZSTANDARD_BYTES):
+                    return packed
+                raise EOFError
+            packed = self._frame.unused_data or self._file.read(_ZSTANDARD_BYTES)
+            if packed:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            return packed
 
         def close(self) -> None:
             self._file.close()
