@@ -43,7 +43,10 @@ def _model(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _said(text: str) -> str:
-    """Of an answer in the form that was asked for, the reasoning: its branches follow."""
+    """Of an answer in the form that was asked for, the reasoning: its branches follow.
+
+    Nothing where there are none: the reasoning is then said with that.
+    """
     import orjson
 
     try:
@@ -52,7 +55,7 @@ def _said(text: str) -> str:
         return text
     if not isinstance(answer, dict) or not isinstance(answer.get("answers"), dict):
         return text
-    return str(answer.get("reasoning") or "")
+    return str(answer.get("reasoning") or "") if answer["answers"] else ""
 
 
 def _answer(data: Mapping[str, Any]) -> Iterator[str]:
@@ -61,7 +64,10 @@ def _answer(data: Mapping[str, Any]) -> Iterator[str]:
         yield indented(f"raw: {short(data['raw'])}")
         return
     yield f"{'answer':<9} {_READ[data['how']]}".rstrip()
-    yield from branch_lines(data["prediction"]["answers"])
+    prediction = data["prediction"]
+    yield from branch_lines(prediction["answers"])
+    if not prediction["answers"]:
+        yield indented(f"no answer: {short(prediction.get('reasoning') or '(no reason given)')}")
 
 
 def branch_lines(answers: Mapping[str, Sequence[str]]) -> Iterator[str]:

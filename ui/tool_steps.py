@@ -43,8 +43,7 @@ def result_lines(data: Mapping[str, Any], most: int) -> Iterator[str]:
         yield f"{head} {short(first)}"
         yield from (indented(short(line)) for line in few(more, most))
     elif "matches" in artifact:
-        found = len(artifact["matches"])
-        yield f"{head} {found} match{'' if found == 1 else 'es'} for {_arguments(call['args'])}"
+        yield f"{head} {_matches(data)}{_arguments(call['args'])}"
         shown = few(data["content"].splitlines(), most)
         yield from (indented(short(line)) for line in shown)
     elif passages:
@@ -53,6 +52,14 @@ def result_lines(data: Mapping[str, Any], most: int) -> Iterator[str]:
         yield from map(indented, few(titles, most, "more"))
     else:
         yield f"{head} {short(data['content'])}"
+
+
+def _matches(data: Mapping[str, Any]) -> str:
+    """How many things bear the name; nothing where the text says that none does."""
+    if data["content"].startswith("nothing is called"):
+        return ""
+    found = len(data["artifact"]["matches"])
+    return f"{found} match{'' if found == 1 else 'es'} for "
 
 
 def few(lines: Sequence[str], most: int, rest: str = "more lines") -> Iterator[str]:

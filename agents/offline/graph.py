@@ -4,84 +4,15 @@ Three steps, each a tool call through the protocol that any model uses: who bear
 which property the rest of the question means, what these entities have by it.
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-
+from branchwise.agents.offline.graph_view import GraphView, Property, Thing
 from branchwise.agents.offline.words import STOP_WORDS, names, stem, words
 
 MAX_READINGS = 14
-_THING = re.compile(r"^(Q\d+)  (.*?)(?: \(found as .*?\))?(?:: (.*?))? \[[^\[\]]*\]$")
-_PROPERTY = re.compile(r"^(P\d+)  (.*?)(?: \(found as .*?\))?(?:: .*?)? \[[^\[\]]*\]$")
-_ROW = re.compile(r"^wd:(Q\d+)(?: \(.*?\))? \| (.*)$")
-_NAMED = re.compile(r"^wd:Q\d+ \((.*)\)$")
-_DETAILS = re.compile(r"\s+(?:by|directed|from|in|of|with|for)\b.*$")
 _ASKING = "who whom whose what which when where how many much long old tall name list"
 _ASKS = frozenset(_ASKING.split())
-
-
-@dataclass(frozen=True)
-class Thing:
-    """An entity that bears the asked name."""
-
-    qid: str
-    label: str
-    description: str
-
-    @property
-    def reading(self) -> str:
-        """A key for its answers: the name with what it is in brackets."""
-        kind = _DETAILS.sub("", self.description)
-        return f"{self.label} ({kind})" if kind else self.label
-
-
-@dataclass(frozen=True)
-class GraphView:
-    """What the graph's tools have said so far."""
-
-    asked: bool
-    things: tuple[Thing, ...]
-    property_asked: bool
-    properties: tuple[str, ...]
-    queried: bool
-    rows: tuple[tuple[str, str], ...]  # number of a thing, and a value
-
-
-def graph_view(messages: Sequence[BaseMessage]) -> GraphView:
-    """Read the results of calls that this reader made, by their tool's name and arguments."""
-    calls = {
-        call["id"]: call
-        for message in messages
-        if isinstance(message, AIMessage)
-        for call in message.tool_calls
-    }
-    things: list[Thing] = []
-    properties: list[str] = []
-    rows: list[tuple[str, str]] = []
-    for message in messages:
-        if not isinstance(message, ToolMessage) or message.tool_call_id not in calls:
-            continue
-        args = calls[message.tool_call_id]["args"]
-        for line in str(message.content).splitlines():
-            if args.get("kind") == "item" and (found := _THING.match(line)):
-                things.append(Thing(found[1], found[2], found[3] or ""))
-            elif args.get("kind") == "property" and (found := _PROPERTY.match(line)):
-                properties.append(found[1])
-            elif "query" in args and (found := _ROW.match(line)):
-                rows.append((found[1], _value(found[2])))
-    asked = [call["args"].get("kind") for call in calls.values()]
-    queried = any("VALUES ?thing" in str(call["args"].get("query")) for call in calls.values())
-    return GraphView(
-        "item" in asked, tuple(things), "property" in asked, tuple(properties), queried, tuple(rows)
-    )
-
-
-def _value(text: str) -> str:
-    named = _NAMED.match(text)
-    return named[1] if named else text
 
 
 def next_graph_call(
@@ -108,14 +39,33 @@ def next_graph_call(
 def graph_answers(question: str, view: GraphView) -> dict[str, list[str]]:
     """Answers by reading, or by `default` where only one thing has any."""
     by_thing: dict[str, list[str]] = {}
-    for qid, value in view.rows:
-        by_thing.setdefault(qid, []).append(value)
-    found = {
-        thing.reading: list(dict.fromkeys(by_thing[thing.qid]))
-        for thing in _bearers(asked_name(question), view)
-        if thing.qid in by_thing
-    }
+    for iri, value in view.rows:
+        by_thing.setdefault(iri, []).append(value)
+    found: dict[str, list[str]] = {}
+    for thing in _bearers(asked_name(question), view):
+        if thing.iri in by_thing:
+            found.setdefault(thing.reading, []).extend(by_thing[thing.iri])
+    found = {reading: list(dict.fromkeys(values)) for reading, values in found.items()}
     return found if len(found) != 1 else {"default": next(iter(found.values()))}
+
+
+def graph_account(question: str, view: GraphView) -> str:
+    """What was looked up in the graph and where that ended; empty where nothing was asked."""
+    if not view.asked:
+        return ""
+    name = asked_name(question)
+    if not _bearers(name, view):
+        return f"found nothing called {name!r} in the graph"
+    found, phrase = f"found {name!r} in the graph", _phrase(question, name)
+    if not phrase:
+        return f"{found}, but no word in the question for a property"
+    if not view.properties:
+        return f"{found}, but no property for {phrase!r}"
+    if not view.queried:
+        return f"{found}, but did not get to ask for {view.properties[0].label!r}"
+    if not view.rows:
+        return f"{found}, but no statement with {view.properties[0].label!r}"
+    return f"took what the graph states by {view.properties[0].label!r}"
 
 
 def asked_name(question: str) -> str:
@@ -125,9 +75,11 @@ def asked_name(question: str) -> str:
 
 
 def _bearers(name: str, view: GraphView) -> list[Thing]:
-    """Those called exactly so, or the best one where none is."""
-    exact = [thing for thing in view.things if thing.label.casefold() == name.casefold()]
-    return (exact or list(view.things[:1]))[:MAX_READINGS]
+    """Those called exactly so, else those with such an alias, else the best one."""
+    asked = name.casefold()
+    exact = [thing for thing in view.things if thing.label.casefold() == asked]
+    aliased = [thing for thing in view.things if thing.alias.casefold() == asked]
+    return (exact or aliased or list(view.things[:1]))[:MAX_READINGS]
 
 
 def _phrase(question: str, name: str) -> str:
@@ -140,9 +92,9 @@ def _phrase(question: str, name: str) -> str:
     return " ".join(kept)
 
 
-def _sparql(things: Sequence[Thing], number: str) -> str:
-    values = " ".join(f"wd:{thing.qid}" for thing in things)
+def _sparql(things: Sequence[Thing], property: Property) -> str:
+    values, by = " ".join(thing.term for thing in things), property.term
     return (
-        f"SELECT DISTINCT ?thing ?value WHERE {{ VALUES ?thing {{ {values} }} "
-        f"{{ ?thing wdt:{number} ?value }} UNION {{ ?value wdt:{number} ?thing }} }}"
+        f"SELECT DISTINCT ?thing ?value WHERE {{\n  VALUES ?thing {{ {values} }}\n"
+        f"  {{ ?thing {by} ?value }}\n  UNION {{ ?value {by} ?thing }}\n}}"
     )

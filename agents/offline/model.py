@@ -18,7 +18,8 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.offline.conditions import read_conditions
-from branchwise.agents.offline.graph import graph_answers, graph_view, next_graph_call
+from branchwise.agents.offline.graph import graph_account, graph_answers, next_graph_call
+from branchwise.agents.offline.graph_view import graph_view
 from branchwise.agents.offline.reading import read_answers
 from branchwise.agents.offline.readings import readings
 from branchwise.agents.offline.searches import next_queries
@@ -62,13 +63,15 @@ class OfflineChatModel(BaseChatModel):
         queries = next_queries(view) if search else []
         calls = _calls(search, queries) if search else []
         answers: dict[str, list[str]] = {}
+        account = ""
         if not view.wants_conditions:
             graph = graph_view(messages)
             answers = graph_answers(view.question, graph)
+            account = graph_account(view.question, graph)
             if kwargs.get("tool_choice") != "none" and not view.must_answer:
                 asked = next_graph_call(view.question, graph, _graph_tools(kwargs.get("tools")))
                 calls += [asked] if asked else []
-        message = _message(calls, view.turns) if calls else _answer(view, answers)
+        message = _message(calls, view.turns) if calls else _answer(view, answers, account)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
     async def _agenerate(
@@ -124,21 +127,27 @@ def _message(calls: Sequence[Call], turn: int) -> AIMessage:
     )
 
 
-def _answer(view: View, from_graph: Mapping[str, list[str]]) -> AIMessage:
+def _answer(view: View, from_graph: Mapping[str, list[str]], account: str) -> AIMessage:
     if view.wants_conditions:
         answer: dict[str, Any] = {"conditions": read_conditions(view.question, view.passages)}
     else:
         answers = from_graph or _branches(view)
-        answer = {"reasoning": _reasoning(view, from_graph), "answers": answers}
+        reasoning = _reasoning(view, account, reads=not from_graph)
+        answer = {"reasoning": reasoning, "answers": answers}
     return AIMessage(content=orjson.dumps(answer).decode())
 
 
-def _reasoning(view: View, from_graph: Mapping[str, list[str]]) -> str:
-    if from_graph:
-        return "Took what the graph states, without a language model."
-    found = readings(view.question, view.passages)
-    read = f"Read {len(view.passages)} passages without a language model"
-    return f"{read}; readings: {', '.join(found)}." if len(found) > 1 else f"{read}."
+def _reasoning(view: View, account: str, *, reads: bool) -> str:
+    """What was done, in the graph and with passages: also where nothing came of it."""
+    done = [account] if account else []
+    if reads and (view.passages or view.queries):
+        found = readings(view.question, view.passages)
+        several = f" with readings {', '.join(found)}" if len(found) > 1 else ""
+        done.append(f"read {len(view.passages)} passages{several}")
+    if not done:
+        done = ["found nothing to look up or read"]
+    told = "; ".join(done)
+    return f"{told[0].upper()}{told[1:]} (without a language model)."
 
 
 def _branches(view: View) -> dict[str, list[str]]:

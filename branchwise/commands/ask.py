@@ -79,11 +79,15 @@ async def watch(agent: "Agent", question: str, screen: "Console | None") -> "Out
 
 
 def print_answer(outcome: "Outcome") -> None:
-    """A line for each branch, on standard output."""
-    from branchwise.ui.console import console, print_line, printable
+    """A line for each branch, on standard output; where there is none, why, on standard error."""
+    from branchwise.ui.console import console, error_console, print_line, printable
 
-    for branch, entities in outcome.prediction.answers.items():
-        print_line(console(), printable(f"{branch}: {'; '.join(entities)}"))
+    prediction = outcome.prediction
+    for branch, entities in prediction.answers.items():
+        print_line(console(), printable(f"{branch}: {'; '.join(entities) or '(none)'}"))
+    if not prediction.answers and outcome.how != "failed":
+        why = f": {' '.join(prediction.reasoning.split())}" if prediction.reasoning else ""
+        error_console().print(printable(f"no answer{why}"), markup=False)
 
 
 def _print_json(outcome: "Outcome") -> None:

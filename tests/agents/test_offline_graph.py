@@ -50,6 +50,21 @@ def answers(spoken):
     return json.loads(spoken[-1].content)["answers"]
 
 
+def reasoning(spoken):
+    return json.loads(spoken[-1].content)["reasoning"]
+
+
+def searching(items, properties=PROPERTIES):
+    """A search tool that finds these, under the tool's own name."""
+
+    @tool
+    def wikidata_search(text: str, kind: str = "item", limit: int = 8) -> str:
+        """Find entities or properties by name."""
+        return properties if kind == "property" else items
+
+    return wikidata_search
+
+
 def test_names_are_looked_up_then_the_property_then_the_rows():
     spoken = converse("Who directed Aurora?", [wikidata_search, wikisparql])
     first, second, third = (message.tool_calls[0] for message in spoken[:3])
@@ -74,6 +89,51 @@ def test_a_graph_that_knows_nothing_ends_in_no_answer():
     spoken = converse("Who directed Aurora?", [wikidata_search, wikisparql], nothing)
     assert len(spoken) == 2
     assert answers(spoken) == {}
+    assert reasoning(spoken).startswith("Found nothing called 'Aurora' in the graph")
+
+
+def test_a_name_that_is_only_near_is_nobody_asked_about():
+    near = "nothing is called 'Aurora'; the nearest names are:\nQ4  Aurore: 1990 film [film]"
+    spoken = converse("Who directed Aurora?", [searching(near), wikisparql])
+    assert len(spoken) == 2
+    assert answers(spoken) == {}
+
+
+def test_iris_of_other_graphs_are_followed():
+    things = """2 things are called 'Aurora':
+http://ex.org/a(1)  Aurora: 1990 film [film; 9 statements]
+http://schema.org/Aurora  Aurora (found as "Aurora's"): 2004 album [7 statements]"""
+    rows = """2 rows: ?thing | ?value
+<http://ex.org/a(1)> (Aurora) | <http://ex.org/lee> (Ann Lee)
+schema:Aurora (Aurora) | Part:One (film)"""
+    search = searching(things, "http://ex.org/p/director  director [1 statement]")
+    spoken = converse("Who directed Aurora?", [search, wikisparql], {"wikisparql": rows})
+    query = spoken[2].tool_calls[0]["args"]["query"]
+    assert "{ <http://ex.org/a(1)> <http://schema.org/Aurora> }" in query
+    assert "?thing <http://ex.org/p/director> ?value" in query
+    assert answers(spoken) == {
+        "Aurora (1990 film)": ["Ann Lee"],
+        "Aurora (2004 album)": ["Part:One (film)"],
+    }
+
+
+def test_the_reasoning_says_where_the_search_ended():
+    spoken = converse("Who directed Aurora?", [searching(THINGS, "nothing is called"), wikisparql])
+    assert reasoning(spoken) == (
+        "Found 'Aurora' in the graph, but no property for 'directed' (without a language model)."
+    )
+    none = {"wikisparql": "no rows"}
+    spoken = converse("Who directed Aurora?", [wikidata_search, wikisparql], none)
+    assert "but no statement with 'director'" in reasoning(spoken)
+    assert "passages" not in reasoning(spoken)
+    assert "nothing to look up" in reasoning(converse("who are you?", [wikidata_search]))
+
+
+def test_one_who_is_called_so_comes_before_one_with_such_an_alias():
+    things = """Q5  Aurora Lind (found as 'Aurora'): singer [3 statements]
+Q6  Borealis [1 statement]"""
+    spoken = converse("Who directed Aurora?", [searching(things), wikisparql])
+    assert "VALUES ?thing { wd:Q5 }" in spoken[2].tool_calls[0]["args"]["query"]
 
 
 def test_errors_of_the_tools_end_in_no_answer():

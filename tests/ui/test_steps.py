@@ -110,6 +110,16 @@ def test_matches_come_under_their_number():
     ]
 
 
+def test_names_that_are_only_near_are_no_matches():
+    data = {
+        "call": {"name": "wikidata_search", "args": {"text": "Heet", "kind": "item"}},
+        "content": "nothing is called 'Heet'; the nearest names are:\nQ1  Heat [1 statement]",
+        "artifact": {"matches": [{"id": "Q1"}]},
+        "error": None,
+    }
+    assert describe("tool", data)[0] == "tool      wikidata_search: text='Heet', kind='item'"
+
+
 def test_an_error_of_several_lines_keeps_them():
     data = {
         "call": query_call("SELECT"),
@@ -125,7 +135,7 @@ def test_an_error_of_several_lines_keeps_them():
 def test_of_an_answer_only_the_reasoning_is_said():
     text = '{"reasoning": "Two films.", "answers": {"default": ["x"]}}'
     assert describe("model", MODEL | {"text": text})[1:] == ["          says: Two films."]
-    assert describe("model", MODEL | {"text": '{"answers": {}}'})[1:] == []
+    assert describe("model", MODEL | {"text": '{"reasoning": "x", "answers": {}}'})[1:] == []
     assert describe("model", MODEL | {"text": '{"a": 1}'})[1:] == ['          says: {"a": 1}']
 
 
@@ -169,3 +179,9 @@ def test_an_answer_lists_its_branches_and_how_it_was_read(how, first):
         "          Heat (1995 film): Al Pacino; Val Kilmer",
         "          Heat (1986 film): (none)",
     ]
+
+
+def test_no_answer_comes_with_its_reasoning():
+    prediction = {"reasoning": "Nobody knows.", "answers": {}}
+    data = {"how": "strict", "problem": None, "prediction": prediction}
+    assert describe("answer", data) == ["answer", "          no answer: Nobody knows."]
