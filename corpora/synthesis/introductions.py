@@ -14,6 +14,7 @@ from branchwise.corpora.synthesis.descriptions import (
     Part,
     Related,
 )
+from branchwise.corpora.synthesis.variety import now_and_then
 
 _DEEPEST = 2
 _HEAVIEST = 5
@@ -30,7 +31,7 @@ def _introduced(
 ) -> tuple[list[Description], Description]:
     nested = list(_nested(asked.parts))
     needed = depth(asked) > _DEEPEST or weight(asked) > _HEAVIEST or any(map(_unclear, nested))
-    if not nested or (not needed and random.random() >= often):
+    if not nested or not (needed or now_and_then(often, random)):
         return [], asked
     chosen = max(nested, key=lambda set_: (_unclear(set_), depth(set_), weight(set_)))
     before, inner = _introduced(chosen, 0, random)

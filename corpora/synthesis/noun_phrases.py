@@ -15,6 +15,7 @@ from branchwise.corpora.synthesis.nouns import Noun, noun_of, of_kind, people_of
 from branchwise.corpora.synthesis.phrases import Verb, count_in_words
 from branchwise.corpora.synthesis.predicates import Predicates
 from branchwise.corpora.synthesis.told import Told, around
+from branchwise.corpora.synthesis.variety import now_and_then
 from branchwise.corpora.synthesis.vocabulary import Name, Vocabulary, stutters
 
 _SWAPPED_OFTEN = 0.4
@@ -37,13 +38,13 @@ class NounPhrases:
         if isinstance(part.to, Mentioned):
             return f"{count if part.at_least > 1 else 'any'} of {self._mentioned(part.to)}"
         assert isinstance(part.to, Description)
-        often = self.random.random()
         if part.at_least > 1:
-            if often < _OR_MORE_OFTEN or verb.preposition == "at":
+            if now_and_then(_OR_MORE_OFTEN, self.random) or verb.preposition == "at":
                 count = f"{count_in_words(part.at_least)} or more"
             return f"{count} {self.phrase(part.to)}"
         of_many = "[" in verb.before + verb.after
-        return self.phrase(part.to, "one" if often < _SINGULAR_OFTEN and not of_many else "plural")
+        one = now_and_then(_SINGULAR_OFTEN, self.random) and not of_many
+        return self.phrase(part.to, "one" if one else "plural")
 
     def none_of(self, part: Related) -> str:
         """After a denial: "any film by X"."""
@@ -63,7 +64,7 @@ class NounPhrases:
         told = self.told(described)
         self._nouns[described] = told.noun
         noun = {"one": told.noun.one, "any": told.noun.any}.get(number, lambda: told.noun.plural)()
-        swapped = self.random.random() < _SWAPPED_OFTEN
+        swapped = now_and_then(_SWAPPED_OFTEN, self.random)
         return around(noun, told, number == "plural", swapped)
 
     def told(self, described: Description) -> Told:

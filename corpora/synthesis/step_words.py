@@ -1,7 +1,6 @@
 """A plan's steps in words, one by one, for people, writers and reviewers."""
 
 from collections.abc import Callable, Iterator
-from random import Random
 
 from branchwise.corpora.schema import Schema
 from branchwise.corpora.synthesis.descriptions import (
@@ -12,8 +11,7 @@ from branchwise.corpora.synthesis.descriptions import (
 )
 from branchwise.corpora.synthesis.noun_phrases import NounPhrases
 from branchwise.corpora.synthesis.plans import Difference, Filter, Intersection, Plan, Step, Union
-
-_PLAINEST = 0
+from branchwise.corpora.synthesis.variety import Plainest
 
 
 def steps_in_words(plan: Plan, schema: Schema, name: Callable[[str], str]) -> list[str]:
@@ -24,7 +22,7 @@ def steps_in_words(plan: Plan, schema: Schema, name: Callable[[str], str]) -> li
 def _steps(plan: Plan, schema: Schema, name: Callable[[str], str]) -> Iterator[str]:
     described = describe(plan, schema)
     for step in plan.steps:
-        phrases = NounPhrases(schema, name, Random(_PLAINEST))
+        phrases = NounPhrases(schema, name, Plainest())
         yield _step(step, described, schema, phrases)
 
 

@@ -10,8 +10,9 @@ from branchwise.corpora.synthesis.descriptions import Either, Meets, Named, Part
 from branchwise.corpora.synthesis.nouns import Noun
 from branchwise.corpora.synthesis.phrases import Verb, amount_in_words, years_in_words
 from branchwise.corpora.synthesis.plans import Amount, Holds, Years
+from branchwise.corpora.synthesis.variety import now_and_then
 
-_PLAINEST_OFTEN = 0.5
+_ANOTHER_OFTEN = 0.5
 _BESIDE_OFTEN = 0.6
 _BEGINNING = 5  # letters that two words have in common where one repeats the other
 
@@ -52,12 +53,13 @@ class Vocabulary:
         if last:
             fit = [verb for verb in fit if not verb.after] or fit
         fit = [verb for verb in fit if not stutters(noun, verb)] or fit
-        return fit[0] if self._random.random() < _PLAINEST_OFTEN else self._random.choice(fit)
+        return self._random.choice(fit) if now_and_then(_ANOTHER_OFTEN, self._random) else fit[0]
 
     def beside(self, relation: str, of_subject: bool) -> Verb | None:
         """Now and then a phrase without a verb: "by {}"."""
         bare = [verb for verb in self.verbs(relation, of_subject) if not verb.base]
-        return self._random.choice(bare) if bare and self._random.random() < _BESIDE_OFTEN else None
+        often = now_and_then(_BESIDE_OFTEN, self._random)
+        return self._random.choice(bare) if bare and often else None
 
     def swapped(self, part: Related) -> tuple[str, Verb] | None:
         """The name of the other side, and a verb for what that did: Mara Voss, directed."""
