@@ -1,5 +1,6 @@
 """The triples of a built graph: an Oxigraph store on disk, filled from files."""
 
+import codecs
 import hashlib
 import io
 import zlib
@@ -54,7 +55,7 @@ def fill_store(
     read = []
     for source, syntax in zip(sources, formats, strict=True):
         with open_data(source) as stream:
-            reader = _Reader(stream, progress, reader.lines if reader else 0)
+            reader = _Reader(stream, progress, reader.lines_before + reader.lines if reader else 0)
             _load(store, reader, source, syntax)
         read.append(Source(name=source.name, bytes=reader.bytes, sha256=reader.sha256()))
     if len(sources) > 1:
@@ -76,6 +77,15 @@ def _load(store: "pyoxigraph.Store", reader: "_Reader", source: Path, syntax: st
             f"is not {'N-Triples' if syntax == 'N_TRIPLES' else 'Turtle'} ({reason})",
             where=f"{source}:{error.lineno}",
             remedy="mend the line, or convert the file again",
+        ) from None
+    except MemoryError as error:
+        if "buffer" not in str(error):
+            raise
+        line = f":{reader.lines + 1}" if syntax == "N_TRIPLES" else ""
+        raise InputError(
+            "holds a literal of more than 16 MiB",
+            where=f"{source}{line}",
+            remedy="cut it, or leave its statement out",
         ) from None
     except OSError as error:
         # `open_data` would take what the disk of the store says for a fault of the source.
@@ -116,13 +126,17 @@ def _format(path: Path) -> str:
 
 
 class _Reader(io.RawIOBase):
-    """A stream that is digested and counted while Oxigraph reads it."""
+    """A stream that is digested and counted while Oxigraph reads it, a byte order mark left out.
 
-    def __init__(self, stream: IO[bytes], progress: Progress, lines: int) -> None:
+    `lines_before`: of other files, for the progress.
+    """
+
+    def __init__(self, stream: IO[bytes], progress: Progress, lines_before: int) -> None:
         super().__init__()
         self._stream, self._progress = stream, progress
         self._digest = hashlib.sha256()
-        self._reported = self.lines = lines
+        self.lines_before = lines_before
+        self._reported = self.lines = 0
         self.bytes = 0
         self.failed = False
 
@@ -135,11 +149,14 @@ class _Reader(io.RawIOBase):
                 raise OSError(f"damaged: {error}") from None
             raise
         self._digest.update(data)
+        begins = self.bytes == 0
         self.bytes += len(data)
         self.lines += data.count(b"\n")
         if self.lines - self._reported >= _LINES_BETWEEN_REPORTS:
             self._reported = self.lines
-            self._progress(self.lines, 0)
+            self._progress(self.lines_before + self.lines, 0)
+        if begins and data.startswith(codecs.BOM_UTF8):
+            return data.removeprefix(codecs.BOM_UTF8) or self.read(size)
         return data
 
     def sha256(self) -> str:
