@@ -14,6 +14,7 @@ from branchwise.corpora.graph.description import (
     GraphDescription,
     Source,
     is_graph,
+    read_description,
     write_description,
 )
 from branchwise.corpora.graph.names.harvest import Harvest
@@ -30,21 +31,23 @@ _THINGS_BETWEEN_REPORTS = 1_000
 
 
 def build_graph(
-    sources: Sequence[Path], out: Path, progress: Progress = silent
+    sources: Sequence[Path], out: Path, progress: Progress = silent, *, force: bool = False
 ) -> GraphDescription:
     """Make a graph folder from files of triples, or from world folders.
 
     N-Triples and Turtle, plain, .gz or .zst. Files are streamed: Oxigraph sorts in pieces, which
     takes up to some 1.5 GiB, and names are sorted on disk. A graph that stands at `out` is replaced
-    at the end; after an error nothing is changed. Progress is in lines read, without a total, and
-    then in triples whose names were taken. Raises InputError for a source that is no such file or
-    broken (with its line), or where `out` holds something else; OSError where the disk is full.
+    at the end if it came from files of the same names, or with `force`; after an error nothing is
+    changed. Progress is in lines read, without a total, and then in triples whose names were taken.
+    Raises InputError for a source that is no such file, broken (with its line) or without a triple,
+    or where `out` holds something else; OSError where the disk is full.
     """
-    files = _files(sources)
-    _refuse_to_replace(out, files)
+    files = graph_files(sources)
+    _refuse_to_replace(out, files, force=force)
     try:
         with new_folder(out) as folder:
             store, read = fill_store(files, folder / STORE_FOLDER, progress)
+            _refuse_nothing(store, files)
             description = _index_names(store, folder, read, progress)
             write_description(folder, description)
             del store  # its lock goes with it, before the folder gets its name
@@ -88,10 +91,17 @@ def _index_names(
     )
 
 
-def _files(sources: Sequence[Path]) -> list[Path]:
-    """The files to read: a world folder stands for its graph."""
+def graph_files(sources: Sequence[Path]) -> list[Path]:
+    """The files to read: a world folder stands for its graph. Raises InputError."""
     if not sources:
         raise InputError("no file of triples is named", remedy="name one, or a world folder")
+    for path in map(Path, sources):
+        if not path.exists():
+            raise InputError(
+                "no such file or folder",
+                where=str(path),
+                remedy="name files of triples, or a world folder",
+            )
     return [_world_graph(path) if path.is_dir() else path for path in map(Path, sources)]
 
 
@@ -106,18 +116,48 @@ def _world_graph(folder: Path) -> Path:
     return path
 
 
-def _refuse_to_replace(out: Path, files: Sequence[Path]) -> None:
-    """Nothing but an earlier graph or an empty folder may be replaced, and no source in it."""
-    if out.is_dir():
-        replaceable = is_graph(out) or not any(out.iterdir())
-        if replaceable and not any(file.resolve().is_relative_to(out.resolve()) for file in files):
-            return
-    elif not out.exists() and not out.is_symlink():
+def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None:
+    """Only an empty folder or an earlier graph may be replaced, and no source in it: one of the
+    same files, or any with `force`."""
+    if not out.exists() and not out.is_symlink():
         return
+    holds_source = any(file.resolve().is_relative_to(out.resolve()) for file in files)
+    if not holds_source and out.is_dir():
+        if not any(out.iterdir()):
+            return
+        if is_graph(out):
+            _refuse_another_graph(out, files, force=force)
+            return
     raise InputError(
         "there is something else here already",
         where=str(out),
         remedy="name a new folder with --out",
+    )
+
+
+def _refuse_another_graph(out: Path, files: Sequence[Path], *, force: bool) -> None:
+    if force:
+        return
+    try:
+        earlier = sorted(source.name for source in read_description(out).sources)
+    except InputError:
+        return  # damaged: to build it again is the remedy
+    if earlier != sorted(file.name for file in files):
+        raise InputError(
+            f"there is a graph of {', '.join(earlier)} here already",
+            where=str(out),
+            remedy="name a new folder with --out, or replace it with --force",
+        )
+
+
+def _refuse_nothing(store: "pyoxigraph.Store", files: Sequence[Path]) -> None:
+    """A graph without triples answers nothing, and looks like one that does."""
+    if len(store):
+        return
+    raise InputError(
+        "there is no triple",
+        where=", ".join(map(str, files)),
+        remedy="give N-Triples or Turtle with statements in it",
     )
 
 

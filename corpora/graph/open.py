@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
+from branchwise.corpora.worlds.description import GRAPH_FILE
 
 IN_A_WORLD = "kg"
 """The folder of a world's graph, within the world's own."""
@@ -47,11 +48,12 @@ def graph_folder(path: Path) -> Path:
     for folder in (path, path / IN_A_WORLD):
         if (folder / DESCRIPTION_FILE).is_file():
             return folder
-    source, out = path, "KG"
-    if (path / "kg.nt.gz").is_file():
-        source, out = path / "kg.nt.gz", str(path / IN_A_WORLD)
+    if not path.exists():
+        raise InputError("no such folder", where=str(path), remedy="name a graph or world folder")
+    if (path / GRAPH_FILE).is_file():
+        source = str(path)
+    else:
+        source = f"{'FILE' if path.is_dir() else path} --out KG"
     raise InputError(
-        "no graph here",
-        where=str(path),
-        remedy=f"build one with `branchwise kg build {source} --out {out}`",
+        "no graph here", where=str(path), remedy=f"build one with `branchwise kg build {source}`"
     )

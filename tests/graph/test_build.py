@@ -16,6 +16,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.description import read_description
 from branchwise.corpora.graph.names.index import NameIndex
+from branchwise.corpora.graph.names.readings import Readings
 from branchwise.corpora.graph.store import open_store
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
@@ -138,9 +139,23 @@ def test_an_earlier_graph_stays_until_a_new_one_is_whole(tmp_path):
     with pytest.raises(InputError):
         build_graph([good, bad], out)
     assert read_description(out) == first
-    assert build_graph([good, write(tmp_path / "c.ttl", TTL)], out).triples == 7
+    assert build_graph([good, write(tmp_path / "c.ttl", TTL)], out, force=True).triples == 7
     assert len(open_store(out)) == 7
     assert entries(tmp_path) == ["G", "a.nt", "b.nt", "c.ttl"]
+
+
+def test_a_graph_of_other_files_is_replaced_by_force_only(tmp_path):
+    out = tmp_path / "G"
+    first = build_graph([write(tmp_path / "a.nt", NT)], out)
+    other = write(tmp_path / "b.ttl", TTL)
+    with pytest.raises(InputError, match=r"a graph of a\.nt here already; .* --force"):
+        build_graph([other], out)
+    assert read_description(out) == first
+    assert build_graph([other], out, force=True).triples == 3
+    # The same file after it has changed; and whatever there was, where it cannot be read.
+    assert build_graph([write(tmp_path / "b.ttl", TTL + "wd:Q1 wdt:P1 1 .")], out).triples == 4
+    (out / "graph.json").write_text("{}")
+    assert build_graph([tmp_path / "a.nt"], out).triples == 4
 
 
 def test_nothing_but_a_graph_is_replaced(tmp_path):
@@ -151,7 +166,7 @@ def test_nothing_but_a_graph_is_replaced(tmp_path):
     inside = build_graph([source], tmp_path / "G") and write(tmp_path / "G" / "b.nt", NT)
     for sources, out in (([source], home), ([source], source), ([inside], tmp_path / "G")):
         with pytest.raises(InputError, match="something else here already; name a new folder"):
-            build_graph(sources, out)
+            build_graph(sources, out, force=True)
     assert (home / "letter.txt").read_text() == "dear"
     assert inside.exists()
 
@@ -172,10 +187,34 @@ def test_a_folder_may_have_any_name(tmp_path):
     assert len(open_store(out)) == 4
 
 
-def test_an_empty_file_is_an_empty_graph(tmp_path):
-    assert build_graph([write(tmp_path / "a.nt", "")], tmp_path / "G").triples == 0
-    index = NameIndex.open(tmp_path / "G")
-    assert index.search("King Kong") == index.search("director", "property") == []
+@pytest.mark.parametrize("text", ["", "# nothing yet\n"])
+def test_a_source_without_a_triple_is_refused(tmp_path, text):
+    with pytest.raises(InputError, match=r"a\.nt: there is no triple; give N-Triples or Turtle"):
+        build_graph([write(tmp_path / "a.nt", text)], tmp_path / "G")
+    assert entries(tmp_path) == ["a.nt"]
+
+
+def test_what_names_were_read_from(tmp_path, built_graph):
+    own = """@prefix x: <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+x:Bird rdfs:label "bird" . x:wren a x:Bird ; rdfs:label "Wren" ; x:eats x:worm ; x:weight 9 .
+x:eats rdfs:label "eats" .
+"""
+    build_graph([write(tmp_path / "a.ttl", own)], tmp_path / "G")
+    rdf, rdfs = (
+        "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+        "http://www.w3.org/2000/01/rdf-schema#",
+    )
+    assert NameIndex.open(tmp_path / "G").readings() == Readings(
+        names_alone=1,  # the class
+        unlabelled=1,  # weight
+        labels=(f"{rdfs}label",),
+        aliases=(),
+        descriptions=(),
+        types=(f"{rdf}type",),
+    )
+    # A world's predicates are Wikidata's, each with a name.
+    assert NameIndex.open(built_graph).readings()[1:] == (0, (), (), (), ())
 
 
 def test_interrupted_it_leaves_nothing(tmp_path, world_300):

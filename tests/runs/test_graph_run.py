@@ -134,7 +134,7 @@ def test_tools_are_those_that_corpus_and_graph_allow(corpus, make_graph):
 @pytest.mark.parametrize(
     ("kg", "says"),
     [
-        ("nowhere", "no graph here; build one with `branchwise kg build nowhere"),
+        ("nowhere", "no such folder; name a graph or world folder"),
         ("https://user:secret@example.org/sparql", "the endpoint's address has a user, a key"),
         ("https://example.org/sparql?key=secret", "the endpoint's address has a user, a key"),
     ],
