@@ -17,6 +17,7 @@ Problem = Literal[
     "drops a negation",
 ]
 MAX_WORDS = 60
+MAX_CHARACTERS = 600
 _NAME = "\N{REPLACEMENT CHARACTER}"  # stands where a name was found
 _NUMBER_WORDS = {
     word: str(number)
@@ -91,8 +92,8 @@ def _whole(name: str) -> re.Pattern[str]:
 def _check_form(text: str, said: str) -> None:
     if "\n" in text or not said.isprintable() or not said.endswith("?") or _BREAK.search(said):
         raise StrayError("not one question", text)
-    if len(text.split()) > MAX_WORDS:
-        raise StrayError("too long", f"{len(text.split())} words")
+    if len(text.split()) > MAX_WORDS or len(text) > MAX_CHARACTERS:
+        raise StrayError("too long", f"{len(text.split())} words, {len(text)} characters")
 
 
 def _check_names(text: str, names: Iterable[str]) -> None:

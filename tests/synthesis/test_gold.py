@@ -61,6 +61,11 @@ def by(relation, entity, inverse=True):
 PACINO, DE_NIRO, SCORSESE = "Q41163", "Q36949", "Q41148"
 
 
+def test_the_check_shares_no_code_with_what_it_checks():
+    for file in sorted(SLICE.parent.glob("plain_*.py")):
+        assert "branchwise" not in file.read_text(encoding="utf-8"), file
+
+
 def test_who_acted_with_both_is_the_intersection(films):
     both = {"op": "intersection", "of": 0, "other": 1}
     found = answers_of(films, by("cast", PACINO), by("cast", DE_NIRO), both)

@@ -92,6 +92,8 @@ STRAYING = {
     f"{GOOD}\nI hope that this helps?": ("not one question", None),
     "": ("not one question", ""),
     GOOD.replace("films", "films" + " very" * 60): ("too long", None),
+    GOOD.replace("films", "films" + "s" * 600): ("too long", None),
+    GOOD.replace("films", "fil\u202ems"): ("not one question", None),
 }
 
 
