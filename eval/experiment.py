@@ -125,6 +125,7 @@ def resume(
     finally:
         reader.close()
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
+    _check_not_moved(Path(path), meta["system"], moved)
     settings = dict(meta["system"]) | {key: value for key, value in moved.items() if value}
     agent = _agent(System.model_validate(settings), meta["task"])
     _check_same_system(Path(path), meta, agent)
@@ -185,6 +186,31 @@ def _check_at_least_one(**counts: int) -> None:
             raise InputError(f"{name} is {count}", remedy="give a number of at least 1")
 
 
+_MAY_MOVE = {"corpus": ("corpus", "retriever"), "kg": ("graph", "kg")}
+"""Options of `resume` that say where a folder is now: what it is, and what differs in another."""
+
+
+def _check_not_moved(path: Path, begun: Mapping[str, Any], moved: Mapping[str, str | None]) -> None:
+    for option, (what, _) in _MAY_MOVE.items():
+        was = begun.get(option)
+        if was and not moved[option] and not is_address(was) and not Path(was).exists():
+            raise InputError(
+                f"the {what} of this run is no longer there",
+                where=was,
+                remedy=f"say where it is now: `branchwise resume {path} --{option} DIR`",
+            )
+
+
+def _remedy(path: Path, changed: Collection[str]) -> str:
+    for option, (what, key) in _MAY_MOVE.items():
+        if list(changed) == [key]:
+            return (
+                f"where the {what} of this run lies elsewhere now: `branchwise resume {path} "
+                f"--{option} DIR`; for another one start a new run"
+            )
+    return "restore it, or start a new run with `branchwise run`"
+
+
 def _check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> None:
     if agent.digest != meta["system_digest"]:
         was, now = meta["identity"], dict(agent.identity)
@@ -192,7 +218,7 @@ def _check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> N
         raise InputError(
             f"the system is not the one that began this run (changed: {', '.join(changed)})",
             where=str(path),
-            remedy="restore it, or start a new run with `branchwise run`",
+            remedy=_remedy(path, changed),
         )
     if meta["version"] != (now_version := version("branchwise")):
         warnings.warn(

@@ -102,8 +102,9 @@ def test_a_corpus_that_moved_is_found_and_another_is_refused(
     system = make_system().model_copy(update={"corpus": str(tmp_path / "C")})
     made = run(str(question_file(1)), system, out=tmp_path / "run")
     (tmp_path / "C").rename(tmp_path / "moved")
-    with pytest.raises(InputError, match="C"):
+    with pytest.raises(InputError, match="no longer there") as refused:
         resume(made.path)
+    assert "--corpus DIR" in str(refused.value.remedy)
     resume(made.path, corpus=tmp_path / "moved")
 
     other = tmp_path / "other.jsonl"
