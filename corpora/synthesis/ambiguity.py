@@ -18,6 +18,9 @@ _OWN_MOVES = 3.0
 _TITLED = 0.1
 """The share of single entities that may be told apart by a title."""
 
+_WIDE = 0.5
+"""How often the entity is taken that is related to most of those that were drawn."""
+
 _TRIED = 24
 
 
@@ -74,7 +77,8 @@ class Focuses:
         return self._focus(name, entities, move, links)
 
     def single(self, moves: Moves, least: int) -> Focus:
-        """An entity with a name of its own, rarely one with a title. Raises RejectedError."""
+        """An entity with a name of its own, rarely one with a title; one of those that are related
+        to most comes oftener. Raises RejectedError."""
         move = self._move([m for m in moves.all if (m, least) not in self._narrow])
         drawn = self._drawn(move)
         links = self._facts.related(move.relation, move.inverse, drawn)
@@ -86,6 +90,8 @@ class Focuses:
             own = fitting
         if not own:
             raise RejectedError("no entity fits")
+        if self._rng.random() < _WIDE:
+            own.sort(key=lambda e: -len(links[e]))
         entity = min(own, key=lambda e: self._used[e])
         return self._focus(self._naming(entity), [entity], move, links)
 

@@ -1,9 +1,10 @@
 """What may be asked of a set of entities: the relations that lead on, and the filters."""
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from typing import Any, TypeVar
 
 from branchwise.corpora.schema import Relation, Schema
 
@@ -12,6 +13,8 @@ Types = tuple[str, ...]
 
 Sayable = Callable[[str, bool], bool]
 """Whether a relation can be put into words, as a step that gives its subjects (True) or values."""
+
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Moves:
     own: Collection[str]
     shared: Collection[str]
     sayable: Sayable
+    _found: dict[tuple[str, Types], Sequence[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def all(self) -> tuple[Move, ...]:
@@ -59,16 +63,33 @@ class Moves:
             if self.sayable(name, bool(relations[name].object))
         )
 
-    def onward(self, types: Types) -> list[Move]:
+    def onward(self, types: Types) -> Sequence[Move]:
         """Moves that every member may have."""
+        return self._kept("onward", types, self._onward)
+
+    def towards(self, types: Types) -> Sequence[Move]:
+        """Moves that lead to entities that may be among some of these types."""
+        return self._kept("towards", types, self._towards)
+
+    def filters_of(self, types: Types) -> Sequence[str]:
+        """Filters that every member may be chosen by."""
+        return self._kept("filters", types, self._filters_of)
+
+    def _kept(
+        self, what: str, types: Types, find: Callable[[Types], Sequence[_Found]]
+    ) -> Sequence[_Found]:
+        """What was found for these types before: samplers ask thousands of times."""
+        if (what, types) not in self._found:
+            self._found[what, types] = find(types)
+        return self._found[what, types]
+
+    def _onward(self, types: Types) -> list[Move]:
         return [move for move in self.all if set(types) <= set(move.sources)]
 
-    def towards(self, types: Types) -> list[Move]:
-        """Moves that lead to entities that may be among some of these types."""
+    def _towards(self, types: Types) -> list[Move]:
         return [move for move in self.all if self.common(types, move.results)]
 
-    def filters_of(self, types: Types) -> list[str]:
-        """Filters that every member may be chosen by."""
+    def _filters_of(self, types: Types) -> list[str]:
         subjects = self.schema.subjects
         relations = self.schema.relations
         return [n for n in self.filters if set(types) <= set(subjects(relations[n]))]

@@ -4,7 +4,7 @@ Each function raises RejectedError with the reason that is counted.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from branchwise.corpora.synthesis.drafts import Limits, RejectedError
@@ -15,6 +15,7 @@ from branchwise.corpora.synthesis.plans import (
     Difference,
     Filter,
     GroupBy,
+    Holds,
     Intersection,
     Join,
     Plan,
@@ -28,7 +29,8 @@ _DIFFERENT = 0.6
 
 def check_form(plan: Plan) -> None:
     """Rules on the plan alone: two steps or more, no set operation twice, no relation walked there
-    and straight back, no two filters by one relation in a row of filters."""
+    and straight back, no two filters by one relation in a row of filters, nothing said twice of one
+    entity."""
     steps = plan.steps
     if len(steps) < 2:
         raise RejectedError("fewer than two steps")
@@ -40,6 +42,17 @@ def check_form(plan: Plan) -> None:
             raise RejectedError("straight back")
         if isinstance(step, Filter) and _filtered_again(step, steps):
             raise RejectedError("filtered twice by one relation")
+    said = [one for step in steps for one in _said(step)]
+    if len(set(said)) < len(said):
+        raise RejectedError("says one thing twice")
+
+
+def _said(step: Step) -> Iterator[tuple[str, str]]:
+    """What a step says of an entity that it names: won by it, directed by it."""
+    if isinstance(step, Atomic):
+        yield step.relation, step.entity
+    elif isinstance(step, Filter) and isinstance(step.condition, Holds):
+        yield step.relation, step.condition.value
 
 
 def _walked_back(step: Join | GroupBy, steps: Sequence[Step]) -> bool:

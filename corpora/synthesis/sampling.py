@@ -28,6 +28,9 @@ _WIDE = 0.8
 
 _FILTERS_TRIED = 4
 _OPERANDS_TRIED = 4
+_SWAMPS = 1.5
+"""A set so many times larger, added to the readings' own, would make them all alike."""
+
 _AWARDS_FIRST = 0.2
 """How often an award is tried before other filters, which divide more sets."""
 
@@ -130,7 +133,8 @@ class Sampler:
                 continue
             sets = _combined(letter, draft.at.sets, other.members)
             types = self._moves.common(draft.at.types, other.types)
-            swamped = letter == "U" and len(other.members) > 3 * max(sizes(draft.at.sets)) + 3
+            own = sizes(draft.at.sets)
+            swamped = letter == "U" and len(other.members) > _SWAMPS * sum(own) / len(own) + 2
             if not types or swamped:
                 continue
             effective = changed(draft.at.sets, sets) and other.members not in sets

@@ -26,6 +26,11 @@ def after(year, of, relation="released"):
     return {"op": "filter", "relation": relation, "condition": condition, "of": of}
 
 
+def won(award, of):
+    condition = {"kind": "holds", "value": award}
+    return {"op": "filter", "relation": "won", "condition": condition, "of": of}
+
+
 def both(op, of, other):
     return {"op": op, "of": of, "other": other}
 
@@ -68,6 +73,10 @@ NOBODY = Cast()
             "straight back",
         ),
         ([films_by("Q1"), after(1990, 0), after(1995, 1)], "filtered twice by one relation"),
+        (
+            [films_by("Q1", "won"), films_by("Q2"), both("union", 0, 1), won("Q1", 2)],
+            "one thing twice",
+        ),
         (
             [
                 films_by("Q1"),
