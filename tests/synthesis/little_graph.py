@@ -14,7 +14,7 @@ relations:
   cast: {property: P161, label: cast, subject: film, object: actor}
   directed_by: {property: P57, label: director, subject: film, object: director}
   genre: {property: P136, label: genre, subject: film, items: genre}
-  honour: {property: P166, label: award, subject: [film, person], object: award}
+  honour: {property: P166, label: award, subject: [film, actor, person], object: award}
   released: {property: P577, label: date, subject: film, date: year}
   runtime: {property: P2047, label: duration, subject: film, number: [1, 999]}
   born: {property: P569, label: born, subject: person, date: year}

@@ -55,6 +55,7 @@ def test_join_goes_back_from_object_to_subjects(little_facts: GraphFacts) -> Non
         (Union(of=0, other=1), {"101", "102", "103"}),
         (Intersection(of=0, other=1), {"101", "102"}),
         (Difference(of=0, other=1), {"103"}),
+        (Difference(of=1, other=0), set()),
     ],
 )
 def test_set_operations(little_facts: GraphFacts, operation: Step, expected: set[str]) -> None:
