@@ -44,8 +44,9 @@ def result_lines(data: Mapping[str, Any], most: int) -> Iterator[str]:
         yield from (indented(short(line)) for line in few(more, most))
     elif "matches" in artifact:
         yield f"{head} {_matches(data)}{_arguments(call['args'])}"
-        shown = few(data["content"].splitlines(), most)
-        yield from (indented(short(line)) for line in shown)
+        lines = data["content"].splitlines()
+        headed = bool(lines) and lines[0].endswith(":")
+        yield from (indented(short(line)) for line in few(lines, most + headed))
     elif passages:
         yield f"{head} {len(passages)} passages for {_arguments(call['args'])}"
         titles = [f"{p['score']:.3f}  [{p['id']}] {p['title']}" for p in passages]

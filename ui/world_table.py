@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from branchwise.corpora.worlds.description import WorldDescription
 from branchwise.corpora.worlds.language import OFTEN
-from branchwise.corpora.worlds.survey import Spread, Survey
-from branchwise.ui.console import console, print_line, printable
+from branchwise.corpora.worlds.survey import SAMPLE, Spread, Survey
+from branchwise.ui.console import console, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,12 +15,17 @@ if TYPE_CHECKING:
 def print_world(world: WorldDescription, survey: Survey) -> None:
     """Print how a world was made and what it looks like."""
     for line in _made(world):
-        print_line(console(), line)
+        _print_whole(line)
     console().print()
     console().print(_spreads(survey))
     console().print()
     for line in (*_ambiguity(survey), *_language(survey)):
-        print_line(console(), line)
+        _print_whole(line)
+
+
+def _print_whole(line: str) -> None:
+    """In several lines where the terminal is too narrow for it, in one in a pipe."""
+    console().print(line, markup=False, soft_wrap=not console().is_terminal)
 
 
 def _made(world: WorldDescription) -> Iterator[str]:
@@ -68,8 +73,11 @@ def _ambiguity(survey: Survey) -> Iterator[str]:
 
 def _language(survey: Survey) -> Iterator[str]:
     found = survey.language
+    passages = f"{found.passages:,} passages"
+    sample = f"a sample (the {passages} of the first {SAMPLE:,} entities)"
+    measured = f"all {passages}" if survey.entities <= SAMPLE else sample
     yield (
-        f"language, over {found.passages:,} passages: {found.vocabulary:,} different words of "
+        f"language, measured on {measured}: {found.vocabulary:,} different words of "
         f"{found.words:,} (type-token ratio {found.type_token_ratio:.3f})"
     )
     yield (

@@ -49,10 +49,18 @@ def ask(
     sys.exit(1 if outcome.how == "failed" else 0)
 
 
-async def watch(agent: "Agent", question: str, screen: "Console | None") -> "Outcome":
-    """Ask and close the agent; each step is printed to `screen`, the answer that was read is not.
+async def watch(
+    agent: "Agent",
+    question: str,
+    screen: "Console | None",
+    *,
+    margin: str = "",
+    answer: bool = False,
+) -> "Outcome":
+    """Ask and close the agent; each step is printed to `screen`, after `margin`.
 
-    Raises ModelError where the model cannot be had.
+    The answer that was read is printed only where `answer` asks for it. Raises ModelError where
+    the model cannot be had.
     """
     from branchwise.agents.journal import MemoryJournal
     from branchwise.corpora.questions import Question
@@ -63,10 +71,10 @@ async def watch(agent: "Agent", question: str, screen: "Console | None") -> "Out
 
     class Printing(MemoryJournal):
         def event(self, kind: str, data: Mapping[str, Any]) -> None:
-            # An answer that was read is printed at the end, on standard output.
-            if screen and (kind != "answer" or data["how"] == "failed"):
+            # `ask` prints an answer that was read at the end, on standard output.
+            if screen and (kind != "answer" or answer or data["how"] == "failed"):
                 for line in describe(kind, data):
-                    print_line(screen, line)
+                    print_line(screen, f"{margin}{line}")
 
     # A shell may pass bytes that are no text; no model server takes them.
     text = question.encode(errors="surrogateescape").decode(errors="replace")

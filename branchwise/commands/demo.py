@@ -51,8 +51,8 @@ def demo(
     reader = made.open()
     _show_trace(reader)
     reader.close()
-    show_world(out / "world")
-    _show_next(made.path, corpus, source)
+    asked = show_world(out / "world")
+    _show_next(made.path, corpus, source, asked)
 
 
 def _prepare(out: Path) -> tuple[Path, Path]:
@@ -88,6 +88,7 @@ def _fresh(path: Path) -> Path:
 
 def _show_trace(reader: "RunReader") -> None:
     """The trace of the first ambiguous question, and its gold."""
+    from branchwise.commands.demo_world import show_gold
     from branchwise.ui.console import console, print_line
     from branchwise.ui.steps import describe
 
@@ -97,10 +98,7 @@ def _show_trace(reader: "RunReader") -> None:
     for event in reader.events(row.item):
         for line in describe(event.kind, event.data, passages=2):
             print_line(screen, f"  {line}")
-    print_line(screen, "  gold")
-    for branch in row.question.branches:
-        names = "; ".join(answer.text for answer in branch.answers)
-        print_line(screen, f"            {branch.name}: {names}")
+    show_gold({b.name: [answer.text for answer in b.answers] for b in row.question.branches})
 
 
 def _telling_item(reader: "RunReader") -> "ItemRow":
@@ -109,7 +107,7 @@ def _telling_item(reader: "RunReader") -> "ItemRow":
     return (ambiguous or ended)[0]
 
 
-def _show_next(run: Path, corpus: Path, source: Path) -> None:
+def _show_next(run: Path, corpus: Path, source: Path, asked: str) -> None:
     from shlex import quote
 
     from branchwise.ui.console import console
@@ -119,6 +117,7 @@ def _show_next(run: Path, corpus: Path, source: Path) -> None:
     lines = [
         "\nNext:",
         f'  {program} ask "Who directed King Kong?" --corpus {at}',
+        f'  {program} ask "{asked}" --kg {world}',
         f"  {program} world info {world}",
         f"  {program} export {quote(str(run))} --events",
         "  with a language model (any OpenAI-compatible server):",

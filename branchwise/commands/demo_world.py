@@ -1,6 +1,7 @@
 """The demo's second part: a small world, and a question that its knowledge graph answers."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,13 +19,16 @@ class Case(NamedTuple):
     gold: dict[str, list[str]]
 
 
-def show_world(folder: Path) -> None:
-    """Make the world and its graph under `folder`, ask the offline reader about a shared name."""
-    from branchwise.commands.ask import print_answer, watch
+def show_world(folder: Path) -> str:
+    """Make the world and its graph under `folder`, ask the offline reader about a shared name.
+
+    Returns the question that it was asked.
+    """
+    from branchwise.commands.ask import watch
     from branchwise.corpora.graph.open import open_graph
     from branchwise.graphs.agent import Agent
     from branchwise.graphs.system import System
-    from branchwise.ui.console import console, print_line
+    from branchwise.ui.console import console
 
     screen = console()
     screen.print(
@@ -35,11 +39,18 @@ def show_world(folder: Path) -> None:
     graph = open_graph(str(folder))
     case = find_case(folder, graph)
     agent = Agent(System(model="offline"), graph=graph)
-    outcome = asyncio.run(watch(agent, case.question, screen))
-    print_answer(outcome)
-    print_line(screen, "gold")
-    for title, answers in case.gold.items():
-        print_line(screen, f"{title}: {'; '.join(answers)}")
+    asyncio.run(watch(agent, case.question, screen, margin="  ", answer=True))
+    show_gold(case.gold)
+    return case.question
+
+
+def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
+    """The right answers of each branch, below a step-by-step view."""
+    from branchwise.ui.console import console, print_line
+    from branchwise.ui.steps import branch_lines
+
+    for line in ("gold", *branch_lines(gold)):
+        print_line(console(), f"  {line}")
 
 
 def _prepare(folder: Path) -> None:

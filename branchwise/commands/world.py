@@ -14,7 +14,7 @@ def make(
     out: Annotated[Path, typer.Option(help="World folder to make.")],
     seed: Annotated[int, typer.Option(help="The same seed gives the same world.")] = 1,
     ambiguity: Annotated[
-        float, typer.Option(help="Share of names that 2 to 14 entities share.")
+        float, typer.Option(help="About what share of names 2 to 14 entities share, 0 to 0.7.")
     ] = 0.1,
     domains: Annotated[
         str,

@@ -22,3 +22,12 @@ def test_the_example_is_what_it_prints(tmp_path):
     for page in PAGES:
         shown = page.read_text(encoding="utf-8")
         assert f"```\n{printed}```" in shown, f"{page}: after a change of prose, print it anew"
+
+
+def test_a_look_without_a_world_is_told_in_a_line(tmp_path):
+    for arguments, says in (([], "usage: "), ([tmp_path], "is no world")):
+        look = [sys.executable, ROOT / "examples" / "world" / "look.py", *arguments]
+        done = subprocess.run([*map(str, look)], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert says in done.stderr
+        assert done.stderr.count("\n") == 1
