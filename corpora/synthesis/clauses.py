@@ -12,7 +12,8 @@ class Clause:
     `denied` is the other side in a denial ("any film by X"). `beside` is a phrase for beside a
     noun only. `swapped` is the same said of the other side, where that is one name: Mara Voss,
     directed. `long`: it holds a noun phrase, and nothing should follow it. `deniable`: "did not"
-    says plainly that it does not hold.
+    says plainly that it does not hold. `alone`: nothing else may stand beside the noun, as it would
+    be taken with a name ("based in X with ...").
     """
 
     verb: Verb
@@ -22,6 +23,7 @@ class Clause:
     swapped: tuple[str, Verb] | None = None
     long: bool = False
     deniable: bool = True
+    alone: bool = False
 
     def finite(self, plural: bool = True) -> str:
         """ "were directed by X"."""

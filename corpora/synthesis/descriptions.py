@@ -125,6 +125,9 @@ def _related(
     relation: str, inverse: bool, to: Named | Mentioned | Description, least: int, schema: Schema
 ) -> Description:
     declared = _declared(relation, schema)
+    if isinstance(to, Named) and inverse and not declared.object:
+        meets = Meets(relation, Holds(value=to.number))
+        return Description(schema.subjects(declared), (meets,))
     types, others = schema.subjects(declared), schema.objects(declared)
     if not inverse:
         types, others = others, types

@@ -34,13 +34,13 @@ class NounPhrases:
 
     def members(self, part: Related, verb: Verb) -> str:
         """Some of a set: "films by X", "a film by X", "at least three films by X"."""
-        count = f"at least {count_in_words(part.at_least)}"
+        number = count_in_words(part.at_least)
+        or_more = now_and_then(_OR_MORE_OFTEN, self.random) or verb.preposition == "at"
+        count = f"{number} or more" if or_more else f"at least {number}"
         if isinstance(part.to, Mentioned):
             return f"{count if part.at_least > 1 else 'any'} of {self._mentioned(part.to)}"
         assert isinstance(part.to, Description)
         if part.at_least > 1:
-            if now_and_then(_OR_MORE_OFTEN, self.random) or verb.preposition == "at":
-                count = f"{count_in_words(part.at_least)} or more"
             return f"{count} {self.phrase(part.to)}"
         of_many = "[" in verb.before + verb.after
         one = now_and_then(_SINGULAR_OFTEN, self.random) and not of_many

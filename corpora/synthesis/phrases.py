@@ -10,6 +10,7 @@ _BE = {"are": "is", "were": "was"}
 _COUNTS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _PREPOSITIONS = frozenset(["at", "by", "for", "from", "in", "of", "on", "to", "under", "with"])
 _BY_NUMBER = re.compile(r"\[([^\]|]*)(?:\|([^\]]*))?\]")
+_SILENT_H = re.compile(r"(hour|heir|honest|honou?r)", re.IGNORECASE)
 _SOUNDS_LIKE_A_CONSONANT = re.compile(r"(uni|use|euro|one\b|once\b)", re.IGNORECASE)
 
 
@@ -136,7 +137,8 @@ def count_in_words(count: int) -> str:
 
 def with_article(words: str) -> str:
     """ "a film", "an album", "a university"."""
-    vowel = words[:1].lower() in "aeiou" and not _SOUNDS_LIKE_A_CONSONANT.match(words)
+    begins = words[:1].lower() in "aeiou" and not _SOUNDS_LIKE_A_CONSONANT.match(words)
+    vowel = begins or _SILENT_H.match(words)
     return f"{'an' if vowel else 'a'} {words}"
 
 

@@ -15,7 +15,7 @@ from branchwise.corpora.synthesis.descriptions import (
 )
 from branchwise.corpora.synthesis.nouns import Noun, of_kind
 from branchwise.corpora.synthesis.phrases import Verb, listed, with_article
-from branchwise.corpora.synthesis.plans import Holds, Years
+from branchwise.corpora.synthesis.plans import Amount, Holds, Years
 from branchwise.corpora.synthesis.told import Choice, Point, Told, with_years_in_place
 from branchwise.corpora.synthesis.vocabulary import Vocabulary
 
@@ -132,6 +132,7 @@ class Predicates:
             swapped=self._words.swapped(first),
             long=long,
             deniable=first.at_least == 1,
+            alone=verb.base == "have",
         )
 
     def _without(self, part: Related, missing: Sequence[Related], noun: Noun) -> Clause | None:
@@ -174,4 +175,5 @@ class Predicates:
             return Clause(Verb("be", "are", either, "", ""), "")
         verb = self._words.verb(relation, True, noun)
         deniable = isinstance(condition, Years | Holds) and len(parts) == 1
-        return Clause(verb, listed(values, conjunction), deniable=deniable)
+        alone = isinstance(condition, Amount) or verb.base == "have"
+        return Clause(verb, listed(values, conjunction), deniable=deniable, alone=alone)

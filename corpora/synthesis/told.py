@@ -24,9 +24,9 @@ class Told:
 
     @property
     def light(self) -> "list[Point]":
-        """What may stand beside the noun; "with ..." only alone, as it would go with a name."""
+        """What may stand beside the noun, all together."""
         fit = [point for point in self.points if point.reduced() and not point.long]
-        return [p for p in fit if len(fit) == 1 or not p.reduced().startswith("with ")]
+        return [point for point in fit if len(fit) == 1 or not point.alone]
 
     @property
     def long(self) -> bool:
@@ -49,6 +49,10 @@ class Choice:
     @property
     def long(self) -> bool:
         return any(option.long for option in self.options)
+
+    @property
+    def alone(self) -> bool:
+        return any(clause.alone for option in self.options if (clause := option.single))
 
     def finite(self, plural: bool = True, either: bool = False) -> str:
         """ "won X or were directed by Y"; `either`: say so even where it would be clear."""
@@ -147,10 +151,9 @@ def _denied_beside(told: Told, plural: bool) -> str:
 
 
 def _fits_beside(point: Point, beside: Sequence[Point]) -> bool:
-    """Whether a long one may be the last beside a noun: nothing there begins with "with"."""
-    said = [other.reduced() for other in (*beside, point)]
-    having = bool(beside) and any(words.startswith("with ") for words in said)
-    return point.long and all(said) and not having
+    """Whether a long one may be the last beside a noun."""
+    fit = all(other.reduced() for other in (*beside, point))
+    return point.long and fit and not (beside and any(p.alone for p in (*beside, point)))
 
 
 def _swapped(told: Told, beside: Sequence[Point]) -> str:

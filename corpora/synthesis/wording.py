@@ -41,21 +41,19 @@ class Worder:
     def question(self, plan: Plan, name: Callable[[str], str], variant: int = 0) -> str:
         """A question for the plan's answers; `name` gives the names of the entities in it.
 
-        Variants differ in frame and phrases, as far as there are several. Raises InputError for a
+        Variants are other draws of frame and phrases. Raises InputError for a
         relation that the schema lacks, or does not say.
         """
-        key = f"{self._seed} {json.dumps(plan.to_json())}"
-        random = Random(f"{key} {variant}")
+        random = Random(f"{self._seed} {variant} {json.dumps(plan.to_json())}")
         described = describe(plan, self.schema)[-1]
         before, asked = introduced(described, random)
         phrases = NounPhrases(self.schema, name, random)
-        turn = Random(key).randrange(2**16) + variant
         opening = ("Consider", "Now take")
         sentences = [
             f"{opening[min(place, 1)]} the {phrases.phrase(part)}."
             for place, part in enumerate(before)
         ]
-        return " ".join([*sentences, framed(asked, phrases, turn)])
+        return " ".join([*sentences, framed(asked, phrases)])
 
     def steps(self, plan: Plan, name: Callable[[str], str]) -> list[str]:
         """The plan's steps in words, numbered from 1: "2. of 1, those released after 1990"."""

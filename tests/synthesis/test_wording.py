@@ -1,0 +1,339 @@
+"""Questions from the grammar: how every shape reads, and what never happens."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from random_plans import plans
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.schema import Domain, EntityType, Relation, Schema, merge
+from branchwise.corpora.synthesis.facts import GraphFacts
+from branchwise.corpora.synthesis.phrases import (
+    Verb,
+    amount_in_words,
+    listed,
+    with_article,
+    years_in_words,
+)
+from branchwise.corpora.synthesis.plans import (
+    Amount,
+    Atomic,
+    Difference,
+    Filter,
+    GroupBy,
+    Holds,
+    Intersection,
+    Join,
+    Plan,
+    Step,
+    Union,
+    Years,
+)
+from branchwise.corpora.synthesis.wording import Worder
+from branchwise.corpora.worlds.domains import world_schema
+
+NAMES = {
+    "Q1": "Mara Voss",
+    "Q2": "Jorge Falkfeld",
+    "Q3": "Lindstrom Award",
+    "Q4": "Redbrook Albion",
+    "Q5": "Kilnlands Dynamo",
+    "Q6": "Ellen Abadero",
+    "Q7": "Farnora",
+    "Q200092": "horror film",
+    "Q188473": "action film",
+    "Q201330": "goalkeeper",
+    "Q131539": "children's literature",
+}
+VARIANTS = 300
+BY_VOSS = Atomic(relation="directed_by", inverse=True, entity="Q1")
+BY_FALKFELD = Atomic(relation="directed_by", inverse=True, entity="Q2")
+
+
+@pytest.fixture(scope="module")
+def schema() -> Schema:
+    return world_schema()
+
+
+@pytest.fixture
+def said(schema: Schema) -> Callable[..., set[str]]:
+    """All that a plan of these steps is said as."""
+
+    def say(*steps: Step) -> set[str]:
+        worder = Worder(schema, 1)
+        plan = Plan(steps=steps)
+        return {worder.question(plan, NAMES.__getitem__, v) for v in range(VARIANTS)}
+
+    return say
+
+
+def test_counts_over_a_named_set(said: Callable[..., set[str]]) -> None:
+    questions = said(BY_VOSS, GroupBy(of=0, relation="cast", at_least=3))
+    assert "Which actors appeared in at least three films directed by Mara Voss?" in questions
+    assert (
+        "Consider the films directed by Mara Voss. "
+        "Which actors appeared in at least three of these films?"
+    ) in questions
+
+
+def test_years_and_awards_of_what_one_person_wrote(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        Atomic(relation="author", inverse=True, entity="Q6"),
+        Filter(of=0, relation="published", condition=Years(first=1991)),
+        Filter(of=1, relation="novel_honour", condition=Holds(value="Q3")),
+    )
+    assert (
+        "Which novels by Ellen Abadero published after 1990 won the Lindstrom Award?" in questions
+    )
+
+
+def test_one_verb_says_what_is_and_what_is_not(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        BY_VOSS,
+        Join(of=0, relation="written_by"),
+        BY_FALKFELD,
+        Join(of=2, relation="written_by"),
+        Difference(of=1, other=3),
+    )
+    assert (
+        "Who wrote the script of a film directed by Mara Voss "
+        "but not of any film directed by Jorge Falkfeld?"
+    ) in questions
+
+
+def test_both_of_two(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        Atomic(relation="played_for", inverse=True, entity="Q4"),
+        Atomic(relation="played_for", inverse=True, entity="Q5"),
+        Intersection(of=0, other=1),
+        Filter(of=2, relation="born", condition=Years(last=1979)),
+    )
+    both = "played for both Redbrook Albion and Kilnlands Dynamo"
+    assert f"Which footballers who {both} were born before 1980?" in questions
+    assert f"Which footballers born before 1980 {both}?" in questions
+
+
+def test_either_of_two_and_a_kind(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        BY_VOSS,
+        BY_FALKFELD,
+        Union(of=0, other=1),
+        Filter(of=2, relation="film_genre", condition=Holds(value="Q200092")),
+    )
+    assert "Which horror films were directed by Mara Voss or Jorge Falkfeld?" in questions
+
+
+def test_a_kind_may_be_a_noun_of_its_own(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        Atomic(relation="played_for", inverse=True, entity="Q4"),
+        Filter(of=0, relation="position", condition=Holds(value="Q201330")),
+    )
+    assert "Which goalkeepers played for Redbrook Albion?" in questions
+
+
+def test_one_name_may_be_the_subject(said: Callable[..., set[str]]) -> None:
+    questions = said(BY_VOSS, Filter(of=0, relation="runtime", condition=Amount(least=120)))
+    assert "Which films at least 120 minutes long did Mara Voss direct?" in questions
+
+
+def test_what_both_sides_share_is_said_once(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        BY_VOSS,
+        Filter(of=0, relation="film_genre", condition=Holds(value="Q188473")),
+        Difference(of=0, other=1),
+    )
+    assert "Which films directed by Mara Voss are not action films?" in questions
+    assert all(question.count("Mara Voss") == 1 for question in questions)
+
+
+def test_years_go_with_the_verb_that_they_share(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        Atomic(relation="founded_by", inverse=True, entity="Q1"),
+        Filter(of=0, relation="company_founded", condition=Years(first=1950, last=1959)),
+    )
+    assert any("founded by Mara Voss between 1950 and 1959" in question for question in questions)
+
+
+def test_a_word_of_the_noun_is_not_repeated_in_the_verb(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        Atomic(relation="cast", inverse=True, entity="Q1"), Join(of=0, relation="directed_by")
+    )
+    assert not any("directors who directed" in question for question in questions)
+    assert any(question.startswith("Who directed") for question in questions)
+
+
+def test_a_choice_keeps_what_each_side_says(said: Callable[..., set[str]]) -> None:
+    """A side with its own exception is not read as all of it."""
+    questions = said(
+        BY_VOSS,
+        BY_FALKFELD,
+        Filter(of=1, relation="film_honour", condition=Holds(value="Q3")),
+        Difference(of=1, other=2),
+        Union(of=0, other=3),
+    )
+    for question in questions:
+        assert "did not win the Lindstrom Award" in question
+        assert "either" in question
+
+
+def test_what_nests_deep_gets_sentences(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        Atomic(relation="educated_at", inverse=True, entity="Q4"),
+        Join(of=0, relation="directed_by", inverse=True),
+        Join(of=1, relation="cast"),
+        Join(of=2, relation="birthplace"),
+    )
+    assert all(question.startswith("Consider the ") for question in questions)
+    assert all(question.count(" of these ") == 1 for question in questions)
+
+
+def test_steps_are_numbered_and_plain(schema: Schema) -> None:
+    steps = (
+        BY_VOSS,
+        Filter(of=0, relation="released", condition=Years(first=1991)),
+        GroupBy(of=1, relation="cast", at_least=3),
+        Atomic(relation="citizenship", inverse=True, entity="Q7"),
+        Difference(of=2, other=3),
+    )
+    assert Worder(schema, 1).steps(Plan(steps=steps), NAMES.__getitem__) == [
+        "1. the films directed by Mara Voss",
+        "2. of 1, the films released after 1990",
+        "3. the actors who appeared in at least three of 2",
+        "4. the people who are citizens of Farnora",
+        "5. what is in 3 but not in 4",
+    ]
+
+
+def test_words_of_an_item_replace_its_label(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        Atomic(relation="author", inverse=True, entity="Q6"),
+        Filter(of=0, relation="novel_genre", condition=Holds(value="Q131539")),
+    )
+    assert all("children's novels" in question for question in questions)
+
+
+def test_the_same_seed_gives_the_same_words(schema: Schema) -> None:
+    plan = Plan(steps=(BY_VOSS, Join(of=0, relation="cast")))
+    once, again, other = (
+        [Worder(schema, seed).question(plan, NAMES.__getitem__, v) for v in range(10)]
+        for seed in (1, 1, 2)
+    )
+    assert once == again
+    assert once != other
+    assert len(set(once)) >= 4
+
+
+def test_every_relation_of_a_world_can_be_said(schema: Schema) -> None:
+    worder = Worder(schema, 1)
+    for name in schema.relations:
+        if name != "instance_of":
+            assert worder.sayable(name, True), name
+            assert worder.sayable(name, False), name
+    assert not worder.sayable("instance_of")
+
+
+def test_a_relation_without_words_is_refused() -> None:
+    bare = merge(
+        {
+            "d": Domain(
+                types={"film": EntityType(noun="film", plural="films", **{"class": "Q1"})},
+                relations={
+                    "sequel": Relation(property="P1", label="sequel", subject="film", object="film")
+                },
+            )
+        }
+    )
+    worder = Worder(bare, 1)
+    assert not worder.sayable("sequel", True)
+    plan = Plan(steps=(Atomic(relation="sequel", entity="Q1"),))
+    with pytest.raises(InputError, match="'sequel' cannot be said"):
+        worder.question(plan, NAMES.__getitem__)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "plural", "singular", "denied", "reduced"),
+    [
+        (
+            "were directed by {}",
+            "were directed by X",
+            "was directed by X",
+            "was not directed by X",
+            "directed by X",
+        ),
+        ("win/won {}", "won X", "won X", "did not win X", ""),
+        ("run/run {}", "run X", "runs X", "does not run X", ""),
+        ("have {} seats", "have X seats", "has X seats", "does not have X seats", "with X seats"),
+        (
+            "are the capital[s] of {}",
+            "are the capitals of X",
+            "is the capital of X",
+            "is not the capital of X",
+            "",
+        ),
+        (
+            "have {} among [their|its] citizens",
+            "have X among their citizens",
+            "has X among its citizens",
+            "does not have X among its citizens",
+            "with X among their citizens",
+        ),
+    ],
+)
+def test_verbs_take_their_forms(
+    phrase: str, plural: str, singular: str, denied: str, reduced: str
+) -> None:
+    verb = Verb.read(phrase)
+    assert verb.finite("X") == plural
+    assert verb.finite("X", plural=False) == singular
+    assert not denied or verb.negated("X", plural=False) == denied
+    assert verb.reduced("X") == reduced
+
+
+def test_bounds_are_both_included() -> None:
+    assert years_in_words(Years(first=1991)) == "after 1990"
+    assert years_in_words(Years(last=1979)) == "before 1980"
+    assert years_in_words(Years(first=1985, last=1985)) == "in 1985"
+    assert years_in_words(Years(first=1980, last=1989)) == "between 1980 and 1989"
+    assert amount_in_words(Amount(least=1500)) == "at least 1,500"
+    assert amount_in_words(Amount(most=1.5)) == "at most 1.5"
+    assert amount_in_words(Amount(least=90, most=120)) == "between 90 and 120"
+
+
+def test_articles_go_by_sound() -> None:
+    words = ["film", "album", "university", "hour", "one"]
+    assert [with_article(word) for word in words] == [
+        "a film",
+        "an album",
+        "a university",
+        "an hour",
+        "a one",
+    ]
+    assert listed(["A", "B", "C"], "or") == "A, B or C"
+
+
+SLIPS = re.compile(
+    r"\b(that|who|and|or|the|at|of|in|by|not|but) \1\b|  | [,.?]|\{|\[|\bthat who\b|\bwho that\b"
+    r"|\ba [aeio]|\bone (that|who) are\b",
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), variant=st.integers(0, 20))
+def test_no_plan_reads_with_a_slip(data: st.DataObject, variant: int, facts: GraphFacts) -> None:
+    """Every name of the plan is there, and no word stands twice, whatever the plan."""
+    plan = data.draw(plans(facts))
+    worder = Worder(facts.schema, 3)
+    for step in plan.steps:
+        if isinstance(step, Atomic | Join | GroupBy):
+            assume(step.inverse or facts.schema.relations[step.relation].object)
+        if relation := getattr(step, "relation", ""):
+            assume(worder.sayable(relation, getattr(step, "inverse", True)))
+    names = {entity: f"Name{n}" for n, entity in enumerate(dict.fromkeys(plan.entities()))}
+    text = worder.question(plan, names.__getitem__, variant)
+    assert text[-1] in "?."
+    assert text[0].isupper()
+    assert not SLIPS.search(text), text
+    assert len(worder.steps(plan, names.__getitem__)) == len(plan.steps)
