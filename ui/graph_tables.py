@@ -1,33 +1,27 @@
-"""What a graph holds and answers, as tables for a terminal and as lines for a pipe."""
+"""What a graph holds and answers, as tables for a terminal and as lines for a pipe.
 
-from collections.abc import Iterator, Sequence
+Rows go to standard output; what there is to know about them, to standard error.
+"""
+
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.graph.answers import Answer, Match, Term
-from branchwise.corpora.graph.description import GraphDescription
 from branchwise.tools.graph_text import short_iri
-from branchwise.ui.console import console, print_line, printable
+from branchwise.ui.console import console, error_console, print_line, printable
+from branchwise.ui.graph_advice import for_people
+from branchwise.ui.graph_layout import one_by_one, table_within
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
 
-def print_graph(path: str, graph: GraphDescription, properties: Sequence[Match]) -> None:
-    """Print the size of a graph, where it comes from, and its most used properties."""
-    for line in _described(path, graph):
-        print_line(console(), line)
-    if properties:
-        console().print()
-        rows = [(f"{it.statements:,}", printable(it.id), printable(it.label)) for it in properties]
-        _print_rows(("uses", "property", "label"), rows)
-
-
-def print_answer(answer: Answer) -> None:
+def print_answer(answer: Answer, source: str) -> None:
     """Print rows with labels beside the numbers, and what there is to know about them."""
     if answer.boolean is not None:
         print_line(console(), "yes" if answer.boolean else "no")
-    elif answer.rows:
-        _print_rows(
+    elif answer.rows or not console().is_terminal:
+        print_rows(
             [printable(name) for name in answer.variables],
             [
                 [
@@ -37,33 +31,55 @@ def print_answer(answer: Answer) -> None:
                 for row in answer.rows
             ],
         )
-    else:
-        print_line(console(), "no rows")
+    if answer.boolean is None and not answer.rows:
+        print_note("no rows")
     if not answer.complete:
-        print_line(console(), f"there are more than these {len(answer.rows):,} rows")
+        print_note(f"there are more than these {len(answer.rows):,} rows")
     for note in answer.notes:
-        print_line(console(), printable(note))
+        print_note(printable(for_people(note, source)))
 
 
-def print_matches(matches: Sequence[Match]) -> None:
-    """Print what was found by name, a thing a row."""
+def print_matches(text: str, matches: Sequence[Match]) -> None:
+    """Print what was found by name, a thing a row, and which of it is a guess."""
+    guesses = sum(match.near for match in matches)
+    if not matches:
+        print_note(f'nothing is called "{printable(text)}"; try another spelling or fewer words')
+        return
+    if guesses == len(matches):
+        print_note(f'nothing is called "{printable(text)}"; the nearest names are:')
     headings = ("id", "name", "what it is", "statements")
     rows = [
         (printable(it.id), printable(_named(it)), printable(_about(it)), f"{it.statements:,}")
         for it in matches
     ]
-    _print_rows(headings, rows)
+    print_rows(headings, rows)
+    if 0 < guesses < len(matches):
+        last = f"last {guesses} are" if guesses > 1 else "last one is"
+        print_note(f"the {last} only near what was asked for")
 
 
-def _described(path: str, graph: GraphDescription) -> Iterator[str]:
-    yield printable(f"{path}: {graph.triples:,} triples")
-    yield (
-        f"{graph.entities:,} entities with {graph.names:,} names, "
-        f"of which {graph.shared_names:,} are shared; {graph.properties:,} properties"
-    )
-    for source in graph.sources:
-        yield printable(f"from {source.name}, {source.bytes / 2**20:,.1f} MiB of triples")
-    yield printable(f"SHA-256 {graph.sha256}")
+def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table on a terminal, or where it is too narrow each row by itself; elsewhere a line a
+    row, with tabs."""
+    screen = console()
+    if not screen.is_terminal:
+        for row in (headings, *rows):
+            screen.file.write("\t".join(row) + "\n")  # rich would make spaces of the tabs
+    elif table := table_within(headings, rows, screen.width):
+        screen.print(table)
+    else:
+        for line in one_by_one(headings, rows, screen.width):
+            _print_whole(screen, line, soft_wrap=True)
+
+
+def print_note(text: str) -> None:
+    """Something to know, on standard error: wrapped on a terminal, else in one line."""
+    screen = error_console()
+    _print_whole(screen, text, soft_wrap=not screen.is_terminal)
+
+
+def _print_whole(screen: "Console", text: str, *, soft_wrap: bool) -> None:
+    screen.print(text, markup=False, emoji=False, soft_wrap=soft_wrap)
 
 
 def _named(match: Match) -> str:
@@ -82,26 +98,3 @@ def _cell(answer: Answer, variable: str, term: Term | None) -> str:
     label = answer.labels.get(term.value)
     named = label and f"{variable}Label" not in answer.variables
     return printable(f"{short_iri(term.value)} {label}" if named else short_iri(term.value))
-
-
-def _print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on a terminal; elsewhere a line a row, with tabs."""
-    screen = console()
-    if screen.is_terminal:
-        screen.print(_table(headings, rows))
-        return
-    for row in (headings, *rows):
-        screen.file.write("\t".join(row) + "\n")  # rich would make spaces of the tabs
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> "Table":
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for heading in headings:
-        table.add_column(Text(heading), overflow="fold")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table

@@ -1,5 +1,6 @@
 """`branchwise kg`: build knowledge graphs, look at them, and ask them."""
 
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -40,22 +41,27 @@ def build(
     out: Annotated[
         Path | None, typer.Option(help="Graph folder to make. Default for a world: its kg/.")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a graph of other files, too.")
+    ] = False,
 ) -> None:
     """Make a graph folder: a store, and an index of names. Stopped halfway, nothing changes.
+
+    A graph that was built from files of the same names is built again.
 
     Example: branchwise kg build W
     """
     from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.graph.build import build_graph
+    from branchwise.corpora.graph.build import build_graph, graph_files
+    from branchwise.corpora.graph.names.index import NameIndex
+    from branchwise.ui.graph_description import sizes
 
+    graph_files(sources)  # a missing one is said before a missing --out
     folder = out or _in_the_world(sources)
     with showing("reading", "triples") as progress:
-        built = build_graph(sources, folder, progress)
-    typer.echo(
-        f"{folder}: {built.triples:,} triples, {built.entities:,} entities, "
-        f"{built.shared_names:,} shared names"
-    )
-    typer.echo(f'next: branchwise kg search {folder} "..."')
+        built = build_graph(sources, folder, progress, force=force)
+    typer.echo(f"{folder}: {sizes(built, NameIndex.open(folder).readings())}")
+    typer.echo(f'next: branchwise kg search {shlex.quote(str(folder))} "..."')
 
 
 @kg_app.command()
@@ -72,15 +78,16 @@ def info(
     from branchwise.corpora.graph.open import graph_folder
 
     folder = graph_folder(path)
-    description = read_description(folder)
-    properties = NameIndex.open(folder).most_used_properties(_PROPERTIES_SHOWN)
+    description, names = read_description(folder), NameIndex.open(folder)
+    properties, readings = names.most_used_properties(_PROPERTIES_SHOWN), names.readings()
     if json_output:
         used = [{"id": it.id, "label": it.label, "uses": it.statements} for it in properties]
-        _print_json({"graph": description.model_dump(), "properties": used})
+        facts = {"graph": description.model_dump(), "names": readings._asdict()}
+        _print_json(facts | {"properties": used})
         return
-    from branchwise.ui.graph_tables import print_graph
+    from branchwise.ui.graph_description import print_graph
 
-    print_graph(str(folder), description, properties)
+    print_graph(str(folder), description, readings, properties)
 
 
 @kg_app.command()
@@ -96,12 +103,13 @@ def query(
     """
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.graph.open import open_graph
+    from branchwise.ui.graph_advice import columns_as_mentioned
 
     graph = open_graph(source)
     try:
-        answer = graph.query(sparql, seconds)
+        answer = columns_as_mentioned(graph.query(sparql, seconds), sparql)
     except GraphError as error:
-        raise typer.Exit(_complain(error)) from None
+        raise typer.Exit(_complain(error, source)) from None
     finally:
         graph.close()
     if json_output:
@@ -113,7 +121,7 @@ def query(
         return
     from branchwise.ui.graph_tables import print_answer
 
-    print_answer(answer)
+    print_answer(answer, source)
 
 
 @kg_app.command()
@@ -126,7 +134,7 @@ def search(
 ) -> None:
     """Find entities by name, all that share it together, or properties by phrase.
 
-    Example: branchwise kg search W "The Silent Harbor"
+    Example: branchwise kg search W "Reef"
     """
     from branchwise.corpora.errors import InputError
     from branchwise.corpora.graph.answers import GraphError
@@ -138,17 +146,15 @@ def search(
     try:
         matches = graph.search(text, kind.value, limit)
     except GraphError as error:
-        raise typer.Exit(_complain(error)) from None
+        raise typer.Exit(_complain(error, source)) from None
     finally:
         graph.close()
     if json_output:
         _print_json([match._asdict() for match in matches])
-    elif not matches:
-        typer.echo("nothing has such a name")
-    else:
-        from branchwise.ui.graph_tables import print_matches
+        return
+    from branchwise.ui.graph_tables import print_matches
 
-        print_matches(matches)
+    print_matches(text, matches)
 
 
 def _in_the_world(sources: list[Path]) -> Path:
@@ -161,11 +167,12 @@ def _in_the_world(sources: list[Path]) -> Path:
     raise InputError("no folder is named for the graph", remedy="name one with --out")
 
 
-def _complain(error: "GraphError") -> int:
+def _complain(error: "GraphError", source: str) -> int:
     """Print what a graph says, which may point into a line of the query; the exit code."""
     from branchwise.ui.console import printable
+    from branchwise.ui.graph_advice import for_people
 
-    for number, line in enumerate(str(error).splitlines()):
+    for number, line in enumerate(for_people(str(error), source).splitlines()):
         typer.echo(("" if number else "branchwise: ") + printable(line), err=True)
     return 2 if error.kind in _BAD_INPUT else 1
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -77,7 +78,22 @@ def test_search_lists_all_who_share_a_name(type_in, built_graph, world_300):
 def test_search_finds_a_property_and_says_when_there_is_nothing(type_in, built_graph):
     code, out, _ = type_in("kg", "search", built_graph, "starred in", "--kind", "property")
     assert (code, out.splitlines()[1][:27]) == (0, "P161\tcast member (starred i")
-    assert type_in("kg", "search", built_graph, "zzzzqq")[:2] == (0, "nothing has such a name\n")
+    code, out, err = type_in("kg", "search", built_graph, "zzzzqq")
+    assert (code, out) == (0, "")
+    assert err == 'nothing is called "zzzzqq"; try another spelling or fewer words\n'
+    assert type_in("kg", "search", built_graph, "zzzzqq", "--json")[:2] == (0, "[]\n")
+
+
+def test_search_says_which_names_are_guesses(type_in, built_graph):
+    code, out, err = type_in("kg", "search", built_graph, "horor film")
+    assert (code, out.splitlines()[1:]) == (0, ["Q200092\thorror film\t\t0"])
+    assert err == 'nothing is called "horor film"; the nearest names are:\n'
+    _, out, _ = type_in("kg", "search", built_graph, "horor film", "--json")
+    assert [it["near"] for it in json.loads(out)] == [True]
+    _, out, err = type_in("kg", "search", built_graph, "horror film")
+    assert (out.splitlines()[1:], err) == (["Q200092\thorror film\t\t0"], "")
+    _, _, err = type_in("kg", "search", built_graph, "birthPlace", "--kind", "property")
+    assert re.fullmatch(r"the last (one is|\d+ are) only near what was asked for\n", err)
 
 
 def test_query_gives_rows_and_labels(type_in, built_graph, world_300):
@@ -99,8 +115,56 @@ def test_query_gives_rows_and_labels(type_in, built_graph, world_300):
 def test_ask_and_no_rows_are_words(type_in, built_graph):
     ask = "ASK { wd:Q2000000001 wdt:P31 [] }"
     assert type_in("kg", "query", built_graph, ask)[:2] == (0, "yes\n")
-    code, out, _ = type_in("kg", "query", built_graph, "SELECT ?x { ?x wdt:P31 wd:Q5, wd:Q11424 }")
-    assert (code, out.splitlines()[0]) == (0, "no rows")
+    code, out, err = type_in(
+        "kg", "query", built_graph, "SELECT ?x { ?x wdt:P31 wd:Q5, wd:Q11424 }"
+    )
+    assert (code, out, err.splitlines()[0]) == (0, "x\n", "no rows")
+    assert len(err.splitlines()) == 2
+
+
+def test_what_there_is_to_know_goes_beside_the_rows(type_in, built_graph):
+    code, out, err = type_in("kg", "query", built_graph, "SELECT ?s { ?s ?p ?o }")
+    assert (code, out.count("\n")) == (0, 1_001)
+    assert err == "there are more than these 1,000 rows\n"
+
+
+def test_every_column_stands_where_the_query_mentions_it(type_in, built_graph):
+    everything = "SELECT * { ?z wdt:P31 wd:Q11424 ; rdfs:label ?a ; wdt:P57 ?m } LIMIT 1"
+    _, out, _ = type_in("kg", "query", built_graph, everything)
+    assert out.splitlines()[0] == "z\ta\tm"
+    found = json.loads(type_in("kg", "query", built_graph, everything, "--json")[1])
+    assert found["variables"] == ["z", "a", "m"]
+    assert [term["kind"] for term in found["rows"][0]] == ["iri", "literal", "iri"]
+
+
+def test_a_person_is_told_of_commands(type_in, built_graph):
+    code, _, err = type_in("kg", "query", built_graph, "SELECT ?x { ?x wdt:P999 ?y }")
+    assert code == 2
+    assert f'`branchwise kg search {built_graph} "..." --kind property`' in err
+    assert "wikidata_search" not in err
+
+
+def test_on_a_narrow_terminal_no_number_is_broken(built_graph):
+    query = (
+        "SELECT ?film ?director ?born ?day { ?film wdt:P57 ?director ; wdt:P577 ?day ."
+        " ?director wdt:P19 ?born } LIMIT 2"
+    )
+    arguments = ("-m", "branchwise", "kg", "query", built_graph, query)
+    terminal = {"TTY_COMPATIBLE": "1", "COLUMNS": "50", "NO_COLOR": "1", "TERM": "dumb"}
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env=os.environ | terminal,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, second = (row.splitlines() for row in done.stdout.strip().split("\n\n"))
+    for row in (first, second):
+        starts = [line.split()[0] for line in row if not line.startswith(" ")]
+        assert starts == ["film", "director", "born", "day"]
+        numbers = [word for line in row for word in line.split() if word.startswith("wd:")]
+        assert len(numbers) == 3
+        assert all(re.fullmatch(r"wd:Q\d{5,}", number) for number in numbers)
 
 
 def test_a_query_that_does_not_parse_is_shown_with_its_place(type_in, built_graph):
@@ -143,10 +207,14 @@ def test_names_cannot_steer_a_terminal(type_in, triples, tmp_path):
     [
         (("build", "{here}/g.nt"), "no folder is named for the graph; name one with --out"),
         (("build", "{here}/no.nt", "--out", "{here}/G"), "no.nt: no such file"),
+        (("build", "{here}/nope"), "nope: no such file or folder; name files of triples, or a"),
+        (("build", "{here}/empty.nt", "--out", "{here}/G"), "empty.nt: there is no triple"),
         (("build", "{here}", "--out", "{here}/G"), "no world here (there is no kg.nt.gz)"),
         (("build", "{here}/g.nt", "--out", "{here}"), "there is something else here already"),
-        (("info", "{here}"), "no graph here"),
-        (("info", "{here}/nowhere"), "no graph here"),
+        (("info", "{here}"), "no graph here; build one with `branchwise kg build FILE --out KG`"),
+        (("info", "{here}/nope"), "nope: no such folder; name a graph or world folder"),
+        (("search", "{here}/nope", "x"), "nope: no such folder"),
+        (("query", "{here}/nope", "ASK {}"), "nope: no such folder"),
         (("search", "{here}", "x"), "no graph here"),
         (("search", "{here}", " "), "the text is empty"),
         (("query", "{here}", "ASK { ?a ?b ?c }"), "no graph here"),
@@ -155,10 +223,45 @@ def test_names_cannot_steer_a_terminal(type_in, triples, tmp_path):
     ],
 )
 def test_bad_input_is_one_line(type_in, triples, tmp_path, arguments, says):
+    (tmp_path / "empty.nt").touch()
     code, out, err = type_in("kg", *(text.replace("{here}", str(tmp_path)) for text in arguments))
     assert (code, out) == (2, "")
     assert says in err
     assert err.count("\n") == 1
+
+
+def test_the_remedy_for_a_world_is_to_build_it(type_in, tmp_path):
+    (tmp_path / "kg.nt.gz").touch()
+    _, _, err = type_in("kg", "info", tmp_path)
+    assert err.endswith(f"no graph here; build one with `branchwise kg build {tmp_path}`\n")
+    (tmp_path / "g.nt").touch()
+    _, _, err = type_in("kg", "info", tmp_path / "g.nt")
+    assert err.endswith(f"build one with `branchwise kg build {tmp_path / 'g.nt'} --out KG`\n")
+
+
+def test_a_graph_of_other_files_is_replaced_by_force_only(type_in, triples, tmp_path):
+    other, folder = triples.with_name("other.nt"), tmp_path / "G"
+    other.write_text("<http://a> <http://b> <http://c> .\n")
+    assert type_in("kg", "build", triples, "--out", folder)[0] == 0
+    assert type_in("kg", "build", triples, "--out", folder)[0] == 0
+    code, _, err = type_in("kg", "build", other, "--out", folder)
+    assert (code, "replace it with --force" in err) == (2, True)
+    code, out, _ = type_in("kg", "build", other, "--out", folder, "--force")
+    assert (code, out.splitlines()[0]) == (0, f"{folder}: 1 triple, 1 entity, 0 shared names")
+
+
+def test_info_says_what_names_were_read_from(type_in, triples, tmp_path):
+    assert type_in("kg", "build", triples, "--out", tmp_path / "G")[0] == 0
+    lines = type_in("kg", "info", tmp_path / "G")[1].splitlines()
+    assert f"from g.nt, {triples.stat().st_size} bytes of triples" in lines
+    unlabelled = "1 of those in use without a label (found by the end of their IRI only)"
+    assert f"1 name of entities; 2 properties, {unlabelled}" in lines
+    assert lines[4:8] == [
+        "read as labels: rdfs:label",
+        "read as aliases: none",
+        "read as descriptions: none",
+        "read as types: none",
+    ]
 
 
 def test_a_killed_build_leaves_nothing_that_opens(type_in, triples, tmp_path):
