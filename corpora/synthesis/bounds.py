@@ -68,8 +68,8 @@ def _inner(values: Sequence[float], rng: Random) -> int:
 
 def _rounded(value: int, numbers: Sequence[float]) -> float:
     """The value with as few digits as still divide the numbers."""
-    for unit in (10 ** max(0, len(str(value)) - 1), 10 ** max(0, len(str(value)) - 2), 5):
-        cut = round(value / unit) * unit
+    for digits in range(len(str(value)) - 1, -1, -1):
+        cut = round(value / 10**digits) * 10**digits
         if numbers[0] < cut < numbers[-1]:
             return float(cut)
     return float(value)

@@ -56,11 +56,23 @@ def _said(step: Step) -> Iterator[tuple[str, str]]:
 
 
 def _walked_back(step: Join | GroupBy, steps: Sequence[Step]) -> bool:
-    """A filter between there and back leaves what was started from among the answers."""
-    before = _before_filters(steps[step.of], steps)
-    if not isinstance(before, Atomic | Join | GroupBy):
-        return False
-    return before.relation == step.relation and before.inverse != step.inverse
+    """Whether all of a step's set came by its own relation: what they came from is among the
+    answers."""
+    return any(
+        before.relation == step.relation and before.inverse != step.inverse
+        for before in _walks(steps[step.of], steps)
+    )
+
+
+def _walks(step: Step, steps: Sequence[Step]) -> Iterator[Atomic | Join | GroupBy]:
+    """The latest relations that every member of a step's set was reached by."""
+    if isinstance(step, Atomic | Join | GroupBy):
+        yield step
+    elif isinstance(step, Filter | Difference):
+        yield from _walks(steps[step.of], steps)
+    elif isinstance(step, Intersection):
+        for source in step.sources:
+            yield from _walks(steps[source], steps)
 
 
 def _before_filters(step: Step, steps: Sequence[Step]) -> Step:

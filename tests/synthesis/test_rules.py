@@ -72,6 +72,15 @@ NOBODY = Cast()
             [films_by("Q1"), cast(0, "group_by", relation="directed_by", at_least=2)],
             "straight back",
         ),
+        (
+            [
+                films_by("Q1"),
+                films_by("Q2", "cast"),
+                both("intersection", 0, 1),
+                cast(2, relation="directed_by"),
+            ],
+            "straight back",
+        ),
         ([films_by("Q1"), after(1990, 0), after(1995, 1)], "filtered twice by one relation"),
         (
             [films_by("Q1", "won"), films_by("Q2"), both("union", 0, 1), won("Q1", 2)],
