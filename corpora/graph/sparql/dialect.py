@@ -3,6 +3,7 @@
 * commas between columns, and hints to its optimiser: left out;
 * instants without a time of day or a time zone, `"1976-12-17"^^xsd:dateTime`: midnight, UTC;
 * instants compared with days, `?date < "1977-01-01"^^xsd:date`: both as instants;
+* strings between other marks than one `"` on each side: between these;
 * `HAVING (?n > 3)` with the name of a column: its expression.
 
 And what SPARQL 1.1 allows and rdflib's parser does not: a space before a path's `*`, `+` or `?`.
@@ -14,6 +15,7 @@ from branchwise.corpora.graph.sparql.edits import Edits
 from branchwise.corpora.graph.sparql.instants import DAY, INSTANT, is_day, whole_instant
 from branchwise.corpora.graph.sparql.prefixes import Names
 from branchwise.corpora.graph.sparql.reading import Reader
+from branchwise.corpora.graph.sparql.strings import write_plainly
 from branchwise.corpora.graph.sparql.structure import Select
 from branchwise.corpora.graph.sparql.tokens import Token
 
@@ -25,6 +27,10 @@ def to_standard(edits: Edits, tokens: list[Token], reader: Reader) -> None:
     """Write what the query service's dialect has of its own in SPARQL 1.1."""
     for start, end in reader.removable:
         edits.replace(start, end)
+    for at in range(1, len(tokens) - 2):
+        if tokens[at].kind == "string":
+            _instant(edits, tokens, at, reader.names)
+    write_plainly(edits, tokens)
     for select in reader.selects:
         for comma in select.commas:
             edits.replace(comma.start, comma.end)
@@ -32,9 +38,6 @@ def to_standard(edits: Edits, tokens: list[Token], reader: Reader) -> None:
     for before, token in pairwise(tokens):
         if token.says(*_MODIFIERS) and (before.kind in ("iri", "name") or before.says(")", "a")):
             edits.replace(before.end, token.start)
-    for at in range(1, len(tokens) - 2):
-        if tokens[at].kind == "string":
-            _instant(edits, tokens, at, reader.names)
 
 
 def _name_in_having(edits: Edits, select: Select) -> None:

@@ -1,5 +1,6 @@
 """Changes to a text that remember where everything was."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -48,10 +49,19 @@ class Edits:
         """The new text."""
         return "".join(piece for _, piece in self._pieces())
 
-    def within(self, start: int, end: int) -> str:
-        """What has become, so far, of the characters `start` to `end`."""
+    def count(self) -> int:
+        """How many edits there are so far."""
+        return len(self._edits)
+
+    def within(
+        self, start: int, end: int, first: int | None = None, others: Iterable[Edit] = ()
+    ) -> str:
+        """What has become of the characters `start` to `end`, so far or by the `first` edits.
+
+        `others` are made as well, there and nowhere else; edits inside of what they replace go.
+        """
         part = Edits(self.text[start:end])
-        for edit in self._edits:
+        for edit in (*others, *self._edits[:first]):
             if start <= edit.start and edit.end <= end:
                 part.replace(edit.start - start, edit.end - start, edit.text)
         return part.apply()

@@ -13,8 +13,8 @@ def whole_instant(string: str) -> str:
     match = _LOOSE.fullmatch(string)
     if match is None:
         return string
-    quote, day, time, zone = match.groups()
-    return f"{quote}{day}{time or 'T00:00:00'}{zone or 'Z'}{quote}"
+    _, day, time, zone = match.groups()
+    return f'"{day}{time or "T00:00:00"}{zone or "Z"}"'
 
 
 def is_day(string: str) -> bool:

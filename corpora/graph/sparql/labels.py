@@ -12,10 +12,12 @@ What a query binds itself, under whatever name, is left alone.
 """
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from branchwise.corpora.graph.sparql.edits import Edits
+from branchwise.corpora.graph.sparql.edits import Edit, Edits
 from branchwise.corpora.graph.sparql.prefixes import KNOWN
+from branchwise.corpora.graph.sparql.refusals import check_size
 from branchwise.corpora.graph.sparql.structure import Group, Select
 
 DEFAULT_LANGUAGES = ("en",)
@@ -53,12 +55,14 @@ class Labels:
         self.edits = edits
         self.taken = taken
         self.languages = languages
+        self._later: list[tuple[Group, Supply, int | None]] = []
+        self._written = 0
 
     def supply(self, select: Select) -> None:
         """Look up what the label services and the label variables of a select ask for."""
         where = select.where
         columns = where.visible() if select.star else ()
-        before = len(self.taken)
+        before, first = len(self.taken), self.edits.count()
         supplied: list[str] = []
         for group in services_of(where):
             supplied += self._manual(group)
@@ -66,6 +70,7 @@ class Labels:
             if group is not where:
                 self._in_group(group)
         supplied += self._in_where(select, set(where.visible()) | set(supplied))
+        self._write_aliases(first)
         if select.star and len(self.taken) > before:
             star = " ".join(f"?{name}" for name in dict.fromkeys((*columns, *supplied)))
             self.edits.replace(select.star.start, select.star.end, star or "*")
@@ -115,14 +120,45 @@ class Labels:
 
     def _write(self, group: Group, supply: Supply, before: int | None = None) -> None:
         before = group.before.get(supply.name, before)
+        if supply.predicate == _PREDICATES["AltLabel"]:
+            self._later.append((group, supply, before))
+        else:
+            self._look_up(group, supply, before)
+
+    def _write_aliases(self, first: int) -> None:
+        """Write the look-ups that copy a group, as the `first` edits left it.
+
+        A copy that held the look-ups of this select would double with each of them.
+        """
+        for group, supply, before in self._later:
+            self._look_up(group, supply, before, self._rows(group, first))
+        self._later.clear()
+
+    def _rows(self, group: Group, first: int) -> str:
+        """A copy of what is in a group, without the FILTERs that read labels that are looked up:
+        it finds all that the group finds, and may find more.
+        """
+        others = [
+            Edit(*span, "FILTER(true)")
+            for inside in _joined(group)
+            for span, reads in inside.filters
+            if any(_SUFFIX.fullmatch(name) for name in set(reads) - set(inside.visible()))
+        ]
+        return self.edits.within(group.start + 1, group.end - 1, first, others)
+
+    def _look_up(
+        self, group: Group, supply: Supply, before: int | None, rows: str | None = None
+    ) -> None:
         subject, opening = supply.subject, ""
         if subject.startswith("?") and subject[1:] not in group.certain(before):
             subject = f"?{self._fresh(supply.name)}"
             opening = f"BIND(COALESCE({supply.subject}, {_NOTHING}) AS {subject}) "
-        if supply.predicate == _PREDICATES["AltLabel"]:
-            lookup = self._aliases(group, supply, subject)
-        else:
+        if rows is None:
             lookup = self._first(supply, subject)
+        else:
+            lookup = self._aliases(rows, supply, subject)
+        self._written += len(lookup)
+        check_size(self._written)
         at = group.end - 1 if before is None else before
         self.edits.insert(at, f" {opening}{lookup} ")
 
@@ -139,14 +175,13 @@ class Labels:
             choices.append(_LAST_PART.replace("?x", supply.subject))
         return f"{' '.join(lookups)} BIND(COALESCE({', '.join(choices)}) AS ?{supply.name})"
 
-    def _aliases(self, group: Group, supply: Supply, subject: str) -> str:
-        """All values in the first language, joined: a select over what the group finds so far."""
+    def _aliases(self, rows: str, supply: Supply, subject: str) -> str:
+        """All values in the first language, joined: a select over what the group finds."""
         alias = f"?{self._fresh(supply.name)}"
-        found = self.edits.within(group.start + 1, group.end - 1)
         key = supply.subject if subject == supply.subject else f"({supply.subject} AS {subject})"
         inner = (
             f"{{ SELECT DISTINCT {supply.subject} "
-            f"WHERE {{ {{ {found} }} FILTER(BOUND({supply.subject})) }} }}"
+            f"WHERE {{ {{ {rows} }} FILTER(BOUND({supply.subject})) }} }}"
             if supply.subject.startswith("?")
             else ""
         )
@@ -187,6 +222,14 @@ def languages_of(services: list[Group]) -> tuple[str, ...]:
     ]
     known = [tag for tag in named if re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", tag) and tag not in _ANY]
     return tuple(dict.fromkeys(known))[:_MOST_LANGUAGES] or DEFAULT_LANGUAGES
+
+
+def _joined(group: Group) -> Iterator[Group]:
+    """A group and the groups in it that bind what it binds, but not those of selects in it."""
+    yield group
+    for inside in group.groups:
+        if inside.kind in ("plain", "optional", "union"):
+            yield from _joined(inside)
 
 
 def _wanted(name: str, visible: set[str]) -> Supply | None:

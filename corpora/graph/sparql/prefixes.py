@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urljoin
 
+from branchwise.corpora.graph.sparql.strings import plain
 from branchwise.corpora.graph.sparql.tokens import Token
 
 _WIKIDATA = "http://www.wikidata.org/"
@@ -111,6 +112,8 @@ class Names:
         return None if space is None else space + _ESCAPE.sub(r"\1", local)
 
     def full(self, token: Token) -> str:
-        """The token with its IRI in full, as SPARQL text."""
+        """The token with its IRI in full, as SPARQL text; a string as all parsers read it."""
+        if token.kind == "string":
+            return plain(token.text)
         iri = self.iri(token)
         return token.text if iri is None else f"<{iri}>"

@@ -19,18 +19,21 @@ from branchwise.corpora.graph.sparql.prefixes import Names
 from branchwise.corpora.graph.sparql.reading import Reader
 from branchwise.corpora.graph.sparql.refusals import (
     check_depth,
-    check_no_service,
+    check_reading,
+    check_size,
     check_steps,
     check_tokens,
     check_tree,
 )
 from branchwise.corpora.graph.sparql.structure import Select
-from branchwise.corpora.graph.sparql.syntax import check_start, explain, not_sparql
+from branchwise.corpora.graph.sparql.syntax import check_escapes, check_start, explain, not_sparql
 from branchwise.corpora.graph.sparql.tokens import Span, Token, expand_codepoints, tokens_of
 
 Form = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 _FENCE = re.compile(r"```(?:[a-zA-Z]*[ \t]*\n)?(.*?)(?:```|\Z)", re.DOTALL)
-_ESCAPE = re.compile(r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}")
+_ESCAPE = re.compile(r"\\[uU][0-9A-Fa-f]{4}|(?<!\\)(?:\\\\)*\\[uU]")
+"""What some parser may expand once more, however many backslashes are before it: rdflib's takes
+`\\\\u0041` and `\\U0041` for an escape, too."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ def prepare(text: str) -> Prepared:
     check_depth(tokens)
     names = Names(tokens)
     check_tokens(tokens, names)
+    check_escapes(text, tokens)
     check_start(text, tokens, names)
     reader = Reader(tokens, names)
     query = cast(Select, reader.query())
@@ -99,7 +103,11 @@ def _tidy(text: str) -> str:
     except ValueError as error:
         raise GraphError("syntax", f"not a character: {str(error)[:80]}") from None
     if _ESCAPE.search(text):
-        raise GraphError("refused", "a character escape within a character escape: write it out")
+        raise GraphError(
+            "refused",
+            "a broken character escape: write the character itself, or \\u with four hexadecimal "
+            "digits; for a backslash in a string, two of them",
+        )
     return text
 
 
@@ -118,7 +126,8 @@ def _runnable(text: str, tokens: list[Token], comments: list[Span], reader: Read
         message = objection(plain.apply())
         if message:
             raise explain(plain, message, reader.selects)
-    check_no_service(edits.apply())
+    check_size(len(edits.apply()))
+    check_reading(edits.apply())
     check_tree(_tree(plain))
     return edits
 

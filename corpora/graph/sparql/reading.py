@@ -167,12 +167,15 @@ class Reader:
                 child.end = self.take().end
 
     def _filter(self, group: Group) -> None:
-        self.take()
+        head = self.take()
+        first = len(group.reads)
         while self.here.says("NOT", "EXISTS") or self.here.kind in ("word", "iri", "name"):
             if self.take().says("EXISTS"):
                 self._child(group, "exists", self.here.start)
                 return
         self._expression(group.reads, [], group)
+        span = Span(head.start, self.tokens[self.at - 1].end)
+        group.filters.append((span, names_of(group.reads[first:])))
 
     def _expression(self, reads: list[Token], sets: list[str], group: Group) -> None:
         """What stands in parentheses; `EXISTS` groups in it become groups of `group`."""

@@ -5,10 +5,14 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.sparql.grammar import objection
 from branchwise.corpora.graph.sparql.prefixes import KNOWN, LABEL_SERVICE, Names
+from branchwise.corpora.graph.sparql.strings import all_plain
 from branchwise.corpora.graph.sparql.tokens import Token, depth, tokens_of
 
 MAX_DEPTH = 24
+MAX_PREPARED = 65_536
+"""Characters of a query with its look-ups of labels."""
 MAX_STEPS = 100
 """Triple patterns and steps of paths. Oxigraph takes 1 s to order a hundred, 12 s for two."""
 _UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "COPY", "MOVE", "ADD", "USING")
@@ -27,6 +31,7 @@ _FUNCTION = (
     "use SPARQL 1.1's own functions"
 )
 
+_CLAUSE = re.compile(r"(?i)(?<=s)e(?=rvice)|(?<=g)r(?=aph)|(?<=f)r(?=om)")
 _AMBIGUOUS = re.compile(r"<(?!https?://)[^>]*['#]")
 """Here `?a<?b#>` is a variable and an IRI, as the longest match; other parsers may take it for a
 comparison and a comment, and what follows, up to a quotation mark, for what it is not."""
@@ -49,6 +54,16 @@ def check_steps(tokens: list[Token], patterns: int) -> None:
             "resources",
             f"the query has more than {MAX_STEPS} triple patterns and steps of paths: "
             "ask in several queries",
+        )
+
+
+def check_size(characters: int) -> None:
+    """Refuse a query that has become too long. Raises GraphError."""
+    if characters > MAX_PREPARED:
+        raise GraphError(
+            "resources",
+            "the query asks for too many labels, descriptions and aliases at once: "
+            "leave some out, or ask in several queries",
         )
 
 
@@ -79,10 +94,18 @@ def _check_ambiguity(tokens: list[Token]) -> None:
             )
 
 
-def check_no_service(text: str) -> None:
-    """Refuse a text that is to run and asks a server, label service or not. Raises GraphError."""
-    if any(token.says("SERVICE") for token in tokens_of(text)[0]):
+def check_reading(text: str) -> None:
+    """Refuse a text that is to run and asks a server, label service or not, or other data.
+
+    Where the words for this are in it, in strings, IRIs or names, Oxigraph must read the text with
+    other words in their places: if it took one for a clause, it cannot. Raises GraphError.
+    """
+    tokens = tokens_of(text)[0]
+    if any(token.says("SERVICE") for token in tokens):
         _refuse("`SERVICE wikibase:label` belongs inside the braces of WHERE")
+    misspelt = _CLAUSE.sub("x", text)
+    if not all_plain(tokens) or (misspelt != text and objection(misspelt)):
+        _refuse("the query can be read in two ways: write its strings and IRIs more simply")
 
 
 def check_tree(tree: Any) -> None:

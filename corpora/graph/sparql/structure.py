@@ -40,7 +40,8 @@ class Group:
     `reads`: variables in its own FILTERs and BINDs; `before`: where the first BIND begins that
     reads a variable; `sets`: variables that its BINDs and VALUES bind; `always`: those
     that VALUES bind in every row; `head`: where the word before the first brace begins;
-    `open_before`: a triple pattern ends there, without a dot.
+    `open_before`: a triple pattern ends there, without a dot; `filters`: its FILTERs, with what
+    these read.
     """
 
     kind: GroupKind
@@ -56,6 +57,7 @@ class Group:
     sets: list[str] = field(default_factory=list)
     always: list[str] = field(default_factory=list)
     before: dict[str, int] = field(default_factory=dict)
+    filters: list[tuple[Span, tuple[str, ...]]] = field(default_factory=list)
 
     def visible(self) -> tuple[str, ...]:
         """Names of the variables that its solutions may bind, in order of first mention."""

@@ -10,6 +10,7 @@ from branchwise.corpora.graph.sparql.faults import fault_token
 from branchwise.corpora.graph.sparql.prefixes import KNOWN, Names
 from branchwise.corpora.graph.sparql.reading import FORMS
 from branchwise.corpora.graph.sparql.remedies import remedy_at
+from branchwise.corpora.graph.sparql.strings import wrong_escape
 from branchwise.corpora.graph.sparql.structure import Select
 from branchwise.corpora.graph.sparql.tokens import Token, tokens_of
 
@@ -53,6 +54,16 @@ def syntax_error(text: str, offset: int, remedy: str) -> GraphError:
         f"syntax error at line {line}, column {column}: {remedy}\n"
         f"{shown[first : first + _MAX_LINE]}\n{caret}",
     )
+
+
+def check_escapes(text: str, tokens: list[Token]) -> None:
+    """Refuse escapes in strings that SPARQL does not know, such as those of regular expressions."""
+    for token in tokens:
+        at = wrong_escape(token)
+        if at is not None:
+            shown = text[at : at + 2] if text[at : at + 2].isprintable() else "\\"
+            remedy = f"write a backslash twice in a string: \\{shown}"
+            raise syntax_error(text, at, remedy)
 
 
 def check_start(text: str, tokens: list[Token], names: Names) -> None:

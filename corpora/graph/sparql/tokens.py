@@ -29,7 +29,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_CODEPOINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_CODEPOINT = re.compile(r"\\\\|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _OPEN, _CLOSE = frozenset("{(["), frozenset("})]")
 
 
@@ -58,10 +58,13 @@ class Span(NamedTuple):
 def expand_codepoints(text: str) -> str:
     r"""Write `\u0041` and `\U00000041` as the characters they stand for (section 19.2).
 
-    Raises ValueError for what is no character: a surrogate, or beyond Unicode.
+    A backslash behind a backslash begins none. Raises ValueError for what is no character: a
+    surrogate, or beyond Unicode.
     """
 
     def character(match: re.Match[str]) -> str:
+        if match[0] == r"\\":
+            return match[0]
         code = int(match[1] or match[2], 16)
         if code > 0x10FFFF or 0xD800 <= code < 0xE000:
             raise ValueError(match[0])
