@@ -15,6 +15,7 @@ _PREFIXES = (
     ("http://www.wikidata.org/prop/statement/", "ps:"),
     ("http://www.wikidata.org/prop/qualifier/", "pq:"),
     ("http://www.wikidata.org/prop/", "p:"),
+    ("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "rdf:"),
     ("http://www.w3.org/2000/01/rdf-schema#", "rdfs:"),
     ("http://www.w3.org/2004/02/skos/core#", "skos:"),
     ("http://schema.org/", "schema:"),

@@ -8,7 +8,7 @@ from branchwise.corpora.graph.names.readings import Readings
 from branchwise.corpora.graph.vocabulary import is_wikidata_id
 from branchwise.tools.graph_text import short_iri
 from branchwise.ui.console import console, printable
-from branchwise.ui.graph_tables import print_rows
+from branchwise.ui.graph_tables import print_rows, print_sentence
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
@@ -20,7 +20,7 @@ def print_graph(
     used properties."""
     screen = console()
     for line in (*_described(path, graph, names), *_read(graph, names, properties)):
-        screen.print(line, markup=False, emoji=False, soft_wrap=not screen.is_terminal)
+        print_sentence(screen, line)
     if properties:
         screen.print()
         rows = [(f"{it.statements:,}", printable(it.id), printable(it.label)) for it in properties]
@@ -31,7 +31,9 @@ def sizes(graph: GraphDescription, names: Readings) -> str:
     """Triples and entities; those that have nothing but a name explain a number that is larger
     than a world's."""
     alone = names.names_alone
-    named_only = f" ({alone:,} of them named only, as classes and genres are)" if alone else ""
+    named_only = (
+        f" ({alone:,} of them named only, as classes and genres often are)" if alone else ""
+    )
     return (
         f"{counted(graph.triples, 'triple')}, {counted(graph.entities, 'entity', 'entities')}"
         f"{named_only}, {counted(graph.shared_names, 'shared name')}"

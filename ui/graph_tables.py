@@ -73,9 +73,14 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_note(text: str) -> None:
-    """Something to know, on standard error: wrapped on a terminal, else in one line."""
-    screen = error_console()
-    _print_whole(screen, text, soft_wrap=not screen.is_terminal)
+    """Something to know, on standard error."""
+    print_sentence(error_console(), text)
+
+
+def print_sentence(screen: "Console", text: str) -> None:
+    """Text that is wrapped on a terminal between its words, and in one line elsewhere."""
+    fits = screen.is_terminal and all(len(word) <= screen.width for word in text.split())
+    _print_whole(screen, text, soft_wrap=not fits)
 
 
 def _print_whole(screen: "Console", text: str, *, soft_wrap: bool) -> None:
