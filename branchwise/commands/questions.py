@@ -63,14 +63,14 @@ def generate(
 
     from branchwise.corpora.atomic import write_bytes
     from branchwise.corpora.synthesis.settings import Settings, Tally
-    from branchwise.corpora.synthesis.sources import open_source
 
     _check_place(out)
     chosen = _listed(domains)
-    with ExitStack() as models:
-        source = open_source(kg, schema=schema, names=names, corpus=corpus, domains=chosen)
+    with ExitStack() as opened:
+        source = _opened(kg, schema=schema, names=names, corpus=corpus, domains=chosen)
+        opened.callback(source.close)
         settings = Settings(n, ambiguous, source.domains, source.common, seed)
-        words = _words(source, settings, writer, reviewer, models)
+        words = _words(source, settings, writer, reviewer, opened)
         tally = Tally()
         lines = list(_lines(_made(source, settings, tally, words)))
     if lines:
@@ -140,12 +140,39 @@ def _listed(domains: str | None) -> list[str]:
     raise InputError("no domain is named", remedy="leave --domains out for all")
 
 
+def _opened(
+    kg: str,
+    *,
+    schema: Path | None,
+    names: Path | None,
+    corpus: Path | None,
+    domains: list[str],
+) -> "Source":
+    """What questions are made from. Exits with 1 where an endpoint does not answer."""
+    from branchwise.corpora.graph.answers import GraphError
+    from branchwise.corpora.synthesis.sources import open_source
+
+    try:
+        return open_source(kg, schema=schema, names=names, corpus=corpus, domains=domains)
+    except GraphError as error:
+        _complain("the graph failed", error)
+        raise typer.Exit(1) from None
+
+
+def _complain(what: str, error: Exception) -> None:
+    """Print a failure of a server in one line."""
+    from branchwise.ui.console import printable
+
+    said = " ".join(str(error).split())
+    typer.echo(f"branchwise: {what}: {printable(said)}", err=True)
+
+
 def _words(
     source: "Source",
     settings: "Settings",
     writer: str | None,
     reviewer: str | None,
-    models: "ExitStack",
+    opened: "ExitStack",
 ) -> "Words":
     """The grammar, and the models that are to help it; they are closed with the stack."""
     from branchwise.corpora.synthesis.words import Words
@@ -157,7 +184,7 @@ def _words(
     from branchwise.corpora.synthesis.writing import Writer
 
     asked = {
-        spec: models.enter_context(SpecTextModel.of_spec(spec))
+        spec: opened.enter_context(SpecTextModel.of_spec(spec))
         for spec in dict.fromkeys(filter(None, (writer, reviewer)))
     }
     return Words(
@@ -171,11 +198,11 @@ def _words(
 def _made(
     source: "Source", settings: "Settings", tally: "Tally", words: "Words"
 ) -> "Iterator[Question]":
-    """Questions as they come, with progress. What a model's failure leaves is kept."""
+    """Questions as they come, with progress. A server that fails ends them; those made stay."""
     from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.synthesis.generate import generate
     from branchwise.corpora.synthesis.text_model import TextModelError
-    from branchwise.ui.console import printable
 
     found = generate(
         source.facts, source.names, settings, tally=tally, support=source.support, words=words
@@ -186,7 +213,9 @@ def _made(
                 progress(done, settings.questions)
                 yield question
         except TextModelError as error:
-            typer.echo(f"branchwise: the model failed: {printable(str(error))}", err=True)
+            _complain("the model failed", error)
+        except GraphError as error:
+            _complain("the graph failed", error)
 
 
 def _lines(questions: "Iterator[Question] | tuple[Question, ...]") -> "Iterator[bytes]":

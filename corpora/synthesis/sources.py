@@ -1,6 +1,6 @@
 """What questions are generated from: a graph, its schema, and what belongs to it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,13 +24,17 @@ CORPUS_FILE = "corpus.jsonl"
 
 @dataclass(frozen=True)
 class Source:
-    """Facts with the names that are shared in them, and relations by domain."""
+    """Facts with the names that are shared in them, and relations by domain.
+
+    `close` lets go of an endpoint's connections.
+    """
 
     facts: Facts
     names: Names
     domains: Mapping[str, Collection[str]]
     common: Collection[str] = ()
     support: Support | None = None
+    close: Callable[[], None] = lambda: None
 
 
 def open_source(
@@ -45,9 +49,10 @@ def open_source(
     endpoint's address) with a schema in YAML.
 
     Without a file of names, labels that several entities have are taken. `domains`: none stands
-    for all. Raises InputError.
+    for all. Raises InputError, and GraphError where an endpoint does not answer.
     """
     folder = None if is_address(graph) else _world_folder(Path(graph))
+    close: Callable[[], None] = _nothing
     if folder is not None and schema is None:
         world = read_description(folder)
         own, common = world_domains(world.domains, domains or world.domains)
@@ -56,13 +61,14 @@ def open_source(
         corpus = corpus or folder / CORPUS_FILE
     else:
         declared, own = _declared(schema, domains)
-        facts, common = _facts(graph, declared), ()
+        (facts, close), common = _facts(graph, declared), ()
     return Source(
         facts,
         read_names(names) if names else shared_names(facts),
         own,
         common,
         Support.load(corpus / CORPUS_FILE if corpus.is_dir() else corpus) if corpus else None,
+        close,
     )
 
 
@@ -90,9 +96,15 @@ def _declared(
     return declared, whole_schema(name, declared)
 
 
-def _facts(graph: str, schema: Schema) -> Facts:
+def _facts(graph: str, schema: Schema) -> tuple[Facts, Callable[[], None]]:
+    """The facts, and what closes them."""
     if is_address(graph):
         from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
 
-        return EndpointFacts(open_graph(graph), schema)
-    return GraphFacts.load(Path(graph), schema)
+        opened = open_graph(graph)
+        return EndpointFacts(opened, schema), opened.close
+    return GraphFacts.load(Path(graph), schema), _nothing
+
+
+def _nothing() -> None:
+    """Nothing is open."""

@@ -4,6 +4,7 @@ import json
 import sys
 
 import pytest
+from chat_server import fail, say
 from generated import SLICE
 
 from branchwise.__main__ import main
@@ -95,6 +96,59 @@ def test_none_at_all_leaves_no_file(type_in, tmp_path):
     assert code == 1
     assert "only 0 of 2 questions could be made; given up" in err
     assert not out.exists()
+
+
+def test_an_endpoint_that_does_not_answer_is_said(type_in, tmp_path):
+    out = tmp_path / "q.jsonl"
+    endpoint = ("--kg", "http://127.0.0.1:9/sparql", "--schema", SLICE / "films.yaml")
+    for more in ((), FILMS[4:]):
+        code, _, err = type_in("generate", *endpoint, *more, "--n", 2, "--out", out)
+        assert code == 1
+        assert err.startswith("branchwise: the graph failed: The endpoint cannot be reached")
+        assert not out.exists()
+
+
+@pytest.fixture
+def model(chat_server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    return f"openai:scripted@{chat_server.url}"
+
+
+def test_a_writer_that_answers_in_prose_is_counted(type_in, chat_server, model, tmp_path):
+    chat_server.play(lambda request: say("Here is a fine question for you. I hope you like it."))
+    out = tmp_path / "q.jsonl"
+    code, printed, _ = type_in("generate", *FILMS, "--n", 4, "--out", out, "--writer", model)
+    assert code == 0
+    assert "worded by the grammar, for the writer strayed: " in printed
+    assert "  not one question\n" in printed
+    assert {q.meta["wording"] for q in load_questions(str(out)).questions} == {"grammar"}
+
+
+def test_what_a_reviewer_finds_invalid_is_dropped_and_counted(
+    type_in, chat_server, model, tmp_path
+):
+    def judge(request):
+        unwanted = "actors" in json.dumps(request["messages"])
+        return say(json.dumps({"verdict": "Invalid" if unwanted else "Valid", "reason": "-"}))
+
+    chat_server.play(judge)
+    out = tmp_path / "q.jsonl"
+    code, printed, err = type_in("generate", *FILMS, "--n", 6, "--out", out, "--reviewer", model)
+    assert code == 0, err
+    assert "  the reviewer finds the " in printed
+    assert not any("actors" in q.question for q in load_questions(str(out)).questions)
+
+
+def test_a_model_that_fails_leaves_what_there_is(type_in, chat_server, model, tmp_path):
+    valid = say('{"verdict": "Valid", "reason": "-"}')
+    asked = iter(range(100))
+    chat_server.play(lambda request: valid if next(asked) < 7 else fail(401, "no such key"))
+    out = tmp_path / "q.jsonl"
+    code, _, err = type_in("generate", *FILMS, "--n", 20, "--out", out, "--reviewer", model)
+    assert code == 1
+    assert "branchwise: the model failed: " in err
+    assert "of 20 questions could be made, which are in" in err
+    assert 0 < len(load_questions(str(out)).questions) < 7
 
 
 @pytest.mark.parametrize(
