@@ -15,6 +15,7 @@ from branchwise.corpora.graph.answers import (
 from branchwise.corpora.graph.description import read_description
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
+from branchwise.corpora.graph.processes.replaced import refuse_replaced
 
 _LATE = "There was no time left to find out why nothing matches."
 
@@ -22,7 +23,8 @@ _LATE = "There was no time left to find out why nothing matches."
 class EmbeddedGraph:
     """A folder that `build_graph` made. Use it from any thread; close it when done.
 
-    Raises InputError where the folder holds no graph.
+    Where the folder is built again meanwhile, queries and searches that would see the new graph
+    raise GraphError. Raises InputError where the folder holds no graph.
     """
 
     def __init__(
@@ -32,9 +34,10 @@ class EmbeddedGraph:
         memory: int = MEMORY_BYTES,
         in_memory: int = IN_MEMORY_TRIPLES,
     ) -> None:
+        self._folder = folder
         self._description = read_description(folder)
         self._names = NameIndex.open(folder)
-        self._pool = Pool(folder, workers, memory, in_memory)
+        self._pool = Pool(folder, workers, memory, in_memory, self._description.sha256)
 
     def identity(self) -> dict[str, str]:
         """The digest of the contents that it was built from: equal wherever it lies."""
@@ -43,7 +46,8 @@ class EmbeddedGraph:
     def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
         """Answer a query as models write them for Wikidata. Raises GraphError.
 
-        `seconds` count from when a query process takes it; it waits as long again for one.
+        `seconds` count from when a query process takes it; it waits up to three times as long
+        for one, and is "busy" after that.
         """
         if len(sparql.encode(errors="replace")) > MAX_QUERY_BYTES:
             raise GraphError(
@@ -52,8 +56,13 @@ class EmbeddedGraph:
         return _answer(self._pool.ask(sparql, seconds))
 
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
-        """Things with this name, best first, bearers of one name together."""
-        return self._names.search(text, kind, limit)
+        """Things with this name, best first, bearers of one name together.
+
+        Raises GraphError where the folder was built again since.
+        """
+        found = self._names.search(text, kind, limit)
+        refuse_replaced(self._folder, self._description.sha256)
+        return found
 
     def close(self) -> None:
         """End the query processes."""

@@ -2,14 +2,17 @@
 
 import gzip
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 import pytest
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, MAX_ROWS, GraphError, Term
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.embedded import EmbeddedGraph, _answer
+from branchwise.corpora.graph.processes.rows import MAX_LABELS, short_labels
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -141,6 +144,76 @@ def test_identity_is_that_of_the_contents(
 def test_a_folder_without_a_graph_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no graph"):
         EmbeddedGraph(tmp_path)
+
+
+@pytest.fixture
+def emoji(tmp_path: Path) -> Iterator[EmbeddedGraph]:
+    """1,000 things, each with a label of 1,000 emoji."""
+    label = "\N{GRINNING FACE}" * 1_000
+    (tmp_path / "a.nt").write_text(
+        "".join(f'<{WD}Q{number}> <{LABEL}> "{label}"@en .\n' for number in range(1, 1_001))
+    )
+    build_graph([tmp_path / "a.nt"], tmp_path / "kg")
+    opened = EmbeddedGraph(tmp_path / "kg", workers=1)
+    yield opened
+    opened.close()
+
+
+def test_the_longest_labels_fit_into_an_answer(emoji: EmbeddedGraph) -> None:
+    answer = emoji.query("SELECT ?x (?x AS ?y) { ?x rdfs:label ?label } LIMIT 1000")
+    assert len(answer.rows) == len(answer.labels) == 1_000
+    assert set(answer.labels.values()) == {"\N{GRINNING FACE}" * 299 + "…"}
+
+
+def test_labels_end_at_their_limit() -> None:
+    labels = {f"{WD}Q{number}": "\N{GRINNING FACE}" * 1_000 for number in range(20_000)}
+    kept = short_labels(labels)
+    assert 10_000 <= len(kept) < 20_000
+    assert len(orjson.dumps(kept)) <= MAX_LABELS
+
+
+def test_half_a_character_in_a_query_is_a_question_mark(graph: EmbeddedGraph) -> None:
+    answer = graph.query('SELECT ("a\ud800b" AS ?x) {}')
+    assert answer.rows == ((Term("a?b", "literal"),),)
+
+
+@pytest.mark.parametrize("in_memory", [0, 500_000], ids=["disk", "memory"])
+def test_a_graph_that_is_rebuilt_in_use_is_not_mixed_with_the_new_one(
+    tmp_path: Path, in_memory: int
+) -> None:
+    source = tmp_path / "a.nt"
+    source.write_text(f'<{WD}Q1> <{LABEL}> "old"@en .\n')
+    build_graph([source], tmp_path / "kg")
+    used = EmbeddedGraph(tmp_path / "kg", workers=1, in_memory=in_memory)
+    unused = EmbeddedGraph(tmp_path / "kg", workers=1, in_memory=in_memory)
+    query = "SELECT ?label { wd:Q1 rdfs:label ?label }"
+    try:
+        assert used.query(query).rows == ((Term("old", "literal", "", "en"),),)
+        source.write_text(f'<{WD}Q1> <{LABEL}> "new"@en .\n')
+        build_graph([source], tmp_path / "kg")
+        assert used.query(query).rows == ((Term("old", "literal", "", "en"),),)
+        for ask in (
+            lambda: unused.query(query),
+            lambda: unused.search("new"),
+            lambda: used.search("old"),
+        ):
+            with pytest.raises(GraphError, match="was rebuilt since it was opened"):
+                ask()
+    finally:
+        used.close()
+        unused.close()
+
+
+def test_a_graph_that_is_rebuilt_from_the_same_stays_usable(tmp_path: Path) -> None:
+    (tmp_path / "a.nt").write_text(f'<{WD}Q1> <{LABEL}> "same"@en .\n')
+    build_graph([tmp_path / "a.nt"], tmp_path / "kg")
+    opened = EmbeddedGraph(tmp_path / "kg", workers=1)
+    try:
+        build_graph([tmp_path / "a.nt"], tmp_path / "kg")
+        assert opened.query("ASK { wd:Q1 rdfs:label ?label }").boolean
+        assert [match.id for match in opened.search("same")] == ["Q1"]
+    finally:
+        opened.close()
 
 
 def test_an_answer_whose_explanation_did_not_come_says_so() -> None:

@@ -31,6 +31,7 @@ from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 from branchwise.corpora.graph.processes.keeper import QueryProcess
 from branchwise.corpora.graph.processes.pool import Pool
 from branchwise.corpora.graph.processes.turns import Turns
+from branchwise.corpora.graph.sparql.prepare import prepare
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 LONG = 30.0
@@ -234,6 +235,31 @@ def test_who_finds_no_free_process_in_time_is_told_so(built_graph: Path) -> None
         assert error.kind == "busy"
         assert "try again" in str(error)
         assert running.result().kind == "timeout"
+
+
+def test_a_query_waits_three_times_as_long_as_it_may_run() -> None:
+    with opened(None, workers=1) as (pool, _):
+        seat = pool._turns.take(LONG)
+        assert "free within 0.03 s" in str(failure_of(pool, COUNTRIES, 0.01))
+        with pytest.raises(GraphError, match=r"free within 0\.01 s"):
+            pool.prepare(COUNTRIES, 0.01)
+        pool._turns.give(seat)
+        assert pool.prepare(COUNTRIES, LONG).form == "SELECT"
+
+
+@pytest.mark.parametrize(("processors", "expected"), [(None, 2), (1, 2), (5, 5), (64, 8)])
+def test_there_are_as_many_processes_as_processors(
+    monkeypatch: pytest.MonkeyPatch, processors: int | None, expected: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    with opened(None) as (pool, _):
+        assert len(pool._seats) == expected
+
+
+def test_alternatives_travel_with_a_prepared_query() -> None:
+    with opened(None, workers=1) as (pool, _):
+        text = "SELECT * { { ?x wdt:P57 wd:Q1 } UNION { ?x wdt:P58 ?y . ?y wdt:P31 wd:Q5 } }"
+        assert pool.prepare(text, LONG) == prepare(text)
 
 
 def test_closing_ends_what_runs_and_leaves_nothing(built_graph: Path) -> None:

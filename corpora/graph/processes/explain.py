@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pyoxigraph import Store
 
 from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.bounds import MAX_SENTENCES
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes.hints import hint
 from branchwise.corpora.graph.processes.rows import holds
@@ -18,14 +19,13 @@ from branchwise.corpora.graph.sparql.mentions import Mention
 from branchwise.corpora.graph.sparql.prepare import Prepared
 
 _MOST_PATTERNS = 12
-_MOST_NOTES = 3
+_MOST_BRANCHES = 12
 _NO_WORDS = {"label", "item", "entity", "value", "property", "id", "name", "x", "y"}
 
 
 def unknown_mentions(prepared: Prepared, names: NameIndex) -> list[str]:
-    """A sentence for each number in the query that the graph does not have."""
-    unknown = {m.id: m for m in reversed(prepared.mentioned) if not names.knows(m.id)}
-    return [_unknown(mention, prepared, names) for mention in reversed(unknown.values())]
+    """What numbers in the query the graph does not have: a sentence each for the first three."""
+    return _told(prepared.mentioned, prepared, names)
 
 
 def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
@@ -36,34 +36,80 @@ def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> lis
     """
     patterns = prepared.patterns[:_MOST_PATTERNS]
     barren = [i for i, pattern in enumerate(patterns) if not holds(store, pattern)]
-    fatal = [m for m in prepared.mentioned if m.pattern in barren and not names.knows(m.id)]
-    if fatal:
-        sentences = dict.fromkeys(_unknown(mention, prepared, names) for mention in fatal)
-        raise GraphError("unknown", " ".join(sentences))
+    needed = [mention for mention in prepared.mentioned if mention.pattern in barren]
+    if fatal := _told(needed, prepared, names):
+        raise GraphError("unknown", " ".join(fatal))
     if barren:
-        return [_alone(patterns[i], store, names) for i in barren[:_MOST_NOTES]]
-    return _together(patterns, prepared, store)
+        return [_alone(patterns[i], store, names) for i in barren[:MAX_SENTENCES]]
+    if clash := _clash(patterns, store):
+        return [clash]
+    return explain_branches(prepared, store, names) or [_left(prepared, len(patterns))]
+
+
+def explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
+    """Sentences on what the sides of a UNION, or the only subquery, do not match."""
+    branches = prepared.alternatives[:_MOST_BRANCHES]
+    single = len(prepared.alternatives) == 1
+    told, barren = [], 0
+    for number, branch in enumerate(branches, 1):
+        why = _branch(branch[:_MOST_PATTERNS], store, names)
+        barren += bool(why)
+        if why and len(told) < MAX_SENTENCES:
+            told.append(f"In {'the subquery' if single else f'side {number} of the UNION'}: {why}")
+    if barren > len(told):
+        told.append(f"And {barren - len(told)} more sides of the UNION match nothing.")
+    elif barren == len(prepared.alternatives) > 1:
+        told.append("So no side of the UNION matches.")
+    elif not single and not barren and _apart(prepared, store):
+        told.append("No side of the UNION matches together with the patterns outside of it.")
+    return told
+
+
+def _branch(patterns: Sequence[str], store: Store, names: NameIndex) -> str:
+    """Why a branch matches nothing; "" where it does not."""
+    for pattern in patterns:
+        if not holds(store, pattern):
+            return _alone(pattern, store, names)
+    return _clash(patterns, store)
+
+
+def _apart(prepared: Prepared, store: Store) -> bool:
+    """Whether the patterns outside of the branches leave nothing of any."""
+    if not prepared.patterns or not 0 < len(prepared.alternatives) <= _MOST_BRANCHES:
+        return False
+    return not any(
+        holds(store, " . ".join((*prepared.patterns, *branch))) for branch in prepared.alternatives
+    )
+
+
+def _left(prepared: Prepared, count: int) -> str:
+    """What is known when all that could be tried matches."""
+    if not count:
+        return (
+            "Nothing is left of what its parts match: run subqueries, UNION sides, and VALUES "
+            "with the patterns beside them one by one."
+        )
+    many = "All" if count == len(prepared.patterns) else f"The first {count}"
+    return (
+        f"{many} triple patterns match together: a FILTER, VALUES, MINUS, UNION, subquery or "
+        f"HAVING leaves nothing of it.{_comparison(prepared.text)}"
+    )
 
 
 def _alone(pattern: str, store: Store, names: NameIndex) -> str:
     return f"`{shorten(pattern)}` matches nothing. {hint(pattern, store, names)}".rstrip()
 
 
-def _together(patterns: Sequence[str], prepared: Prepared, store: Store) -> list[str]:
-    """Each pattern matches alone: find the first that leaves nothing of those before it."""
+def _clash(patterns: Sequence[str], store: Store) -> str:
+    """Each pattern matches alone: the first that leaves nothing of those before it; "" if none."""
     for count in range(2, len(patterns) + 1):
         if not holds(store, " . ".join(patterns[:count])):
             before = " . ".join(shorten(pattern) for pattern in patterns[: count - 1])
-            return [
+            return (
                 f"`{before}` {'match together' if count > 2 else 'matches'}; "
                 f"adding `{shorten(patterns[count - 1])}` leaves nothing."
-            ]
-    if not patterns or len(prepared.patterns) > len(patterns):
-        return []
-    return [
-        "All triple patterns match together: a FILTER, VALUES, MINUS, UNION, subquery or HAVING "
-        "leaves nothing of it." + _comparison(prepared.text)
-    ]
+            )
+    return ""
 
 
 def _comparison(text: str) -> str:
@@ -71,6 +117,18 @@ def _comparison(text: str) -> str:
     if re.search(r"=\s*\"[^\"]*\"(?![@^])|\"[^\"]*\"\s*=", text) is None:
         return ""
     return ' A label has a language: compare STR(?label) = "...", or write "..."@en.'
+
+
+def _told(mentioned: Sequence[Mention], prepared: Prepared, names: NameIndex) -> list[str]:
+    """A sentence for each number that the graph does not have, three at most; how many more."""
+    first: dict[str, Mention] = {}
+    for mention in mentioned:
+        first.setdefault(mention.id, mention)
+    unknown = [mention for mention in first.values() if not names.knows(mention.id)]
+    told = [_unknown(mention, prepared, names) for mention in unknown[:MAX_SENTENCES]]
+    if more := len(unknown) - len(told):
+        told.append(f"And {more:,} more of the query's numbers are not in the graph.")
+    return told
 
 
 def _unknown(mention: Mention, prepared: Prepared, names: NameIndex) -> str:

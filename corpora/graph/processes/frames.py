@@ -8,7 +8,8 @@ from typing import Any
 import orjson
 
 MAX_FRAME_BYTES = 32 * 2**20
-"""Longer frames are not read: an answer is cut at a fraction of this before it is sent."""
+"""Longer frames are not read. No answer gets there: its rows end at 8 MiB, its labels at 16 MiB
+(see `rows`), its notes and messages at some kilobytes."""
 
 _LENGTH = struct.Struct(">I")
 

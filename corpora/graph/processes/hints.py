@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode, Store
 
+from branchwise.corpora.graph.bounds import MAX_LABEL, cut
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes.rows import holds
 from branchwise.corpora.graph.processes.shorthand import WIKIDATA, shorten
@@ -89,4 +90,5 @@ def _values_of(triple: _Triple, store: Store, names: NameIndex) -> Iterator[str]
         return
     value = found.object
     label = names.labels([value.value]).get(value.value) if isinstance(value, NamedNode) else None
-    yield f"{short} has values such as {shorten(str(value))}{f' ({label})' if label else ''}."
+    named = f" ({cut(label, MAX_LABEL)})" if label else ""
+    yield f"{short} has values such as {shorten(str(value))}{named}."

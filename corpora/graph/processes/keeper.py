@@ -59,7 +59,8 @@ class Keeper:
     host, since it reads the socket that the host holds.
     """
 
-    def __init__(self, folder: Path | None, memory: int, in_memory: int) -> None:
+    def __init__(self, folder: Path | None, memory: int, in_memory: int, sha256: str = "") -> None:
+        """`sha256`: of the graph that the folder must still hold when a query process opens it."""
         self._lock = threading.Lock()
         self._ready = False
         self._control, theirs = socket.socketpair()
@@ -67,7 +68,7 @@ class Keeper:
         module = "branchwise.corpora.graph.processes.worker"
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, source, str(memory), str(in_memory)],
+                [sys.executable, "-P", "-m", module, source, str(memory), str(in_memory), sha256],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -89,11 +90,14 @@ class Keeper:
                 raise
         started = QueryProcess(self, pid, ours)
         try:
-            receive_frame(ours, time.monotonic() + _OPENING_SECONDS)
+            first = receive_frame(ours, time.monotonic() + _OPENING_SECONDS)
         except (EOFError, TimeoutError):
             started.end()
             message = "The process for the query could not open the graph: build it again."
             raise GraphError("resources", message) from None
+        if "error" in first:
+            started.end()
+            raise GraphError(*first["error"])
         return started
 
     def end(self, pid: int) -> int:

@@ -25,6 +25,10 @@ MEMORY_BYTES = 2 * 2**30
 IN_MEMORY_TRIPLES = 500_000
 """Graphs up to this size are held in memory, once for all query processes: 340 bytes a triple."""
 
+WAIT = 3
+"""A query may wait for a free process for so many times the seconds that it may run."""
+
+_FEWEST, _MOST = 2, 8
 _CLOSING_SECONDS = 60.0
 
 _MEMORY_SIGNALS = {signal.SIGABRT, signal.SIGKILL, signal.SIGSEGV, signal.SIGBUS}
@@ -42,7 +46,11 @@ class _Seat:
 
 
 class Pool:
-    """Query processes over one graph folder, or over none: then they only prepare queries."""
+    """Query processes over one graph folder, or over none: then they only prepare queries.
+
+    Without `workers`, as many as there are processors, at least 2 and at most 8. `sha256`: of the
+    graph that the folder must still hold whenever a process opens it.
+    """
 
     def __init__(
         self,
@@ -50,37 +58,44 @@ class Pool:
         workers: int | None = None,
         memory: int = MEMORY_BYTES,
         in_memory: int = IN_MEMORY_TRIPLES,
+        sha256: str = "",
     ) -> None:
-        self._settings = (folder, memory, in_memory)
-        self._seats = [_Seat() for _ in range(workers or min(2, os.cpu_count() or 1))]
+        self._settings = (folder, memory, in_memory, sha256)
+        self._seats = [_Seat() for _ in range(workers or _processes())]
         self._turns = Turns(self._seats)
         self._lock = threading.Lock()
         self._closed = False
         self._keeper = Keeper(*self._settings)
 
-    def ask(self, sparql: str, seconds: float) -> list[dict[str, Any]]:
+    def ask(self, sparql: str, seconds: float, wait: float | None = None) -> list[dict[str, Any]]:
         """What a query process says of a query: its frames, the last one marked `last`.
 
-        `seconds` bound the wait for a free process, and then once more the query. Where they end
-        after something was said already, that is all. Raises GraphError.
+        `seconds` bound the query; where they end after something was said already, that is all.
+        Before that it waits for a free process for `wait` seconds, by default for three times
+        `seconds`: where many ask at once, most answers take far less than they may. Raises
+        GraphError.
         """
+        wait = WAIT * seconds if wait is None else wait
         try:
-            seat = self._turns.take(seconds)
+            seat = self._turns.take(wait)
         except TimeoutError:
             raise GraphError(
-                "busy", f"No query process was free within {seconds:g} s: try again."
+                "busy", f"No query process was free within {wait:g} s: try again."
             ) from None
+        sparql = sparql.encode(errors="replace").decode()  # JSON may hold half of a character
         try:
             return self._converse(seat, {"sparql": sparql}, seconds)
         finally:
             self._turns.give(seat)
 
     def prepare(self, sparql: str, seconds: float) -> "Prepared":
-        """A query as a remote graph may be sent it. Raises GraphError."""
+        """A query as a remote graph may be sent it; `seconds` bound the wait, too. Raises
+        GraphError.
+        """
         from branchwise.corpora.graph.sparql.mentions import Mention
         from branchwise.corpora.graph.sparql.prepare import Prepared
 
-        fields = self.ask(sparql, seconds)[0]["prepared"]
+        fields = self.ask(sparql, seconds, wait=seconds)[0]["prepared"]
         columns = fields["variables"]
         return Prepared(
             text=fields["text"],
@@ -91,6 +106,7 @@ class Pool:
                 Mention(number, iri, pattern, tuple(variables))
                 for number, iri, pattern, variables in fields["mentioned"]
             ),
+            alternatives=tuple(tuple(branch) for branch in fields["alternatives"]),
         )
 
     def close(self) -> None:
@@ -158,6 +174,10 @@ class Pool:
         with self._lock:
             if self._keeper is dead and not self._closed:
                 self._keeper = Keeper(*self._settings)
+
+
+def _processes() -> int:
+    return max(_FEWEST, min(_MOST, os.cpu_count() or 1))
 
 
 def _timeout(seconds: float) -> GraphError:

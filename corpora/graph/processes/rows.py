@@ -1,9 +1,10 @@
 """Running a prepared query on an Oxigraph store, and its rows as plain lists."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
+import orjson
 from pyoxigraph import (
     BlankNode,
     Literal,
@@ -14,16 +15,18 @@ from pyoxigraph import (
 )
 
 from branchwise.corpora.graph.answers import MAX_ROWS, GraphError
+from branchwise.corpora.graph.bounds import MAX_LABEL, cut, cut_value
 
 _PLAIN = (
     "http://www.w3.org/2001/XMLSchema#string",
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString",
 )
-MAX_TEXT = 2_000
-"""Characters of a value that are kept."""
+MAX_ANSWER = 8 * 2**20
+"""Bytes of the rows in JSON; those after that are left out."""
 
-MAX_ANSWER = 4_000_000
-"""Characters of all values together; the rows after that are left out."""
+MAX_LABELS = 16 * 2**20
+"""Bytes of all labels in JSON; those after that are left out: ten labels of 300 characters in each
+of 1,000 rows fit, in whatever script."""
 
 Cell = tuple[str, str, str, str] | None
 """A Term (value, kind, datatype, language), or nothing."""
@@ -61,13 +64,26 @@ def iris(rows: Iterable[Iterable[Cell]]) -> set[str]:
     return {cell[0] for row in rows for cell in row if cell is not None and cell[1] == "iri"}
 
 
+def short_labels(labels: Mapping[str, str]) -> dict[str, str]:
+    """Labels cut to `MAX_LABEL` characters, as many as `MAX_LABELS` allows."""
+    kept: dict[str, str] = {}
+    size = 0
+    for iri, label in labels.items():
+        short = cut(label, MAX_LABEL)
+        size += len(orjson.dumps((iri, short)))
+        if size > MAX_LABELS:
+            break
+        kept[iri] = short
+    return kept
+
+
 def _bounded(found: Iterable[Any], width: int) -> tuple[list[list[Cell]], bool]:
     """Rows in order, and whether that is all of them."""
     rows: list[list[Cell]] = []
     size = 0
     for solution in islice(found, MAX_ROWS + 1):
         row = [_cell(solution[column]) for column in range(width)]
-        size += sum(len(cell[0]) for cell in row if cell is not None)
+        size += len(orjson.dumps(row))
         if len(rows) == MAX_ROWS or size > MAX_ANSWER:
             return rows, False
         rows.append(row)
@@ -84,11 +100,5 @@ def _cell(term: Any) -> Cell:
     if isinstance(term, Literal):
         datatype = term.datatype.value
         plain = datatype in _PLAIN  # what SPARQL's JSON results leave out
-        return (_cut(term.value), "literal", "" if plain else datatype, term.language or "")
-    return (_cut(str(term)), "literal", "", "")
-
-
-def _cut(text: str) -> str:
-    if len(text) <= MAX_TEXT:
-        return text
-    return f"{text[:MAX_TEXT]}… (cut: {len(text):,} characters)"
+        return (cut_value(term.value), "literal", "" if plain else datatype, term.language or "")
+    return (cut_value(str(term)), "literal", "", "")

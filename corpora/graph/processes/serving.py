@@ -15,11 +15,13 @@ from pyoxigraph import DefaultGraph, RdfFormat, Store
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.bounds import cut
 from branchwise.corpora.graph.description import read_description
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes import rows
 from branchwise.corpora.graph.processes.explain import explain_emptiness, unknown_mentions
 from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
+from branchwise.corpora.graph.processes.replaced import refuse_replaced
 from branchwise.corpora.graph.sparql.prepare import Prepared, prepare
 from branchwise.corpora.graph.store import open_store
 
@@ -35,10 +37,14 @@ _WARM_UP = (
 
 
 class Holdings(NamedTuple):
-    """What query processes inherit: a folder (None: they only prepare), perhaps the graph."""
+    """What query processes inherit: a folder (None: they only prepare), perhaps the graph.
+
+    `sha256`: what the graph's description must say when they open it; "" where it may say anything.
+    """
 
     folder: Path | None
     in_memory: Store | None
+    sha256: str
 
 
 class Opened(NamedTuple):
@@ -48,7 +54,7 @@ class Opened(NamedTuple):
     names: NameIndex
 
 
-def open_holdings(folder: Path | None, in_memory: int) -> Holdings:
+def open_holdings(folder: Path | None, in_memory: int, sha256: str = "") -> Holdings:
     """Do once what every query process would do: load parsers, and the graph where it is small.
 
     `in_memory`: the triples up to which it is small. Raises InputError.
@@ -60,7 +66,7 @@ def open_holdings(folder: Path | None, in_memory: int) -> Holdings:
         store = _in_memory(folder) if small else None
     gc.collect()
     gc.freeze()
-    return Holdings(folder, store)
+    return Holdings(folder, store, sha256)
 
 
 def _warm_up(folder: Path | None) -> None:
@@ -106,7 +112,11 @@ def serve(
     The last frame of an answer says whether this process has grown by more than `growth` bytes
     and should be replaced: what a query took is not always given back, and the next would miss it.
     """
-    opened = None if holdings.folder is None else _open(holdings.folder, holdings.in_memory)
+    try:
+        opened = None if holdings.folder is None else _open(holdings.folder, holdings)
+    except GraphError as error:
+        send_frame(host, {"error": [error.kind, str(error)]})
+        return
     confine()
     send_frame(host, {"ready": True})
     at_first = _peak_bytes()
@@ -123,7 +133,7 @@ def _frames(text: str, opened: Opened | None) -> Iterator[dict[str, Any]]:
     try:
         yield from _answer(text, opened)
     except GraphError as error:
-        yield {"error": [error.kind, str(error)], "last": True}
+        yield {"error": [error.kind, cut(str(error))], "last": True}
     except (MemoryError, RecursionError):
         message = "The query needs more memory or deeper nesting than is allowed: simplify it."
         yield {"error": ["resources", message], "last": True}
@@ -139,9 +149,9 @@ def _answer(text: str, opened: Opened | None) -> Iterator[dict[str, Any]]:
         yield {"prepared": {**vars(prepared), "mentioned": mentioned}, "last": True}
         return
     answer = rows.run(opened.store, prepared.text)
-    empty = not answer["rows"] if answer["boolean"] is None else not answer["boolean"]
-    answer["labels"] = opened.names.labels(rows.iris(answer["rows"]))
-    answer["notes"] = unknown_mentions(prepared, opened.names)
+    empty = answer["complete"] and not (answer["rows"] or answer["boolean"])
+    answer["labels"] = rows.short_labels(opened.names.labels(rows.iris(answer["rows"])))
+    answer["notes"] = [cut(note) for note in unknown_mentions(prepared, opened.names)]
     yield {"answer": answer, "last": not empty}
     if empty:
         yield {"notes": _explained(prepared, opened), "last": True}
@@ -150,7 +160,7 @@ def _answer(text: str, opened: Opened | None) -> Iterator[dict[str, Any]]:
 def _explained(prepared: Prepared, opened: Opened) -> list[str]:
     """Why there is no row. An empty answer stands, whatever goes wrong in explaining it."""
     try:
-        return explain_emptiness(prepared, *opened)
+        return [cut(note) for note in explain_emptiness(prepared, *opened)]
     except (SyntaxError, OSError, ValueError, RuntimeError):
         return []
 
@@ -167,9 +177,13 @@ def _peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _open(folder: Path, in_memory: Store | None) -> Opened:
-    """Open all files now: none can be opened once the process is confined."""
-    store = in_memory if in_memory is not None else open_store(folder)
+def _open(folder: Path, holdings: Holdings) -> Opened:
+    """Open all files now: none can be opened once the process is confined.
+
+    Raises GraphError where the folder holds another graph than when the host opened it.
+    """
+    store = holdings.in_memory if holdings.in_memory is not None else open_store(folder)
     names = NameIndex.open(folder)
     names.labels(["http://www.wikidata.org/entity/Q1"])
+    refuse_replaced(folder, holdings.sha256)
     return Opened(store, names)

@@ -26,14 +26,15 @@ def main(arguments: list[str]) -> None:
     """Keep query processes for the host that holds the other end of standard input.
 
     Arguments: the graph's folder or "-", how many bytes a query process may take beside what it
-    has from here, and up to how many triples a graph is loaded into memory.
+    has from here, up to how many triples a graph is loaded into memory, and the SHA-256 that the
+    graph must have ("" for any).
     """
-    folder, memory, in_memory = arguments
+    folder, memory, in_memory, sha256 = arguments
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _allow_all_files()
     control = socket.socket(fileno=0)
     try:
-        holdings = open_holdings(None if folder == "-" else Path(folder), int(in_memory))
+        holdings = open_holdings(None if folder == "-" else Path(folder), int(in_memory), sha256)
     except Exception as error:  # noqa: BLE001 (whatever it is, the host must hear of it)
         send_frame(control, {"error": type(error).__name__})
         return
