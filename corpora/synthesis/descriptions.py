@@ -167,11 +167,37 @@ def _either(one: Description, other: Description) -> Description:
     rests = [tuple(p for p in side.parts if p not in common) for side in (one, other)]
     if not all(rests):
         return Description(types, common)
+    alone = [rest[0] if len(rest) == 1 else None for rest in rests]
+    if merged := _merged(*alone):
+        return Description(types, (*common, merged))
     options: list[tuple[Part, ...]] = []
-    for rest in rests:
-        alone = rest[0] if len(rest) == 1 else None
-        options.extend(alone.options if isinstance(alone, Either) else (rest,))
+    for rest, only in zip(rests, alone, strict=True):
+        options.extend(only.options if isinstance(only, Either) else (rest,))
     return Description(types, (*common, Either(tuple(options))))
+
+
+def _merged(one: Part | None, other: Part | None) -> Related | None:
+    """Related to any of two sets, for related to one or the other; None where they are named."""
+    if not isinstance(one, Related) or not isinstance(other, Related):
+        return None
+    sets = one.to, other.to
+    alike = replace(one, to=other.to) == other and one.at_least == 1
+    if not alike or not isinstance(sets[0], Description) or not isinstance(sets[1], Description):
+        return None
+    return replace(one, to=_either(sets[0], sets[1])) if sets[0].types == sets[1].types else None
+
+
+def is_single(described: Description, schema: Schema) -> bool:
+    """Whether it describes one thing at most, by a relation that has one value: where X was born.
+
+    A schema says so with `count` and `exclusive`.
+    """
+    for part in described.parts:
+        if isinstance(part, Related) and isinstance(part.to, Named):
+            relation = schema.relations[part.relation]
+            if relation.exclusive if part.inverse else relation.count[1] == 1:
+                return True
+    return False
 
 
 def _without(one: Description, other: Description) -> Description:

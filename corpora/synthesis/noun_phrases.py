@@ -8,8 +8,10 @@ from branchwise.corpora.synthesis.clauses import Clause
 from branchwise.corpora.synthesis.descriptions import (
     Description,
     Mentioned,
+    Named,
     Part,
     Related,
+    is_single,
 )
 from branchwise.corpora.synthesis.nouns import Noun, noun_of, of_kind, people_of
 from branchwise.corpora.synthesis.phrases import Verb, count_in_words
@@ -38,8 +40,11 @@ class NounPhrases:
         or_more = now_and_then(_OR_MORE_OFTEN, self.random) or verb.preposition == "at"
         count = f"{number} or more" if or_more else f"at least {number}"
         if isinstance(part.to, Mentioned):
-            return f"{count if part.at_least > 1 else 'any'} of {self._mentioned(part.to)}"
+            some = count if part.at_least > 1 else "any"
+            return self._mentioned(part.to, some)
         assert isinstance(part.to, Description)
+        if self.is_one(part):
+            return self.the(part.to)
         if part.at_least > 1:
             return f"{count} {self.phrase(part.to)}"
         of_many = "[" in verb.before + verb.after
@@ -49,21 +54,36 @@ class NounPhrases:
     def none_of(self, part: Related) -> str:
         """After a denial: "any film by X"."""
         if isinstance(part.to, Mentioned):
-            return f"any of {self._mentioned(part.to)}"
+            return self._mentioned(part.to, "any")
         assert isinstance(part.to, Description)
-        return self.phrase(part.to, "any")
+        return self.the(part.to) if self.is_one(part) else self.phrase(part.to, "any")
 
-    def _mentioned(self, set_: Mentioned) -> str:
+    def is_one(self, part: Related) -> bool:
+        """Whether a part relates to one thing at most: by its name, or to the city of a birth."""
+        if isinstance(part.to, Mentioned):
+            return part.to.number is None and is_single(part.to.description, self._schema)
+        return isinstance(part.to, Named) or is_single(part.to, self._schema)
+
+    def _mentioned(self, set_: Mentioned, some: str) -> str:
+        """ "any of these films", "any of 2"; "this city" where there is only one."""
         if set_.number is not None:
-            return str(set_.number)
-        known = self._nouns.get(set_.description)
-        return f"these {(known or noun_of(set_.description.types, self._schema)).bare}"
+            return f"{some} of {set_.number}"
+        described = set_.description
+        noun = self._nouns.get(described) or noun_of(described.types, self._schema)
+        single = is_single(described, self._schema)
+        return f"this {noun.bare_singular}" if single else f"{some} of these {noun.bare}"
+
+    def the(self, described: Description) -> str:
+        """All of a set: "the films by X", "the city that is the birthplace of X"."""
+        if is_single(described, self._schema):
+            return self.phrase(described, "the")
+        return f"the {self.phrase(described)}"
 
     def phrase(self, described: Description, number: str = "plural") -> str:
-        """The noun and all that is said of it; `number`: plural, one ("a film"), or any."""
+        """The noun and all that is said of it; `number`: plural, one ("a film"), any, or the."""
         told = self.told(described)
         self._nouns[described] = told.noun
-        noun = {"one": told.noun.one, "any": told.noun.any}.get(number, lambda: told.noun.plural)()
+        noun = told.noun.plural if number == "plural" else getattr(told.noun, number)()
         swapped = now_and_then(_SWAPPED_OFTEN, self.random)
         return around(noun, told, number == "plural", swapped)
 

@@ -14,17 +14,22 @@ _HUMAN = "Q5"
 class Noun:
     """A noun in both numbers. `general`: it says nothing of the type, as "people".
 
-    `bare`: its plural without kinds of it, by which it is mentioned again; by default the plural.
+    `plain`: both without kinds of it, by which it is mentioned again; by default the same.
     """
 
     plural: str
     singular: str
     of_people: bool = False
     general: bool = False
-    bare: str = ""
+    plain: tuple[str, str] = ("", "")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bare", self.bare or self.plural)
+    @property
+    def bare(self) -> str:
+        return self.plain[0] or self.plural
+
+    @property
+    def bare_singular(self) -> str:
+        return self.plain[1] or self.singular
 
     @property
     def pronoun(self) -> str:
@@ -35,6 +40,9 @@ class Noun:
 
     def any(self) -> str:
         return "anyone" if self.general else f"any {self.singular}"
+
+    def the(self) -> str:
+        return f"the {self.singular}"
 
 
 def noun_of(types: Types, schema: Schema) -> Noun:
@@ -67,4 +75,4 @@ def of_kind(noun: Noun, said: Said, values: Sequence[str]) -> Noun:
     kinds = [value.removesuffix(f" {noun.singular}") for value in values]
     pattern = said.kind.format(listed(kinds, "or"))
     plural, singular = (pattern.replace("*", form) for form in (noun.plural, noun.singular))
-    return Noun(plural, singular, noun.of_people, bare=noun.plural)
+    return Noun(plural, singular, noun.of_people, plain=(noun.plural, noun.singular))

@@ -33,6 +33,10 @@ class Sayer(Protocol):
         """The same after a denial: "any film by X"."""
         ...
 
+    def is_one(self, part: Related) -> bool:
+        """Whether a part relates to one thing at most."""
+        ...
+
 
 class Predicates:
     """Makes clauses in the words of a vocabulary; `sayer` puts the sets in them into words."""
@@ -125,7 +129,7 @@ class Predicates:
             return Clause(replace(verb, preposition=""), other, long=long, deniable=deniable)
         named = isinstance(first.to, Named)
         return Clause(
-            verb.of_one() if named else verb,
+            verb.of_one() if self._sayer.is_one(first) else verb,
             self._other_side(first, verb),
             denied=self._denied(first),
             beside=self._words.beside(first.relation, first.inverse) if named else None,

@@ -8,6 +8,7 @@ from branchwise.corpora.synthesis.nouns import Noun
 from branchwise.corpora.synthesis.phrases import listed
 
 _MOST_BESIDE = 3
+_FORMS_OF_BE = frozenset(("are", "is", "was", "were"))
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ class Choice:
         ]
         clauses = [option.single for option in self.options]
         if all(clauses) and not any(clause.long for clause in clauses[:-1] if clause):
-            return ("either " if either else "") + listed(said, "or")
+            unclear = either or any("," in words for words in said)
+            return ("either " if unclear else "") + in_a_row(said, "or")
         return f"either {', '.join(said[:-1])}, or {said[-1]}"
 
     def reduced(self, plural: bool = True) -> str:
@@ -118,7 +120,15 @@ def coordinated(points: Sequence[Point], plural: bool = True, either: bool = Fal
         return f"{listed(said[:-1])}{',' if clauses[-1].long else ''} and {said[-1]}"
     if any(point.long for point in points[:-1]):
         return f"{', '.join(said[:-1])}, and also {said[-1]}"
-    return listed(said)
+    return in_a_row(said, "and")
+
+
+def in_a_row(said: Sequence[str], conjunction: str) -> str:
+    """Verb phrases, where all begin with the same form of "to be", it is said once."""
+    first = {words.partition(" ")[0] for words in said}
+    if len(first) == 1 and first & _FORMS_OF_BE and not any("," in words for words in said):
+        said = [said[0], *(words.partition(" ")[2] for words in said[1:])]
+    return listed(said, conjunction)
 
 
 def excluding(told: Told) -> str:

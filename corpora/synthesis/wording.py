@@ -50,8 +50,7 @@ class Worder:
         phrases = NounPhrases(self.schema, name, random)
         opening = ("Consider", "Now take")
         sentences = [
-            f"{opening[min(place, 1)]} the {phrases.phrase(part)}."
-            for place, part in enumerate(before)
+            f"{opening[min(place, 1)]} {phrases.the(part)}." for place, part in enumerate(before)
         ]
         return " ".join([*sentences, framed(asked, phrases)])
 

@@ -190,6 +190,29 @@ def test_what_nests_deep_gets_sentences(said: Callable[..., set[str]]) -> None:
     assert all(question.count(" of these ") == 1 for question in questions)
 
 
+def test_one_thing_is_said_in_the_singular(said: Callable[..., set[str]]) -> None:
+    """A person has one place of birth."""
+    questions = said(
+        Atomic(relation="birthplace", entity="Q1"),
+        Join(of=0, relation="company_home", inverse=True),
+    )
+    the_city = "the city that is the birthplace of Mara Voss"
+    assert f"Which companies are based in {the_city}?" in questions
+    assert f"Consider {the_city}. Which companies are based in this city?" in questions
+
+
+def test_sets_in_the_same_relation_are_one(said: Callable[..., set[str]]) -> None:
+    questions = said(
+        BY_VOSS,
+        Join(of=0, relation="score_by"),
+        Atomic(relation="produced_by", inverse=True, entity="Q2"),
+        Join(of=2, relation="score_by"),
+        Union(of=1, other=3),
+    )
+    films = "films directed by Mara Voss or produced by Jorge Falkfeld"
+    assert f"Which film score composers wrote the music for {films}?" in questions
+
+
 def test_steps_are_numbered_and_plain(schema: Schema) -> None:
     steps = (
         BY_VOSS,
