@@ -45,6 +45,7 @@ def main(folder: Path, name: str | None = None) -> None:
 def find(folder: Path, name: str | None) -> dict[str, Any] | None:
     """The entry of a name, or the first of three bearers or more."""
     with (folder / "names.jsonl").open(encoding="utf-8") as file:
+        entry: dict[str, Any]
         for entry in map(json.loads, file):
             if entry["name"] == name or (name is None and len(entry["entities"]) > 2):
                 return entry

@@ -107,6 +107,14 @@ def test_ask_streams_its_steps_and_prints_the_answer(type_in, corpus, model, cha
     assert "[p1] Heat (1995 film)" in err
 
 
+def test_ask_says_that_there_is_no_answer_and_why(type_in, model, chat_server):
+    chat_server.play([say(json.dumps({"reasoning": "Nobody knows.", "answers": {}}))])
+    code, out, err = type_in("ask", "Who directed Heat?", "--model", model)
+    assert (code, out) == (0, "")
+    assert err.endswith("no answer: Nobody knows.\n")
+    assert err.count("Nobody knows.") == 1
+
+
 def test_markup_and_escapes_in_passages_are_shown_as_text(type_in, corpus, model, chat_server):
     chat_server.play([call("local_retriever", query="red ape"), say(GOOD)])
     _, _, err = type_in("ask", "Which ape?", "--corpus", corpus, "--model", model)
