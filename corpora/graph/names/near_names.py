@@ -28,8 +28,12 @@ def is_question(text: str) -> bool:
 
 def respelt(names: NameWords, words: Sequence[str], limit: int) -> list[Name]:
     """Names that are written much like all of the words, and have few others."""
-    choices = [_possible(names, word) for word in words]
-    if not choices or not all(choices):
+    choices = []
+    for word in words:
+        choices.append(_possible(names, word))
+        if not choices[-1]:
+            return []  # before the others are looked up
+    if not choices:
         return []
     found = names.matching(one_of_each([s.word for s in group] for group in choices), _LOOKED_AT)
     edits = [{s.word: s.edits for s in group} for group in choices]
