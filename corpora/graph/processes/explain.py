@@ -50,7 +50,8 @@ def explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> list
     """Sentences on what the sides of a UNION, or the only subquery, do not match."""
     branches = prepared.alternatives[:_MOST_BRANCHES]
     single = len(prepared.alternatives) == 1
-    told, barren = [], 0
+    told: list[str] = []
+    barren = 0
     for number, branch in enumerate(branches, 1):
         why = _branch(branch[:_MOST_PATTERNS], store, names)
         barren += bool(why)

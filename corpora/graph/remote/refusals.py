@@ -29,6 +29,18 @@ _ENDS = re.compile(
 _ADDRESS = re.compile(
     r"(?<!<)\b[a-z][a-z0-9+]{0,20}://[^\s<>\"')]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b", re.I
 )
+# What a server should not have told: keys by their form, and what is named as one. A value after a
+# colon must have a digit: "Unexpected token: FILTER" is no secret. Nor is a variable, "?key=".
+_SECRET = re.compile(
+    r"\b(?:bearer|basic)\s{1,3}[\w.~+/=-]{8,2000}"
+    r"|(?<![?$\w])[\w-]{0,40}?(?:key|token|secret|password|passwd|pwd|signature|credentials?|auth)"
+    r"(?:[\"']{0,2}=[\"']?[^\s\"'&<>,;)]{1,2000}"
+    r"|[\"']{0,2}\s{0,3}[:=]\s{0,3}[\"']?(?=[\w.~+/-]{0,60}\d)[\w.~+/=-]{12,2000})"
+    r"|\b(?:sk|pk|rk|hf|gh[opsu]|github_pat|glpat|xox[abprs])[-_][\w-]{6,2000}"
+    r"|\beyJ[\w-]{6,2000}(?:\.[\w-]{1,2000}){1,2}"
+    r"|\bA(?:KIA|SIA|Iza)[\w-]{12,2000}",
+    re.IGNORECASE,
+)
 _TITLE = re.compile(r"<title>([^<]{0,300})</title>", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w<>:/)*+?])(?:[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+[\w.@-]*")
 
@@ -93,7 +105,7 @@ def timed_out(body: bytes) -> bool:
 
 
 def server_words(body: bytes) -> str:
-    """The line of a server's message that matters, without addresses and paths.
+    """The line of a server's message that matters, without addresses, paths and keys.
 
     Blazegraph and Fuseki send Java's exceptions after the query, QLever and others JSON,
     Virtuoso a text before the query; a proxy sends a web page, of which the title is taken.
@@ -110,10 +122,11 @@ def server_words(body: bytes) -> str:
 
 
 def clean_words(text: str) -> str:
-    """A message from elsewhere in one line, cut, without control characters and addresses."""
+    """A message from elsewhere in one line, cut, without control characters, addresses and keys."""
     text = text[:_MAX_READ]
     text = re.sub(r"[\x00-\x1f\x7f-\x9f\s]+", " ", text).strip()
-    text = _PATH.sub("(path)", _ADDRESS.sub("(address)", text))
+    text = _SECRET.sub("(key)", _ADDRESS.sub("(address)", text))
+    text = _PATH.sub("(path)", text)
     if not text:
         return "it gives no reason."
     return text if len(text) <= MAX_SERVER_WORDS else text[:MAX_SERVER_WORDS].rstrip() + "…"
