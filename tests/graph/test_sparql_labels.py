@@ -3,6 +3,7 @@
 import pytest
 from small_store import WD, rows, small_store
 
+from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.sparql.prepare import prepare
 
 STORE = small_store()
@@ -148,3 +149,35 @@ def test_labels_beside_counts() -> None:
 def test_names_in_use_are_not_used_again() -> None:
     query = "SELECT ?dLabel ?dLabel_1 { wd:Q2 wdt:P57 ?d . wd:Q1 wdt:P57 ?dLabel_1 }"
     assert table(query) == [(COOPER, f"<{WD}Q3>"), (PLAIN, f"<{WD}Q3>")]
+
+
+def test_aliases_of_many_make_a_text_that_grows_with_their_number() -> None:
+    def size(count: int) -> int:
+        names = [f"?v{number}" for number in range(count)]
+        columns = " ".join(f"{name}Label {name}AltLabel" for name in names)
+        return len(prepare(f"SELECT {columns} {{ {' wdt:P57 ?x . '.join(names)} ?y ?z }}").text)
+
+    assert size(12) - size(11) < 2 * (size(3) - size(2))
+
+
+def test_a_text_that_labels_make_too_long_is_refused() -> None:
+    nested = "?d wdt:P57 ?x ."
+    for number in range(10):
+        own = f"?x{number}"
+        nested = f"{{ SELECT ?d {own}AltLabel {{ {nested} ?d wdt:P57 {own} }} }}"
+    with pytest.raises(GraphError) as error:
+        prepare(f"SELECT * {{ {nested} }}")
+    assert error.value.kind == "resources"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        'CONTAINS(?fLabel, "Kong")',
+        'CONTAINS(?fAltLabel, "Wonder")',
+        '?fLabel = "King Kong"@en && BOUND(?fAltLabel)',
+    ],
+)
+def test_aliases_beside_a_condition_on_labels(condition: str) -> None:
+    query = f"SELECT ?f ?fAltLabel {{ ?f wdt:P31 wd:Q11424 FILTER({condition}) SERVICE }}"
+    assert (f"<{WD}Q1>", '"The Eighth Wonder, Kong"@en') in table(query, "en")

@@ -1,14 +1,11 @@
 """What may not run does not run, and nothing connects to anywhere."""
 
 import re
-import socket
-import threading
 from pathlib import Path
-from typing import Any
 
-import pyoxigraph
 import pytest
 import yaml
+from string_attacks import Listener, one_triple, run, run_prepared
 
 from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, GraphError
 from branchwise.corpora.graph.sparql.prepare import prepare
@@ -46,42 +43,18 @@ def test_there_are_enough_of_them() -> None:
 
 
 def test_what_may_run_connects_to_nothing() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.setblocking(False)
-        store = pyoxigraph.Store()
-        store.add(pyoxigraph.Quad(*[pyoxigraph.NamedNode(f"urn:{x}") for x in "abc"]))
-        port = listener.getsockname()[1]
-        ran = [_run(store, written_out(case["query"], port)) for case in CASES]
+    store = one_triple()
+    with Listener() as listener:
+        port = int(listener.address.rpartition(":")[2].strip("/"))
+        ran = [run_prepared(store, written_out(case["query"], port)) for case in CASES]
         assert sum(ran) == len([case for case in CASES if case["outcome"] == "ok"])
-        with pytest.raises(BlockingIOError):
-            listener.accept()
-
-
-def _run(store: pyoxigraph.Store, query: str) -> bool:
-    try:
-        text = prepare(query).text
-    except GraphError:
-        return False
-    result: Any = store.query(text)
-    if not isinstance(result, pyoxigraph.QueryBoolean):
-        list(result)
-    return True
+        assert listener.seen == 0
 
 
 def test_the_listener_would_have_seen_it() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(5)
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-
-        def ask() -> None:
-            with pytest.raises(OSError):
-                list(pyoxigraph.Store().query(f"SELECT * {{ SERVICE <{address}> {{ ?s ?p ?o }} }}"))
-
-        thread = threading.Thread(target=ask)
-        thread.start()
-        connection, _ = listener.accept()
-        connection.close()
-        thread.join()
+    with Listener() as listener:
+        run(one_triple(), f"SELECT * {{ SERVICE <{listener.address}> {{ ?s ?p ?o }} }}")
+        assert listener.seen == 1
 
 
 def test_a_query_that_is_too_long_is_refused() -> None:
