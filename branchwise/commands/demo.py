@@ -23,8 +23,9 @@ def demo(
 ) -> None:
     """Answer questions about films that share their names, score them, show one trace.
 
-    Then make a small world that no model has seen, and ask its knowledge graph. The model is
-    `offline`, a reader without a language model: a floor, not a contender.
+    Then make a small world that no model has seen, ask its knowledge graph, and answer questions
+    that are made from plans over it, with and without the graph. The model is `offline`, a reader
+    without a language model: a floor, not a contender.
 
     Example: branchwise demo --out /tmp/demo
     """
@@ -44,6 +45,7 @@ def demo(
         made = experiment.run(
             loaded, system, out=_fresh(out / "run"), selection=selection, observer=progress
         )
+    from branchwise.commands.demo_questions import answer_questions
     from branchwise.commands.demo_world import show_world
     from branchwise.commands.run import finish
 
@@ -52,6 +54,7 @@ def demo(
     _show_trace(reader)
     reader.close()
     asked = show_world(out / "world")
+    answer_questions(out / "world", _fresh)
     _show_next(made.path, corpus, source, asked)
 
 
