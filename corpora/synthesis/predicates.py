@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 from branchwise.corpora.synthesis.clauses import Clause
 from branchwise.corpora.synthesis.descriptions import (
+    Description,
     Either,
     Except,
     Meets,
@@ -150,7 +151,9 @@ class Predicates:
         denied = listed([self._denied(other) for other in missing], "or")
         sides = (self._other_side(part, verb), denied)
         kept, left = (f"{verb.preposition} {side}".strip() for side in sides)
-        return Clause(replace(verb, preposition=""), f"{kept} but not {left}", long=True)
+        several = isinstance(part.to, Description) and len(part.to.parts) > 1
+        other = f"{kept}{',' if several else ''} but not {left}"
+        return Clause(replace(verb, preposition=""), other, long=True)
 
     def _joined(self, parts: Sequence[Related], conjunction: Conjunction, verb: Verb) -> str:
         others = [self._other_side(part, verb) for part in parts]

@@ -53,7 +53,8 @@ class Choice:
 
     @property
     def alone(self) -> bool:
-        return any(clause.alone for option in self.options if (clause := option.single))
+        """A choice with something else beside the noun might be a choice with that."""
+        return True
 
     def finite(self, plural: bool = True, either: bool = False) -> str:
         """ "won X or were directed by Y"; `either`: say so even where it would be clear."""
