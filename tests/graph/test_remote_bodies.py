@@ -169,3 +169,34 @@ def test_triples_nested_without_end_are_no_result() -> None:
     cell = (opening + b', "subject": ') * 100 + part + b"}}" * 100
     body = b'{"head": {"vars": ["x"]}, "results": {"bindings": [{"x": ' + cell + b"}]}}"
     assert fail(reply(body=body)).kind == "endpoint"
+
+
+def test_columns_are_called_what_variables_are_called() -> None:
+    long = "x" * 100
+    body = b'{"head": {"vars": ["x", "a b", "x", "", "\\u001b[31m", "LONG", "LONGx", "\xc3\xa9"]},'
+    body += b' "results": {"bindings": [{"x": VALUE, "a b": VALUE}]}}'
+    body = body.replace(b"LONG", long.encode()).replace(b"VALUE", b'{"type":"uri","value":"u:"}')
+    answer, _ = ask(reply(body=body))
+    columns = [f"column {number}" for number in range(1, 9)]
+    assert answer.variables == ("x", *columns[1:5], long, columns[6], "é")
+    term = Term("u:", "iri")
+    assert answer.rows == ((term, term, term, None, None, None, None, None),)
+
+
+@pytest.mark.parametrize("value", [b"\\ud83d", b"\\\\ \\uDFFF", b"\xff"])
+def test_a_broken_character_is_not_taken_for_a_broken_connection(value: bytes) -> None:
+    body = GOOD.replace(b'"value":"', b'"value":"' + value).replace(
+        b'"value": "', b'"value": "' + value
+    )
+    assert body != GOOD
+    error = fail(reply(body=body))
+    assert error.kind == "endpoint"
+    assert "broken character" in error.text
+    assert "broke off" in fail(reply(body=body[:-9])).text
+
+
+def test_characters_beyond_the_first_plane_are_read() -> None:
+    answer, _ = ask(reply(body=rows("\U0001f98d")))
+    assert answer.rows[0][0] == Term("\U0001f98d", "literal")
+    escaped = rows("MARK").replace(b"MARK", b"\\ud83e\\udd8d")
+    assert ask(reply(body=escaped))[0].rows == answer.rows

@@ -1,5 +1,6 @@
 """Bodies of answers, read strictly: SPARQL's JSON results, and triples."""
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from branchwise.corpora.graph.answers import MAX_ROWS, Answer, GraphError, Term
+from branchwise.corpora.graph.bounds import cut_value
 from branchwise.corpora.graph.remote.exchange import CUT_SHORT, TOO_SLOW, Reply
 from branchwise.corpora.graph.remote.refusals import timed_out
 
@@ -23,13 +25,16 @@ _XML_TYPES = (
 _STRING = "http://www.w3.org/2001/XMLSchema#string"
 _LANGUAGE_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
 _MAX_NESTING = 8
+_COLUMN = re.compile(r"\w{1,100}")
+_SURROGATE = re.compile(rb"\\(?:\\|u[dD][89a-fA-F][0-9a-fA-F]{2})")
+_BROKEN_CHARACTER = (
+    "The endpoint's answer has a broken character in it and cannot be read; leave out the "
+    "variable that shows it, or ask for other rows."
+)
 _PARTIAL = (
     "The endpoint's time ran out: it gave the rows that it had by then, and there may be more; "
     "ask for less at a time."
 )
-
-MAX_TEXT = 2_000
-"""Characters of a literal that are kept."""
 
 
 def read_json(reply: Reply) -> Any:
@@ -49,10 +54,21 @@ def read_json(reply: Reply) -> Any:
             raise GraphError("timeout", TOO_SLOW) from None
         if reply.whole and not reply.body.lstrip().startswith((b"{", b"[")):
             raise not_results(reply) from None
+        if reply.whole and _is_json(reply.body):
+            raise GraphError("endpoint", _BROKEN_CHARACTER) from None
         raise GraphError("endpoint", CUT_SHORT) from None
     if not reply.whole:
         raise GraphError("endpoint", CUT_SHORT)
     return value
+
+
+def _is_json(body: bytes) -> bool:
+    """Whether a body that cannot be read is JSON but for characters that are none."""
+    try:
+        orjson.loads(_SURROGATE.sub(b"?", body).decode("utf-8", "replace"))
+    except orjson.JSONDecodeError:
+        return False
+    return True
 
 
 def not_results(reply: Reply) -> GraphError:
@@ -75,10 +91,20 @@ def read_results(reply: Reply) -> Answer:
             isinstance(name, str) for name in names
         ):
             rows = tuple(_row(binding, names) for binding in bindings[:MAX_ROWS])
+            columns = _columns(names)
             late = _ended_early(reply)
             complete = len(bindings) <= MAX_ROWS and not late
-            return Answer(tuple(names), rows, complete, notes=(_PARTIAL,) if late else ())
+            return Answer(columns, rows, complete, notes=(_PARTIAL,) if late else ())
     raise _unreadable()
+
+
+def _columns(names: list[str]) -> tuple[str, ...]:
+    """Names of columns, each once; what no variable is called, "column 2" (counted from 1)."""
+    found: list[str] = []
+    for number, name in enumerate(names, 1):
+        usual = _COLUMN.fullmatch(name) and name not in found
+        found.append(name if usual else f"column {number}")
+    return tuple(found)
 
 
 def _ended_early(reply: Reply) -> bool:
@@ -160,9 +186,7 @@ def _term(cell: object, nesting: int = 0) -> Term:
 def _literal(value: str, datatype: str, language: str) -> Term:
     """A plain string has neither datatype nor language, however a server writes it."""
     plain = datatype in (_STRING, _LANGUAGE_STRING)
-    if len(value) > MAX_TEXT:
-        value = f"{value[:MAX_TEXT]}… (cut: {len(value):,} characters)"
-    return Term(value, "literal", "" if plain or language else datatype, language)
+    return Term(cut_value(value), "literal", "" if plain or language else datatype, language)
 
 
 def as_sparql(term: Term) -> str:
