@@ -74,6 +74,7 @@ class _Generator:
         self._templates = Choice(self._rng)
         self._moves = {name: self._moves_of(name) for name in settings.domains}
         self._seen: set[str] = set()
+        self._choosy = True
 
     def questions(self) -> Iterator[Question]:
         """Domains take turns, and so do ambiguous and other questions."""
@@ -92,7 +93,8 @@ class _Generator:
                 self._tally.exhausted.append(f"{domain} {of_kind}")
 
     def _try_hard(self, domain: str, *, ambiguous: bool) -> Question | None:
-        for _ in range(self._settings.patience):
+        for place in range(self._settings.patience):
+            self._choosy = place < self._settings.patience // 2
             try:
                 question = self._question(domain, self._templates.draw(), ambiguous)
             except RejectedError as reason:
@@ -160,11 +162,16 @@ class _Generator:
         if any(frozenset(plan.about(e).entities()) & a for e in focus.entities for a in answers):
             raise RejectedError("an answer stands in the question")
         check_effect(plan, [one.execution for one in readings], self._facts)
-        if len(readings) == 2 and self._rng.random() >= _TWO_READINGS:
+        if self._choosy:
+            self._thin_out(answers)
+        return readings
+
+    def _thin_out(self, answers: Sequence[frozenset[str]]) -> None:
+        """Drop some of what there is most of. Where questions are hard to find, none is dropped."""
+        if len(answers) == 2 and self._rng.random() >= _TWO_READINGS:
             raise RejectedError("fewer readings than wanted")
         if self._rng.random() >= _FEW_ANSWERS.get(max(map(len, answers)), 1):
             raise RejectedError("fewer answers than wanted")
-        return readings
 
     def _moves_of(self, domain: str) -> Moves:
         settings = self._settings
