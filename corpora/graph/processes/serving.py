@@ -152,6 +152,8 @@ def _answer(text: str, opened: Opened | None) -> Iterator[dict[str, Any]]:
     empty = answer["complete"] and not (answer["rows"] or answer["boolean"])
     answer["labels"] = rows.short_labels(opened.names.labels(rows.iris(answer["rows"])))
     answer["notes"] = [cut(note) for note in unknown_mentions(prepared, opened.names)]
+    if not answer["complete"] and not answer["rows"]:
+        answer["notes"].append("The first row alone is too long: ask for fewer columns.")
     yield {"answer": answer, "last": not empty}
     if empty:
         yield {"notes": _explained(prepared, opened), "last": True}
