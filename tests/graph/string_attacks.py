@@ -29,6 +29,7 @@ _CLAUSES = (
 )
 _FRAMES = (
     "SELECT * { VALUES ?x { %s } }",
+    "SELECT * { VALUES ?x { %s } }",
     "SELECT * { ?s ?p %s }",
     "SELECT * { ?s ?p ?o FILTER(?o = %s) }",
     "SELECT * { ?s ?p %s . OPTIONAL { ?s ?p ?q } }",
@@ -74,12 +75,18 @@ class Listener:
 def attack(rng: random.Random, address: str) -> str:
     """A query with quotation marks, escapes and clauses, most of them in no order."""
     clause = rng.choice(_CLAUSES).replace("URL", address)
-    mark = rng.choice(_MARKS[-4:])
-    if rng.random() < 0.5:
+    form = rng.random()
+    if form < 0.5:
+        long = rng.choice(('"""', "'''"))
+        behind = rng.choice(("#", "# ", "", "."))
+        escape = rng.choice((*_ESCAPES, ""))
+        inside = f"{long}a{long[0]} }} {{ {clause} {behind}{escape}{long}\n"
+    elif form < 0.7:
+        mark = rng.choice(_MARKS[-4:])
         inside = f"{mark}{_some(rng, 1)}}} {{ {clause} {_some(rng, 2)}{mark}{_some(rng, 1)}"
     else:
         inside = f"{_some(rng, 3)}{clause}{_some(rng, 4)}"
-    for _ in range(rng.randrange(3)):
+    for _ in range(rng.choice((0, 0, 1, 2))):
         at = rng.randrange(len(inside) + 1)
         gone = rng.choice((0, 0, 1))
         inside = inside[:at] + rng.choice((*_MARKS, *_ESCAPES, *_PIECES)) + inside[at + gone :]
