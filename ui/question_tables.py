@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.questions import Question
 from branchwise.corpora.synthesis.settings import Tally
 from branchwise.corpora.synthesis.statistics import AMBIGUOUS, OTHER, PUBLISHED, Means, Statistics
 from branchwise.ui.console import console, print_line, printable, printable_json
@@ -93,3 +94,14 @@ def _bars(counts: Mapping[str, int]) -> Iterator[str]:
     for name, count in counts.items():
         bar = "█" * round(_WIDEST_BAR * count / largest)
         yield f"  {printable(name):<{width}}  {count:>6,}  {bar}".rstrip()
+
+
+def question_lines(question: Question) -> Iterator[str]:
+    """A question, its plan's steps in words, and each branch with the sizes of the steps' sets."""
+    yield f"{question.id}  {question.question}"
+    yield from (f"  {step}" for step in question.meta.get("plan", ()))
+    for branch in question.branches:
+        sizes = question.meta.get("sizes", {}).get(branch.name, ())
+        found = f" (sets of {', '.join(map(str, sizes))})" if sizes else ""
+        yield f"{branch.name}{found}"
+        yield f"  {'; '.join(answer.text for answer in branch.answers)}"

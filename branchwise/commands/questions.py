@@ -81,6 +81,9 @@ def generate(
 @questions_app.command()
 def info(
     source: QuestionSource,
+    id: Annotated[
+        str | None, typer.Option(help="Show this question instead: its plan and its branches.")
+    ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure a question set, beside what is published of DeepAmbigQA.
@@ -90,7 +93,11 @@ def info(
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.synthesis.statistics import describe_questions
 
-    found = describe_questions(load_questions(source, require_gold=False).questions)
+    questions = load_questions(source, require_gold=False).questions
+    if id is not None:
+        _show_question(source, id, questions)
+        return
+    found = describe_questions(questions)
     if json_output:
         from branchwise.ui.question_tables import as_json
 
@@ -99,6 +106,20 @@ def info(
         from branchwise.ui.question_tables import print_statistics
 
         print_statistics(found)
+
+
+def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> None:
+    from branchwise.corpora.errors import InputError
+    from branchwise.ui.console import printable
+    from branchwise.ui.question_tables import question_lines
+
+    chosen = [question for question in questions if question.id == id]
+    if not chosen:
+        raise InputError(
+            f"no question has the id {printable(id)!r}", where=source, remedy="correct --id"
+        )
+    for line in question_lines(chosen[0]):
+        typer.echo(printable(line))
 
 
 @questions_app.command()

@@ -115,7 +115,12 @@ class _Generator:
         self._focuses.used(focus)
         self._templates.accept(template)
         number = f"{domain}-{self._settings.seed}-{self._tally.accepted + 1:04d}"
-        meta = {"domain": domain, "seed": self._settings.seed, "wording": said.by}
+        meta = {
+            "domain": domain,
+            "seed": self._settings.seed,
+            "wording": said.by,
+            "plan": list(said.steps),
+        }
         return self._assembly.question(number, said.text, readings, meta, ambiguous=ambiguous)
 
     def _check(self, plan: Plan, domain: str) -> None:

@@ -15,10 +15,11 @@ Name = Callable[[str], str]
 
 
 class Said(NamedTuple):
-    """A question's text, and who worded it."""
+    """A question's text, who worded it, and its plan's numbered steps in words."""
 
     text: str
     by: Literal["grammar", "model"]
+    steps: tuple[str, ...]
 
 
 class Words:
@@ -47,12 +48,13 @@ class Words:
     def say(self, plan: Plan, name: Name, variant: int) -> Said:
         """The plan as a question."""
         text = self._worder.question(plan, name, variant)
+        steps = self._worder.steps(plan, name)
         if self._writer is None:
-            return Said(text, "grammar")
-        written = self._writer.question(plan, self._worder.steps(plan, name), name, text)
+            return Said(text, "grammar", tuple(steps))
+        written = self._writer.question(plan, steps, name, text)
         if written.problem:
             self.strayed[written.problem] += 1
-        return Said(written.text, written.by)
+        return Said(written.text, written.by, tuple(steps))
 
     def review_template(self, plan: Plan, kind: Name) -> None:
         """Ask once for all plans with the same relations whether such questions can make sense.

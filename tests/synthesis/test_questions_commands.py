@@ -45,6 +45,23 @@ def test_questions_of_a_world_need_only_its_folder(type_in, world_2000, tmp_path
     assert all(a.support for q in found for b in q.branches for a in b.answers)
 
 
+def test_one_question_is_shown_with_its_plan_and_branches(type_in, world_2000, tmp_path):
+    out = tmp_path / "q.jsonl"
+    type_in("generate", "--kg", world_2000, "--n", 4, "--seed", 3, "--out", out)
+    question = next(q for q in load_questions(str(out)).questions if q.ambiguous)
+    code, shown, _ = type_in("info", out, "--id", question.id)
+    assert code == 0
+    lines = shown.splitlines()
+    assert lines[0] == f"{question.id}  {question.question}"
+    assert lines[1].startswith("  1. ")
+    for branch in question.branches:
+        at = next(n for n, line in enumerate(lines) if line.startswith(branch.name))
+        assert lines[at + 1] == "  " + "; ".join(answer.text for answer in branch.answers)
+    code, _, err = type_in("info", out, "--id", "nope")
+    assert code == 2
+    assert "no question has the id 'nope'; correct --id" in err
+
+
 def test_the_graph_that_is_built_in_a_world_means_the_world(type_in, world_2000, tmp_path):
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for kg, out in zip((world_2000, world_2000 / "kg"), files, strict=True):
