@@ -4,7 +4,7 @@ A schema is declared in YAML (`worlds/domains/*.yaml` for worlds). Worlds are ma
 questions are planned over it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -163,14 +163,6 @@ class Schema(Domain):
 
     def _concrete_among(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(t for t in self.concrete if any(self.is_a(t, name) for name in names))
-
-    def about(self, type_name: str) -> Iterator[str]:
-        """Names of what may be said of a type: its relations, and the inverses it is object of."""
-        for name, relation in self.relations.items():
-            if type_name in self.subjects(relation):
-                yield name
-            if relation.inverse and type_name in self.objects(relation):
-                yield relation.inverse
 
 
 def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:

@@ -73,7 +73,14 @@ def open_source(
 
 
 def _world_folder(path: Path) -> Path | None:
-    """The folder of the world that a path means; its graph may be built within."""
+    """The folder of the world that a path means; its graph may be built within.
+
+    Raises InputError where the path leads nowhere: it would be taken for a graph without a schema.
+    """
+    if not path.exists():
+        raise InputError(
+            "no such file or folder", where=str(path), remedy="name a world, a graph or its triples"
+        )
     return next((p for p in (path, path.parent) if (p / WORLD_FILE).is_file()), None)
 
 

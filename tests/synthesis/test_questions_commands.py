@@ -62,6 +62,13 @@ def test_one_question_is_shown_with_its_plan_and_branches(type_in, world_2000, t
     assert "no question has the id 'nope'; correct --id" in err
 
 
+def test_a_graph_that_is_not_there_is_said_first(type_in, tmp_path):
+    code, _, err = type_in("generate", "--kg", tmp_path / "nope", "--n", 3, "--out", tmp_path / "q")
+    assert code == 2
+    assert err.startswith(f"branchwise: {tmp_path / 'nope'}: no such file or folder; name a world")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_graph_that_is_built_in_a_world_means_the_world(type_in, world_2000, tmp_path):
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for kg, out in zip((world_2000, world_2000 / "kg"), files, strict=True):
