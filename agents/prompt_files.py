@@ -2,7 +2,7 @@
 
 import difflib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -22,9 +22,17 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "repair": frozenset({"problem", "schema"}),
         "budget_spent": frozenset({"reason"}),
         "text_protocol": frozenset({"tools"}),
+        "expander": frozenset(),
+        "readings": frozenset({"readings"}),
+        "conditions_readings": frozenset({"readings"}),
+        "extractor": frozenset(),
+        "matcher": frozenset(),
+        "judge": frozenset(),
     }
 )
 """Every prompt and what may stand in it as `$name` (a dollar sign itself is written `$$`)."""
+SCORING_PROMPTS = frozenset({"matcher", "judge"})
+"""Prompts that no answer depends on: a run may be scored with others than it began with."""
 MAX_BYTES = 200_000
 
 
@@ -57,10 +65,14 @@ class Prompts:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over all names and texts."""
+        """SHA-256 over the names and texts that answers depend on."""
+        return self.digest_of(self.texts.keys() - SCORING_PROMPTS)
+
+    def digest_of(self, names: Iterable[str]) -> str:
+        """SHA-256 over the names and texts of some prompts."""
         digest = hashlib.sha256()
-        for name, text in sorted(self.texts.items()):
-            digest.update(f"{name}\0{text}\0".encode())
+        for name in sorted(names):
+            digest.update(f"{name}\0{self.texts[name]}\0".encode())
         return digest.hexdigest()
 
 

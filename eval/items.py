@@ -1,10 +1,37 @@
 """One item of a run as scorers read it: a question, what was predicted, what was seen."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
+from branchwise.eval.alignment import Alignment
 from branchwise.eval.evidence import Evidence
+
+
+@dataclass(frozen=True)
+class Matched:
+    """How the branches of an item were aligned where names alone did not decide.
+
+    `by`: `llm`, or `lexical` where the model brought nothing that could be used, and `problem`
+    says what. `alignment` maps each predicted branch name to the index of its gold branch in
+    `GoldBranches.names`, or to None. `repaired`: the model's first reply was no such mapping, its
+    second one was.
+    """
+
+    by: Literal["llm", "lexical"]
+    alignment: Alignment
+    problem: str | None = None
+    repaired: bool = False
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A predicted text that a judge accepted as a gold answer (under a gold branch's name)."""
+
+    branch: str
+    gold: str
+    predicted: str
 
 
 @dataclass(frozen=True)
@@ -12,7 +39,10 @@ class AnsweredItem:
     """An item that ended, well or badly.
 
     A failed item (`error` set) has an empty prediction and counts 0 in every mean: no question
-    vanishes. `how` says how the answer was read: strict, tolerant, repaired or failed.
+    vanishes. `how` says how the answer was read: strict, tolerant, repaired or failed. `item` is
+    its number in the run's store. `matched` is there where a model was asked to align the branches
+    (None: names decide), `accepted` holds what a judge settled: the question's answers then have
+    the accepted texts among their aliases.
     """
 
     question: Question
@@ -21,3 +51,6 @@ class AnsweredItem:
     evidence: Evidence = field(default_factory=Evidence)
     how: str = "strict"
     error: str | None = None
+    item: int | None = None
+    matched: Matched | None = None
+    accepted: tuple[Accepted, ...] = ()

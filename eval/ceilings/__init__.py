@@ -1,0 +1,1 @@
+"""What a perfect reader could have had, and how scores spread over kinds of question."""

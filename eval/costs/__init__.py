@@ -1,0 +1,1 @@
+"""What runs cost: tokens, seconds and money by role."""

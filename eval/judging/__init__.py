@@ -1,0 +1,1 @@
+"""Where a model settles what names and normalisation do not: branches, answers."""

@@ -1,0 +1,61 @@
+"""What an item's model calls cost, by role: kept also where the item fails."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from branchwise.agents.reply import Reply, Usage
+
+AGENT, EXPANDER, EXTRACTOR = "agent", "expander", "extractor"
+
+
+@dataclass(frozen=True)
+class RoleUsage:
+    """Model calls of one role: how many, their tokens as servers count them, their seconds.
+
+    `seconds` is the sum over the calls' own requests; calls at the same time count each.
+    """
+
+    calls: int = 0
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    reasoning: int = 0
+    seconds: float = 0.0
+
+    def plus(self, usage: Usage, seconds: float) -> "RoleUsage":
+        """With one more call."""
+        return RoleUsage(
+            self.calls + 1,
+            self.input + usage.input,
+            self.output + usage.output,
+            self.cached + usage.cached,
+            self.reasoning + usage.reasoning,
+            self.seconds + seconds,
+        )
+
+
+class Ledger:
+    """Model calls of one item by role (`agent`, its repair included, `expander`, `extractor`).
+
+    Replayed calls count like others: they were paid for, once.
+    """
+
+    def __init__(self) -> None:
+        self._roles: dict[str, RoleUsage] = {}
+
+    def charge(self, role: str, reply: Reply) -> None:
+        """Count a reply."""
+        self._roles[role] = self._roles.get(role, RoleUsage()).plus(reply.usage, reply.seconds)
+
+    @property
+    def roles(self) -> Mapping[str, RoleUsage]:
+        """What each role has used so far."""
+        return dict(self._roles)
+
+    def record(self) -> dict[str, dict[str, Any]]:
+        """As an item's outcome keeps it under `usage`: JSON-serialisable, by role."""
+        return {
+            role: {**vars(usage), "seconds": round(usage.seconds, 4)}
+            for role, usage in self._roles.items()
+        }
