@@ -10,7 +10,7 @@ from typing import Any
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate, aggregate
-from branchwise.eval.items import AnsweredItem
+from branchwise.eval.items import Accepted, AnsweredItem
 from branchwise.eval.predictions_file import MISSING
 from branchwise.eval.tasks import Metrics, Task
 
@@ -19,7 +19,11 @@ SUBSETS = ("all", "ambiguous", "unambiguous")
 
 @dataclass(frozen=True)
 class Scorer:
-    """What scores depend on besides the items; its digest names them in a run's store."""
+    """What scores depend on besides the items; its digest names them in a run's store.
+
+    `model` and `judge`: the models that aligned branches and accepted answers, without their
+    addresses; `prompts`: digest of what they were told. None where names alone decide.
+    """
 
     task: str
     version: int
@@ -27,6 +31,9 @@ class Scorer:
     threshold: float = LEFTOVER_THRESHOLD
     seed: int = 0
     resamples: int = RESAMPLES
+    model: str | None = None
+    judge: str | None = None
+    prompts: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -57,12 +64,33 @@ class Counts:
 
 @dataclass(frozen=True)
 class ItemScore:
-    """One item's metrics; None is unscored on purpose."""
+    """One item's metrics; None is unscored on purpose.
+
+    `matcher` says what aligned its branches where a model was to (`llm`, or `lexical` where that
+    brought nothing, which `problem` explains); `accepted` is what a judge settled.
+    """
 
     id: str
     epoch: int
     ambiguous: bool
     metrics: Metrics
+    matcher: str | None = None
+    problem: str | None = None
+    accepted: tuple[Accepted, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Without what does not apply."""
+        record: dict[str, Any] = {
+            "id": self.id,
+            "epoch": self.epoch,
+            "ambiguous": self.ambiguous,
+            "metrics": dict(self.metrics),
+        }
+        if self.matcher:
+            record |= {"matcher": self.matcher, "problem": self.problem}
+        if self.accepted:
+            record["accepted"] = [vars(pair) for pair in self.accepted]
+        return record
 
 
 @dataclass(frozen=True)
@@ -97,21 +125,24 @@ class Scores:
                 subset: {metric: found.to_json() for metric, found in metrics.items()}
                 for subset, metrics in self.aggregates.items()
             },
-            "items": [{**vars(item), "metrics": dict(item.metrics)} for item in self.items],
+            "items": [item.to_json() for item in self.items],
         }
 
 
-def score_items(task: Task, items: Iterable[AnsweredItem], *, seed: int = 0) -> Scores:
+def score_items(
+    task: Task, items: Iterable[AnsweredItem], *, scorer: Scorer | None = None, seed: int = 0
+) -> Scores:
     """Score items of one question set; their order changes nothing.
 
-    A failed item is scored with an empty prediction, whatever it holds.
+    A failed item is scored with an empty prediction, whatever it holds. `scorer` describes the
+    scoring where models took part in it; without one it is the task's own.
     """
     ordered = sorted(items, key=lambda item: (item.question.id, item.epoch))
     shown = any(item.evidence.passages for item in ordered)
     unscored = () if shown else tuple(c.key for c in task.columns if c.needs_evidence)
     rows = tuple(_score(task, item, unscored) for item in ordered)
     return Scores(
-        Scorer(task.name, task.version, task.matcher, seed=seed),
+        scorer or Scorer(task.name, task.version, task.matcher, seed=seed),
         _count(ordered),
         _aggregates(task, rows, seed),
         rows,
@@ -122,7 +153,16 @@ def _score(task: Task, item: AnsweredItem, unscored: Sequence[str]) -> ItemScore
     if item.error is not None:
         item = replace(item, prediction=Prediction())
     metrics = {**task.score(item), **dict.fromkeys(unscored)}
-    return ItemScore(item.question.id, item.epoch, item.question.ambiguous, metrics)
+    matched = item.matched
+    return ItemScore(
+        item.question.id,
+        item.epoch,
+        item.question.ambiguous,
+        metrics,
+        matched.by if matched else None,
+        matched.problem if matched else None,
+        item.accepted,
+    )
 
 
 def _count(items: Sequence[AnsweredItem]) -> Counts:

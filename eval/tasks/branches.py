@@ -63,7 +63,8 @@ class BranchesTask:
         All set scores are None for a question without gold entities.
         """
         gold, answers = gold_branches(item.question.branches), item.prediction.answers
-        strict = strict_score(gold, answers, align_answers(gold, answers))
+        alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
+        strict = strict_score(gold, answers, alignment)
         pooled = pooled_score(gold, answers)
         metrics: dict[str, float | None] = {
             "strict_precision": strict.precision,

@@ -1,0 +1,81 @@
+"""Who aligns branches and settles answers when a run is scored: names alone, or models."""
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self, get_args
+
+from branchwise.agents.spec import ModelSpec
+from branchwise.corpora.errors import InputError
+
+Kind = Literal["lexical", "llm", "both"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class ScoringChoice:
+    """What the user chose for scoring.
+
+    `matcher`: `lexical` (names alone), `llm` (a model aligns branches), or `both`, beside each
+    other. `model`: the matcher's model spec. `judge_entities`: whether a model settles answers that
+    normalisation and aliases do not; `judge`: its model spec. Specs that are None are filled in by
+    `resolved`.
+    """
+
+    matcher: Kind = "lexical"
+    model: str | None = None
+    judge_entities: bool = False
+    judge: str | None = None
+
+    @classmethod
+    def parse(cls, matcher: str, *, judge_entities: bool = False, judge: str | None = None) -> Self:
+        """Read `--matcher`: a kind, a model spec (which means `llm` with it), or `both:SPEC`.
+
+        `judge` alone asks for judging, too. Raises InputError for anything else.
+        """
+        kind, _, model = matcher.strip().partition(":")
+        if kind not in ("llm", "both"):
+            kind, model = _kind_or_model(matcher.strip())
+        for spec in filter(None, (model, judge)):
+            ModelSpec.parse(spec)
+        chosen: Kind = next(known for known in KINDS if known == kind)
+        return cls(chosen, model or None, judge_entities or judge is not None, judge)
+
+    @property
+    def asks(self) -> bool:
+        """Whether any model is needed."""
+        return self.matcher != "lexical" or self.judge_entities
+
+    def resolved(self, system: Mapping[str, Any] | None) -> Self:
+        """With the models filled in: the run's own for the role, else the run's agent.
+
+        Raises InputError where there is none, or where it is `offline`, which judges nothing.
+        """
+        matcher = self._model("matcher", self.model, system) if self.matcher != "lexical" else None
+        judge = self._model("judge", self.judge, system) if self.judge_entities else None
+        return replace(self, model=matcher, judge=judge)
+
+    def _model(self, role: str, named: str | None, system: Mapping[str, Any] | None) -> str:
+        settings = system or {}
+        spec = named or (settings.get("roles") or {}).get(role) or settings.get("model")
+        if spec is None:
+            raise InputError(f"no model is named as {role}", remedy=_remedy(role))
+        if spec == "offline":
+            raise InputError(f"offline cannot be the {role}: it is no model", remedy=_remedy(role))
+        return str(spec)
+
+
+def _remedy(role: str) -> str:
+    return f"name one, for example --{role} openai:gpt-5-mini"
+
+
+def _kind_or_model(text: str) -> tuple[str, str]:
+    if text in KINDS:
+        return text, ""
+    if ":" in text or text == "offline":
+        return "llm", text
+    near = difflib.get_close_matches(text, KINDS, n=1, cutoff=0.5)
+    raise InputError(
+        f"unknown matcher {text[:80]!r}",
+        remedy=f"did you mean {near[0]}?" if near else f"write {', '.join(KINDS)} or a model",
+    )

@@ -1,0 +1,54 @@
+"""What `--matcher` and `--judge` mean."""
+
+import pytest
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.scoring_choice import ScoringChoice
+
+MODEL = "openai:gpt-5-mini"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "model"),
+    [
+        ("lexical", "lexical", None),
+        ("llm", "llm", None),
+        ("both", "both", None),
+        (MODEL, "llm", MODEL),
+        (f"llm:{MODEL}", "llm", MODEL),
+        (f"both:{MODEL}@http://localhost:1/v1", "both", f"{MODEL}@http://localhost:1/v1"),
+    ],
+)
+def test_a_matcher_is_a_kind_or_a_model(text: str, kind: str, model: str | None) -> None:
+    choice = ScoringChoice.parse(text)
+    assert (choice.matcher, choice.model) == (kind, model)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("lexcal", "lexical"), ("gpt-5", "a model"), ("openai:", "openai"), ("both:gpt", "openai")],
+)
+def test_what_is_neither_is_refused(text: str, hint: str) -> None:
+    with pytest.raises(InputError, match=hint):
+        ScoringChoice.parse(text)
+
+
+def test_models_come_from_the_option_then_the_runs_role_then_its_agent() -> None:
+    llm = ScoringChoice.parse("llm", judge_entities=True)
+    system = {"model": MODEL, "roles": {"matcher": "openai:other", "judge": None}}
+    resolved = llm.resolved(system)
+    assert (resolved.model, resolved.judge) == ("openai:other", MODEL)
+    named = ScoringChoice.parse("openai:mine", judge="openai:theirs").resolved(system)
+    assert (named.model, named.judge) == ("openai:mine", "openai:theirs")
+
+
+@pytest.mark.parametrize("system", [None, {"model": "offline"}])
+def test_without_a_model_the_choice_is_refused(system: dict[str, str] | None) -> None:
+    with pytest.raises(InputError, match="--matcher openai:"):
+        ScoringChoice.parse("llm").resolved(system)
+
+
+def test_names_alone_need_no_model() -> None:
+    assert ScoringChoice().resolved(None) == ScoringChoice()
+    assert not ScoringChoice().asks
+    assert ScoringChoice(judge_entities=True).asks
