@@ -5,7 +5,7 @@ import hashlib
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from langchain_core.messages import AIMessage, ToolMessage
@@ -25,18 +25,25 @@ MAX_ERROR_CHARS = 500
 # A call made just before the item's seconds run out still gets this long.
 MIN_TOOL_SECONDS = 10.0
 
+Failure = Literal["arguments", "unknown_tool", "failed", "not_run"]
+"""Why a call has no result: its arguments, its tool's name, the tool itself, or the budget."""
+
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What a call came to: text for the model, artifact for the trace, error where it failed."""
+    """What a call came to: text for the model, artifact for the trace, error where it failed.
+
+    `failure` says what kind of error it is; records from before it was kept do not have it.
+    """
 
     content: str
     artifact: Mapping[str, Any]
     error: str | None = None
+    failure: Failure | None = None
 
     def record(self) -> dict[str, Any]:
         """As it is kept: JSON-serialisable."""
-        return {"content": self.content, "artifact": self.artifact, "error": self.error}
+        return dict(vars(self))
 
 
 def make_tool_node(tools: Sequence[BaseTool], budget: Budget) -> Node:
@@ -73,9 +80,9 @@ def _answer_call(
     within_budget: bool,
 ) -> Coroutine[Any, Any, ToolResult]:
     """One call. Its slot is taken now, in the order of the model, so that a replay matches."""
-    problem = _refusal(call, tools) if within_budget else "not run: the tool-call budget is spent"
-    slot = None if problem else context.journal.recall(_key(call))
-    return _finish_call(call, tools, context, slot, problem)
+    refused = _refusal(call, tools) if within_budget else _NOT_RUN
+    slot = None if refused else context.journal.recall(_key(call))
+    return _finish_call(call, tools, context, slot, refused)
 
 
 async def _finish_call(
@@ -83,12 +90,13 @@ async def _finish_call(
     tools: Mapping[str, BaseTool],
     context: ItemContext,
     slot: Slot | None,
-    problem: str | None,
+    refused: ToolResult | None,
 ) -> ToolResult:
     began = time.perf_counter()
     replayed = slot is not None and slot.value is not None
     if slot is None:
-        result = ToolResult(f"Error: {problem}", {}, problem)
+        assert refused is not None
+        result = refused
     elif slot.value is not None:
         result = ToolResult(**slot.value)
     else:
@@ -104,13 +112,25 @@ async def _finish_call(
     return result
 
 
-def _refusal(call: Mapping[str, Any], tools: Mapping[str, BaseTool]) -> str | None:
+def _refusal(call: Mapping[str, Any], tools: Mapping[str, BaseTool]) -> ToolResult | None:
     """Why a call cannot be made at all: arguments that are no JSON object, an unknown tool."""
     if call.get("type") == "invalid_tool_call" or not isinstance(call["args"], dict):
-        return "the arguments are not a JSON object; send the call again with valid JSON"
+        return _refused(
+            "the arguments are not a JSON object; send the call again with valid JSON", "arguments"
+        )
     if call["name"] not in tools:
-        return f"there is no tool {str(call['name'])[:80]!r}; the tools are: {', '.join(tools)}"
+        known = ", ".join(tools)
+        return _refused(
+            f"there is no tool {str(call['name'])[:80]!r}; the tools are: {known}", "unknown_tool"
+        )
     return None
+
+
+def _refused(problem: str, failure: Failure) -> ToolResult:
+    return ToolResult(f"Error: {problem}", {}, problem, failure)
+
+
+_NOT_RUN = _refused("not run: the tool-call budget is spent", "not_run")
 
 
 def _key(call: Mapping[str, Any]) -> CallKey:
@@ -130,19 +150,19 @@ async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> 
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"])
-        return _failure(f"bad arguments: {where}: {first['msg']}")
+        return _failure(f"bad arguments: {where}: {first['msg']}", "arguments")
     except ToolError as error:
         text = _bounded(whole_characters(str(error)))
-        return ToolResult(f"Error: {text}", {}, " ".join(text.split())[:MAX_ERROR_CHARS])
+        line = " ".join(text.split())[:MAX_ERROR_CHARS]
+        return ToolResult(f"Error: {text}", {}, line, "failed")
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
     artifact = message.artifact if isinstance(message.artifact, Mapping) else {}
     return ToolResult(_bounded(whole_characters(message.text)), artifact)
 
 
-def _failure(problem: str) -> ToolResult:
-    line = " ".join(whole_characters(problem).split())[:MAX_ERROR_CHARS]
-    return ToolResult(f"Error: {line}", {}, line)
+def _failure(problem: str, failure: Failure = "failed") -> ToolResult:
+    return _refused(" ".join(whole_characters(problem).split())[:MAX_ERROR_CHARS], failure)
 
 
 def _bounded(text: str) -> str:

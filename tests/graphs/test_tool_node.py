@@ -35,7 +35,11 @@ async def results_of(
     tools: list[BaseTool], calls: list[dict[str, Any]], budget: Budget
 ) -> tuple[list[str], dict[str, Any], MemoryJournal]:
     journal = MemoryJournal()
-    state = AgentState(messages=[AIMessage("", tool_calls=calls)], spent=Spent())
+    valid = [c for c in calls if c["type"] == "tool_call"]
+    message = AIMessage(
+        "", tool_calls=valid, invalid_tool_calls=[c for c in calls if c not in valid]
+    )
+    state = AgentState(messages=[message], spent=Spent())
     context = ItemContext(journal, 60.0)
     update: Any = await make_tool_node(tools, budget)(state, runtime=Runtime(context=context))
     return [message.text for message in update["messages"]], update, journal
@@ -70,3 +74,19 @@ async def test_bad_arguments_and_unknown_tools_say_what_fits() -> None:
     texts, _, _ = await results_of([failing], calls, Budget())
     assert texts[0] == "Error: bad arguments: query: Field required"
     assert texts[1] == "Error: there is no tool 'nope'; the tools are: failing"
+
+
+async def test_a_result_says_which_kind_of_failure_it_is() -> None:
+    invalid = {"name": "failing", "args": "{", "id": "c5", "error": "", "type": "invalid_tool_call"}
+    calls = [
+        call("half_a_character", 1, query="a"),
+        call("failing", 2, query="b"),
+        call("failing", 3),
+        call("nope", 4),
+        invalid,
+    ]
+    for allowed, last in ((5, "arguments"), (4, "not_run")):
+        _, _, journal = await results_of([failing, half_a_character], calls, Budget(calls=allowed))
+        failures = {data["call"]["id"]: data["failure"] for _, data in journal.events}
+        kinds = [None, "failed", "arguments", "unknown_tool", last]
+        assert failures == dict(zip(["c1", "c2", "c3", "c4", "c5"], kinds, strict=True))
