@@ -1,0 +1,1 @@
+"""Paired comparisons of systems: differences, intervals, tests, and how to say them."""
