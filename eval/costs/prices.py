@@ -1,0 +1,100 @@
+"""What tokens cost: the built-in prices, and a user's over them."""
+
+import importlib.resources
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from branchwise.agents.spec import ModelSpec
+from branchwise.corpora.errors import InputError
+from branchwise.eval.costs.price_table import Price, read_price_table
+from branchwise.graphs.ledger import RoleUsage
+
+_DATED = re.compile(r"(?P<base>.+)-20\d\d-[01]\d-[0-3]\d")
+_OWN_HOST = "api.openai.com"
+
+
+@dataclass(frozen=True)
+class Prices:
+    """USD per million tokens by model, named as `str(ModelSpec)`.
+
+    `built_in` holds for OpenAI's own service and `offline` alone, as of the day `as_of`. `given`
+    holds before it: `openai:NAME` there for any server, `openai:NAME@URL` for one. `source`: where
+    the built-in prices are published; `path`: the user's file.
+    """
+
+    built_in: Mapping[str, Price]
+    as_of: date | None
+    source: str | None
+    given: Mapping[str, Price]
+    path: Path | None = None
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> "Prices":
+        """The built-in prices, those of a user's YAML file of the same form before them.
+
+        Raises InputError, naming file and line, where the file is no such table.
+        """
+        shipped = importlib.resources.files("branchwise.eval.costs").joinpath("prices.yaml")
+        with importlib.resources.as_file(shipped) as file:
+            table = read_price_table(file)
+        given = read_price_table(path).models if path else {}
+        return cls(table.models, table.as_of, table.source, given, path)
+
+    def price(self, model_spec: str) -> Price | None:
+        """The price of a model; None where it is unknown, or the text names no model.
+
+        A model's full name goes before the name without its date, the user's prices before the
+        built-in ones, one server's before any server's.
+        """
+        try:
+            spec = ModelSpec.parse(model_spec)
+        except InputError:
+            return None
+        for name in _names(spec):
+            if spec.base_url and (found := self.given.get(f"{name}@{spec.base_url}")):
+                return found
+            if found := self.given.get(name):
+                return found
+            if _is_own(spec) and (found := self.built_in.get(name)):
+                return found
+        return None
+
+    def cost(self, model_spec: str, usage: RoleUsage) -> float | None:
+        """USD of model calls; None where the price is unknown, never 0 for it.
+
+        ((input - cached) * price of input + cached * price of cached input + output * price of
+        output) / 10^6: reasoning tokens are part of output. Where calls were made and no token was
+        counted, the server does not say, and only a price of 0 makes a cost.
+        """
+        return cost_at(self.price(model_spec), usage)
+
+
+def cost_at(price: Price | None, usage: RoleUsage) -> float | None:
+    """`Prices.cost` at a price that was looked up before."""
+    if price is None:
+        return None
+    if usage.calls and not usage.input + usage.output:
+        return None if price.input or price.output else 0.0
+    cached = min(usage.cached, usage.input)
+    per_cached = price.input if price.cached is None else price.cached
+    spent = (usage.input - cached) * price.input + cached * per_cached
+    return (spent + usage.output * price.output) / 1e6
+
+
+def _names(spec: ModelSpec) -> Iterator[str]:
+    """The model without its server; then without its date, too, where its name ends in one."""
+    yield spec.model if spec.provider == "openai" else str(spec)
+    if dated := _DATED.fullmatch(spec.name):
+        yield f"{spec.provider}:{dated['base']}"
+
+
+def _is_own(spec: ModelSpec) -> bool:
+    """Whether it is OpenAI's own service that is asked, or nobody (`offline`)."""
+    if spec.base_url is None:
+        return True
+    address = urlsplit(spec.base_url)
+    return address.scheme == "https" and address.netloc.lower() == _OWN_HOST

@@ -1,0 +1,217 @@
+"""What a run cost: calls, tokens, seconds and money of each role."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from branchwise.eval.costs.price_table import Price
+from branchwise.eval.costs.prices import Prices, cost_at
+from branchwise.graphs.ledger import AGENT, RoleUsage
+
+COUNTS = ("calls", "input", "cached", "output", "reasoning", "seconds")
+"""The fields of `RoleUsage`, as reports order them."""
+
+
+@dataclass(frozen=True)
+class RoleCost:
+    """A role's model calls. `cost` in USD, None where it is unknown: the model has no known price,
+    or its server counted no tokens in `uncounted` of the items (or, of matcher and judge, runs).
+    """
+
+    role: str
+    model: str
+    usage: RoleUsage
+    cost: float | None
+    uncounted: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return {**vars(self), "usage": _usage_json(self.usage)}
+
+
+@dataclass(frozen=True)
+class Unsplit:
+    """Ended items of runs from before usage was kept by role.
+
+    `tokens`: input and output together of those that were answered; of failed ones nothing is
+    known. `cost`: in USD where the agent's tokens cost nothing, else None.
+    """
+
+    items: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a run cost, failed items included.
+
+    `items` have ended, `failed` of them without an answer. `usage` and `cost` (USD) are sums over
+    `roles`; `cost` is None where any part is unknown, and covers `unsplit`, which `usage` cannot.
+    `per_item`: means over the items whose usage was kept (matcher and judge: over all that ended),
+    `cost` among them; all None where there are none. `unpriced`: models that were called and have
+    no known price. `as_of`: the day the built-in prices held.
+    """
+
+    items: int
+    failed: int
+    roles: tuple[RoleCost, ...]
+    unsplit: Unsplit
+    usage: RoleUsage
+    cost: float | None
+    per_item: Mapping[str, float | None]
+    unpriced: tuple[str, ...]
+    as_of: str | None = None
+    source: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; unknown is null."""
+        return {
+            **vars(self),
+            "roles": [role.to_json() for role in self.roles],
+            "unsplit": dict(vars(self.unsplit)),
+            "usage": _usage_json(self.usage),
+            "per_item": dict(self.per_item),
+            "unpriced": list(self.unpriced),
+        }
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Model calls that are no item's: a matcher's or a judge's of a run."""
+
+    model: str
+    usage: RoleUsage
+
+
+def run_costs(
+    outcomes: Iterable[Mapping[str, Any]],
+    system: Mapping[str, Any],
+    prices: Prices,
+    scoring: Mapping[str, Spent] | None = None,
+) -> Costs:
+    """What a run cost.
+
+    `outcomes`: the final records of its ended items (`eval/outcomes.py`); `system`: its settings
+    as the store keeps them, which name the roles' models; `scoring`: the calls of matcher and
+    judge by role.
+    """
+    tallies: dict[str, _Tally] = {}
+    items = failed = 0
+    unsplit = Unsplit()
+    for outcome in outcomes:
+        items += 1
+        failed += outcome.get("error") is not None
+        if (recorded := outcome.get("usage")) is None:
+            unsplit = _with(unsplit, outcome, prices.price(role_model(system, AGENT)))
+            continue
+        for role, usage in recorded.items():
+            if role not in tallies:
+                tallies[role] = _Tally.of(role_model(system, role), prices)
+            tallies[role].add(_usage(usage))
+    of_items = [tally.role_cost(role) for role, tally in tallies.items()]
+    of_run = [_scored(role, spent, prices) for role, spent in (scoring or {}).items()]
+    means = _means(of_items, items - unsplit.items, of_run, items)
+    return _totals(items, failed, [*of_items, *of_run], unsplit, means, prices)
+
+
+def role_model(system: Mapping[str, Any], role: str) -> str:
+    """The model of a role by a run's settings: its own, or the agent's."""
+    own = (system.get("roles") or {}).get(role)
+    return str(own or system.get("model", ""))
+
+
+@dataclass
+class _Tally:
+    """What a role has used so far, and the cost of each part of it."""
+
+    model: str
+    price: Price | None
+    usage: RoleUsage = field(default_factory=RoleUsage)
+    parts: list[float | None] = field(default_factory=list)
+    uncounted: int = 0
+
+    @classmethod
+    def of(cls, model: str, prices: Prices) -> "_Tally":
+        return cls(model, prices.price(model))
+
+    def add(self, usage: RoleUsage) -> None:
+        self.parts.append(cost_at(self.price, usage))
+        self.uncounted += bool(usage.calls and not usage.input + usage.output)
+        self.usage = _plus(self.usage, usage)
+
+    def role_cost(self, role: str) -> RoleCost:
+        return RoleCost(role, self.model, self.usage, _sum(self.parts), self.uncounted)
+
+
+def _scored(role: str, spent: Spent, prices: Prices) -> RoleCost:
+    tally = _Tally.of(spent.model, prices)
+    tally.add(spent.usage)
+    return tally.role_cost(role)
+
+
+def _totals(
+    items: int,
+    failed: int,
+    roles: Sequence[RoleCost],
+    unsplit: Unsplit,
+    per_item: Mapping[str, float | None],
+    prices: Prices,
+) -> Costs:
+    usage = RoleUsage()
+    for role in roles:
+        usage = _plus(usage, role.usage)
+    called = {role.model: None for role in roles if role.usage.calls}
+    return Costs(
+        items=items,
+        failed=failed,
+        roles=tuple(roles),
+        unsplit=unsplit,
+        usage=usage,
+        cost=_sum((*(role.cost for role in roles), unsplit.cost)),
+        per_item=per_item,
+        unpriced=tuple(model for model in called if prices.price(model) is None),
+        as_of=prices.as_of.isoformat() if prices.as_of else None,
+        source=prices.source,
+    )
+
+
+def _means(
+    of_items: Sequence[RoleCost], kept: int, of_run: Sequence[RoleCost], items: int
+) -> dict[str, float | None]:
+    if not kept:
+        return dict.fromkeys((*COUNTS, "cost"))
+    parts = [(role, kept) for role in of_items] + [(role, items) for role in of_run]
+    means: dict[str, float | None] = {
+        name: sum(getattr(role.usage, name) / n for role, n in parts) for name in COUNTS
+    }
+    means["cost"] = _sum(None if role.cost is None else role.cost / n for role, n in parts)
+    return means
+
+
+def _with(unsplit: Unsplit, outcome: Mapping[str, Any], price: Price | None) -> Unsplit:
+    free = price is not None and not price.input and not price.output
+    return Unsplit(
+        unsplit.items + 1,
+        unsplit.tokens + outcome.get("tokens", 0),
+        unsplit.cost if free else None,
+    )
+
+
+def _usage(record: Mapping[str, Any]) -> RoleUsage:
+    return RoleUsage(**{name: record.get(name, 0) for name in COUNTS})
+
+
+def _usage_json(usage: RoleUsage) -> dict[str, Any]:
+    return {**vars(usage), "seconds": round(usage.seconds, 4)}
+
+
+def _plus(a: RoleUsage, b: RoleUsage) -> RoleUsage:
+    return RoleUsage(**{name: getattr(a, name) + getattr(b, name) for name in COUNTS})
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    """The sum; None where a part is unknown."""
+    known = list(costs)
+    return None if None in known else math.fsum(cost for cost in known if cost is not None)

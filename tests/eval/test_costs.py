@@ -1,0 +1,140 @@
+import json
+from typing import Any
+
+import pytest
+
+from branchwise.agents.reply import Reply, Usage
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.usage import Costs, RoleCost, Spent, run_costs
+from branchwise.graphs.ledger import Ledger, RoleUsage
+
+PRICES = Prices.load()
+SYSTEM = {"model": "openai:gpt-5", "roles": {"extractor": "openai:gpt-5-nano", "expander": None}}
+
+
+def outcome(error: str | None = None, **roles: RoleUsage) -> dict[str, Any]:
+    return {"error": error, "usage": {role: dict(vars(usage)) for role, usage in roles.items()}}
+
+
+def role(found: Costs, name: str) -> RoleCost:
+    return next(part for part in found.roles if part.role == name)
+
+
+# 1 million input (half of it cached) at 1.25 and .125, .1 million output at 10: 1.6875
+AGENT = RoleUsage(5, 1_000_000, 100_000, 500_000, 60_000, 10.0)
+# 2 million input at .05, 1 million output at .4: .5
+EXTRACTOR = RoleUsage(40, 2_000_000, 1_000_000, 0, 0, 4.0)
+
+
+def test_usage_is_summed_by_role_over_done_and_failed_items() -> None:
+    items = [
+        outcome(agent=AGENT, extractor=EXTRACTOR),
+        outcome("ModelError: cut", agent=AGENT),
+        outcome("ModelError: auth"),
+    ]
+    found = run_costs(items, SYSTEM, PRICES)
+    assert (found.items, found.failed) == (3, 1 + 1)
+    assert role(found, "agent") == RoleCost(
+        "agent", "openai:gpt-5", RoleUsage(10, 2_000_000, 200_000, 1_000_000, 120_000, 20.0), 3.375
+    )
+    assert role(found, "extractor") == RoleCost("extractor", "openai:gpt-5-nano", EXTRACTOR, 0.5)
+    assert found.usage == RoleUsage(50, 4_000_000, 1_200_000, 1_000_000, 120_000, 24.0)
+    assert found.cost == pytest.approx(3.875)
+    assert found.unpriced == ()
+
+
+def test_means_are_over_all_ended_items_failed_ones_included() -> None:
+    items = [outcome(agent=AGENT, extractor=EXTRACTOR), outcome("boom", agent=RoleUsage())]
+    means = run_costs(items, SYSTEM, PRICES).per_item
+    assert means["calls"] == 22.5
+    assert means["input"] == 1_500_000
+    assert means["cached"] == 250_000
+    assert means["output"] == 550_000
+    assert means["reasoning"] == 30_000
+    assert means["seconds"] == 7.0
+    assert means["cost"] == pytest.approx(1.09375)
+
+
+def test_matcher_and_judge_are_added_by_the_caller_with_their_own_models() -> None:
+    matcher = Spent("openai:gpt-5-nano", RoleUsage(2, 1_000_000, 0))
+    found = run_costs([outcome(agent=AGENT)] * 2, SYSTEM, PRICES, {"matcher": matcher})
+    assert [part.role for part in found.roles] == ["agent", "matcher"]
+    assert role(found, "matcher").cost == pytest.approx(0.05)
+    assert found.cost == pytest.approx(2 * 1.6875 + 0.05)
+    assert found.per_item["cost"] == pytest.approx(1.6875 + 0.025)
+    assert found.per_item["calls"] == 6
+
+
+def test_a_total_is_unknown_where_a_part_is_and_the_model_is_named_once() -> None:
+    system = {
+        "model": "openai:m@http://localhost:8000/v1",
+        "roles": {"extractor": "openai:gpt-5-nano", "expander": None},
+    }
+    items = [outcome(agent=AGENT, expander=AGENT, extractor=EXTRACTOR)]
+    found = run_costs(items, system, PRICES)
+    assert found.cost is None
+    assert found.per_item["cost"] is None
+    assert role(found, "extractor").cost == pytest.approx(0.5)
+    assert role(found, "expander").cost is None
+    assert found.unpriced == ("openai:m@http://localhost:8000/v1",)
+    assert found.usage.calls == 50
+
+
+def test_one_item_whose_server_counted_nothing_makes_the_roles_cost_unknown() -> None:
+    silent = RoleUsage(calls=3, seconds=1.0)
+    found = run_costs([outcome(agent=AGENT), outcome(agent=silent)], SYSTEM, PRICES)
+    assert role(found, "agent").cost is None
+    assert role(found, "agent").uncounted == 1
+    assert found.cost is None
+    assert found.unpriced == ()
+
+
+def test_offline_costs_nothing_though_it_counts_nothing() -> None:
+    found = run_costs([outcome(agent=RoleUsage(calls=3))], {"model": "offline"}, PRICES)
+    assert (found.cost, found.per_item["cost"]) == (0, 0)
+
+
+def test_items_from_before_usage_was_kept_make_the_cost_unknown() -> None:
+    old = [{"error": None, "tokens": 700}, {"error": "boom"}]
+    found = run_costs([*old, outcome(agent=AGENT)], SYSTEM, PRICES)
+    assert (found.items, found.failed) == (3, 1)
+    assert (found.unsplit.items, found.unsplit.tokens, found.unsplit.cost) == (2, 700, None)
+    assert found.cost is None
+    # The means are over the one item whose usage is known.
+    assert found.per_item["cost"] == pytest.approx(1.6875)
+    assert found.per_item["calls"] == 5
+
+
+def test_old_runs_of_offline_cost_nothing() -> None:
+    found = run_costs([{"error": None, "tokens": 700}], {"model": "offline"}, PRICES)
+    assert found.cost == 0
+    assert set(found.per_item.values()) == {None}
+
+
+def test_a_run_without_ended_items_has_no_means() -> None:
+    found = run_costs([], SYSTEM, PRICES)
+    assert (found.items, found.cost, found.usage) == (0, 0, RoleUsage())
+    assert set(found.per_item.values()) == {None}
+
+
+def test_the_ledgers_own_record_is_read() -> None:
+    pytest.importorskip("langchain_core")
+    from langchain_core.messages import AIMessage
+
+    ledger = Ledger()
+    for replayed in (False, True):
+        usage = Usage(input=1000, output=100, cached=400, reasoning=50)
+        ledger.charge("agent", Reply(AIMessage("x"), usage, 0.25, replayed, "", "stop"))
+    found = run_costs([{"error": None, "usage": ledger.record()}], SYSTEM, PRICES)
+    assert found.usage == RoleUsage(2, 2000, 200, 800, 100, 0.5)
+
+
+def test_json_says_null_for_what_is_unknown() -> None:
+    found = run_costs([outcome(agent=AGENT)], {"model": "openai:m"}, PRICES)
+    read = json.loads(json.dumps(found.to_json()))
+    assert read["cost"] is None
+    assert read["roles"][0]["cost"] is None
+    assert read["roles"][0]["usage"]["input"] == 1_000_000
+    assert read["unpriced"] == ["openai:m"]
+    assert read["per_item"]["calls"] == 5
+    assert read["as_of"] == "2026-11-21"

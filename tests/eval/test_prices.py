@@ -1,0 +1,215 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.costs.prices import Prices
+from branchwise.graphs.ledger import RoleUsage
+
+SERVER = "http://localhost:8000/v1"
+BUILT_IN = Prices.load()
+USAGE = RoleUsage(calls=3, input=1_000_000, output=200_000, cached=400_000, reasoning=150_000)
+
+
+def table(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "prices.yaml"
+    path.write_text(text)
+    return path
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    """The message about a table, from its line number on."""
+    with pytest.raises(InputError) as caught:
+        Prices.load(table(tmp_path, text))
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path}/prices.yaml:")
+    return message.removeprefix(f"{tmp_path}/prices.yaml:")
+
+
+def test_cached_tokens_cost_their_own_price_and_reasoning_is_output() -> None:
+    # .6 million at .25, .4 million at .025, .2 million at 2: .15 + .01 + .4
+    assert Prices.load().cost("openai:gpt-5-mini", USAGE) == pytest.approx(0.56)
+
+
+def test_cached_tokens_cost_as_much_as_others_where_the_table_has_no_price_for_them() -> None:
+    # 1 million at 5, .2 million at 15
+    assert Prices.load().cost("openai:gpt-4o-2024-05-13", USAGE) == pytest.approx(8.0)
+
+
+def test_a_dated_name_costs_what_its_base_does_unless_it_has_its_own_entry() -> None:
+    prices = Prices.load()
+    assert prices.price("openai:gpt-5-mini-2025-08-07") == prices.price("openai:gpt-5-mini")
+    assert prices.price("openai:gpt-4o-2024-08-06") == prices.price("openai:gpt-4o")
+    assert prices.price("openai:gpt-4o-2024-05-13") != prices.price("openai:gpt-4o")
+    assert prices.price("openai:gpt-5-mini-2025") is None
+    assert prices.price("openai:gpt-5-mini-turbo") is None
+
+
+def test_offline_costs_nothing() -> None:
+    assert Prices.load().cost("offline", USAGE) == 0
+    assert Prices.load().cost("offline", RoleUsage(calls=3)) == 0
+
+
+@pytest.mark.parametrize(
+    "model", ["openai:gpt-7", f"openai:gpt-5-mini@{SERVER}", f"openai:x@{SERVER}", "", "nonsense"]
+)
+def test_an_unknown_price_is_unknown_and_not_0(model: str) -> None:
+    assert Prices.load().cost(model, USAGE) is None
+    assert Prices.load().cost(model, RoleUsage()) is None
+
+
+def test_openais_own_service_may_be_written_out() -> None:
+    prices = Prices.load()
+    assert prices.cost("openai:gpt-5@https://api.openai.com/v1", USAGE) == prices.cost(
+        "openai:gpt-5", USAGE
+    )
+    assert prices.cost("openai:gpt-5@https://api.openai.com.example/v1", USAGE) is None
+
+
+def test_tokens_that_the_server_does_not_count_have_no_known_cost() -> None:
+    prices = Prices.load()
+    assert prices.cost("openai:gpt-5", RoleUsage(calls=2, seconds=1.0)) is None
+    assert prices.cost("openai:gpt-5", RoleUsage()) == 0
+
+
+def test_a_users_price_goes_before_the_built_in_one_and_the_others_stay(tmp_path: Path) -> None:
+    given = table(tmp_path, "models:\n  openai:gpt-5: {input: 1, output: 2}\n")
+    prices = Prices.load(given)
+    # No cached price: 1 million at 1, .2 million at 2
+    assert prices.cost("openai:gpt-5", USAGE) == pytest.approx(1.4)
+    assert prices.cost("openai:gpt-5-mini", USAGE) == pytest.approx(0.56)
+
+
+def test_a_users_model_is_any_servers_unless_it_names_one(tmp_path: Path) -> None:
+    text = f"""
+        models:
+          openai:Qwen/Qwen3-8B: {{input: 1, output: 1}}
+          openai:Qwen/Qwen3-8B@{SERVER}/: {{input: 0, output: 0}}
+          openai:vendor/model@v2: {{input: 3, cached: 0, output: 0}}
+    """
+    prices = Prices.load(table(tmp_path, text))
+    assert prices.cost("openai:Qwen/Qwen3-8B@https://elsewhere.example/v1", USAGE) == 1.2
+    assert prices.cost(f"openai:Qwen/Qwen3-8B@{SERVER}", USAGE) == 0
+    assert prices.cost("openai:vendor/model@v2", USAGE) == pytest.approx(1.8)
+    assert prices.cost(f"openai:vendor/model@v2@{SERVER}", USAGE) == pytest.approx(1.8)
+    assert prices.cost("openai:vendor/model@v3", USAGE) is None
+
+
+def test_a_users_base_name_prices_dated_models_of_any_server(tmp_path: Path) -> None:
+    prices = Prices.load(table(tmp_path, "models: {'openai:m': {input: 1, output: 1}}"))
+    assert prices.cost(f"openai:m-2026-01-31@{SERVER}", USAGE) == 1.2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "models:\n  openai:m:\n    input: 1\n    ouput: 2\n",
+            "4: 'openai:m': unknown key 'ouput'; did you mean output?",
+        ),
+        (
+            "model:\n  openai:m: {input: 1, output: 2}\n",
+            "1: unknown key 'model'; did you mean models?",
+        ),
+        (
+            "models:\n  openai:m: {input: 1, xyz: 2, output: 1}\n",
+            "2: 'openai:m': unknown key 'xyz'; known keys: input, output, cached",
+        ),
+        ("models:\n  openai:m:\n    input: 1\n", "2: 'openai:m': output is missing; write"),
+        ("models:\n  a: 1\n  openai:m: {input: 1}\n", "2: 'a' has no prices; write openai:NAME:"),
+        (
+            "models:\n  openai:m: {input: -1, output: 2}\n",
+            "2: 'openai:m': input is -1; write a",
+        ),
+        ("models:\n  openai:m: {input: .nan, output: 2}\n", "2: 'openai:m': input is nan; write a"),
+        ("models:\n  openai:m: {input: .inf, output: 2}\n", "2: 'openai:m': input is inf; write a"),
+        ("models:\n  openai:m: {input: 1, output: '2'}\n", "2: 'openai:m': output is '2'; write a"),
+        ("models:\n  openai:m: {input: 1, output: yes}\n", "2: 'openai:m': output is True; write"),
+        ("models:\n  openai:m: {input: [1], output: 1}\n", "2: 'openai:m': input is [1]; write a"),
+        ("models:\n  openai:m: {input: 2e+6, output: 1}\n", "2: 'openai:m': input is '2e+6'; wri"),
+        ("models:\n  openai:m: {input: 2000000, output: 1}\n", "2: 'openai:m': input is 2000000;"),
+        (
+            "models:\n\n  gpt-5: {input: 1, output: 2}\n",
+            "3: unknown model 'gpt-5'; did you mean 'openai:gpt-5'?",
+        ),
+        (
+            "models:\n  ofline: {input: 1, output: 2}\n",
+            "2: unknown model 'ofline'; did you mean 'offline'?",
+        ),
+        ("models: 3\n", "1: models holds no table of prices by model; write openai:NAME:"),
+        ("models:\n", "1: models holds no table of prices by model; write openai:NAME:"),
+        ("- 1\n", "1: the file holds no table of prices by model; write openai:NAME:"),
+        ("", "1: the file holds no table of prices by model; write openai:NAME:"),
+        ("models: {}\nas_of: soon\n", "2: as_of is no date such as 2026-11-21, without quotes"),
+        ("models: {}\nsource: 1\n", "2: source is no text of at most 1000 characters"),
+        (
+            "models:\n  openai:m: {input: 1, output: 2}\n  openai:m: {input: 3, output: 4}\n",
+            "3: 'openai:m' stands here a second time; keep one of them",
+        ),
+        (
+            f"models:\n  openai:m@{SERVER}: {{input: 1, output: 2}}\n"
+            f"  openai:m@{SERVER}/: {{input: 3, output: 4}}\n",
+            f"3: 'openai:m@{SERVER}/' and 'openai:m@{SERVER}' are one",
+        ),
+        ("models: {openai:m: {input: 1\n", "2: is not YAML (expected"),
+        ("models: !!python/object:os.system {}\n", "1: is not YAML (could not determine"),
+        ("models:\n  5: {input: 1, output: 2}\n", "2: 5 is no model's name; write openai:NAME:"),
+    ],
+)
+def test_a_faulty_table_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    assert refusal(tmp_path, text).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\xff\xfe", "is not UTF-8 text"),
+        (b"[" * 100_000, "is not YAML (nested too deeply)"),
+        (b"a" * (2**20 + 1), "is larger than 1 MiB"),
+        (b"models: {}\nas_of: 2026-13-45\n", "is not YAML (month must be in 1..12)"),
+        (b"models: {'openai:m': {output: 1, input: " + b"9" * 5000 + b"}}", "is not YAML ("),
+        (b"a: &a [x, x]\nb: &b [*a, *a]\nmodels: *b\n", "unknown key 'a'"),
+    ],
+)
+def test_hostile_bytes_are_refused_in_one_line(tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        Prices.load(path)
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 1000
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        Prices.load(tmp_path / "none.yaml")
+
+
+def test_the_built_in_table_has_its_date_its_source_and_plausible_prices() -> None:
+    prices = Prices.load()
+    assert prices.as_of is not None
+    assert prices.source == "https://developers.openai.com/api/docs/pricing"
+    for name, price in prices.built_in.items():
+        if name != "offline":
+            assert 0 < price.input < price.output <= 15 * price.input, name
+            assert price.cached is None or 0 < price.cached <= price.input / 2, name
+
+
+@given(
+    input=st.integers(0, 10**9),
+    cached=st.integers(0, 10**9),
+    output=st.integers(1, 10**9),
+)
+def test_cost_grows_with_output_and_never_falls_below_all_cached(
+    input: int, cached: int, output: int
+) -> None:
+    prices = BUILT_IN
+    less = RoleUsage(calls=1, input=input, cached=cached, output=output)
+    more = RoleUsage(calls=1, input=input, cached=cached, output=output + 10**6)
+    cost, higher = prices.cost("openai:gpt-5-nano", less), prices.cost("openai:gpt-5-nano", more)
+    assert cost is not None
+    assert higher == pytest.approx(cost + 0.4)
+    assert 0.005 * input / 1e6 <= cost - 0.4 * output / 1e6 + 1e-9 <= 0.05 * input / 1e6 + 2e-9

@@ -1,0 +1,170 @@
+from collections.abc import Sequence
+
+import pytest
+from rich.console import Console
+
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.usage import Costs, Spent, run_costs
+from branchwise.graphs.ledger import RoleUsage
+from branchwise.ui.cost_table import _count, _usd, cost_tables
+
+PRICES = Prices.load()
+
+
+def printed(runs: Sequence[tuple[str, Costs]], width: int = 80) -> str:
+    console = Console(width=width, force_terminal=False, highlight=False, legacy_windows=False)
+    with console.capture() as capture:
+        for part in cost_tables(runs):
+            console.print(part)
+    return capture.get()
+
+
+def some(model: str = "openai:gpt-5-mini", extractor: str | None = None) -> Costs:
+    usage = {
+        "agent": vars(RoleUsage(5, 1_000_000, 200_000, 0, 150_000, 12.5)),
+        "extractor": vars(RoleUsage(40, 40_000, 2_000, 0, 0, 30.0)),
+    }
+    items = [{"error": None, "usage": usage}, {"error": "boom", "usage": {}}]
+    return run_costs(items, {"model": model, "roles": {"extractor": extractor}}, PRICES)
+
+
+def rows(text: str, label: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines() if line.startswith(label)]
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_roles_stand_under_each_other_with_their_sum_and_the_mean() -> None:
+    text = printed([("base", some())])
+    # agent: 1 million at .25 and .2 million at 2; extractor: .04 at .25 and .002 at 2
+    assert rows(text, "agent")[0][1:] == ["5", "1.00M", "0", "200k", "150k", "12.5", ".6500"]
+    assert rows(text, "extractor")[0][1:] == ["40", "40.0k", "0", "2,000", "0", "30", ".0140"]
+    assert rows(text, "all")[0][1:] == ["45", "1.04M", "0", "202k", "150k", "42.5", ".6640"]
+    assert rows(text, "per item")[0][2:] == ["22.5", "520k", "0", "101k", "75.0k", "21.2", ".3320"]
+    assert "items 2, 1 of them failed · agent and extractor openai:gpt-5-mini" in one_line(text)
+    assert "as of 2026-11-21" in one_line(text)
+    assert "no price" not in text
+
+
+def test_an_unknown_price_is_a_dash_and_the_note_says_what_to_do() -> None:
+    text = printed([("base", some(extractor="openai:m@http://localhost:8000/v1"))])
+    assert rows(text, "agent")[0][-1] == ".6500"
+    assert rows(text, "extractor")[0][-1] == "–"
+    assert rows(text, "all")[0][-1] == "–"
+    assert rows(text, "per item")[0][-1] == "–"
+    note = one_line(text).split("–: ")[1]
+    assert note.startswith("no price is known for openai:m@http://localhost:8000/v1; give one")
+    assert "--prices FILE" in note
+
+
+def test_the_note_is_a_table_that_can_be_read(tmp_path: object) -> None:
+    import yaml
+
+    from branchwise.eval.costs.price_table import PriceTable
+
+    note = one_line(printed([("base", some("openai:m"))], width=400))
+    table = PriceTable.model_validate(yaml.safe_load(note.split("as in: ")[1]))
+    assert set(table.models) == {"openai:m"}
+
+
+def test_a_single_role_needs_no_sum() -> None:
+    usage = {"agent": vars(RoleUsage(2, 3000, 10))}
+    text = printed([("base", run_costs([{"usage": usage}], {"model": "offline"}, PRICES))])
+    assert not rows(text, "all")
+    assert rows(text, "agent")[0][1:] == ["2", "3,000", "0", "10", "0", "0", "0"]
+
+
+def test_several_runs_stand_under_each_other_and_fit_80_columns() -> None:
+    big = RoleUsage(10**7, 9 * 10**12, 10**12, 10**12, 10**12, 10.0**8)
+    huge = run_costs(
+        [{"usage": {"agent": vars(big), "extractor": vars(big)}}], {"model": "openai:gpt-5"}, PRICES
+    )
+    text = printed([("base", some()), ("huge", huge)])
+    assert len(rows(text, "agent")) == 2
+    assert rows(text, "agent")[1][1:] == [
+        "10.0M",
+        "9.00T",
+        "1.00T",
+        "1.00T",
+        "1.00T",
+        "100M",
+        "20,125,000",
+    ]
+    assert "base: items 2" in text
+    assert "huge: items 1" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_old_items_are_said_to_be_in_no_row() -> None:
+    old = run_costs([{"error": None, "tokens": 1234}], {"model": "openai:gpt-5"}, PRICES)
+    text = printed([("old", old)])
+    assert rows(text, "all")[0][1:] == ["–"] * 7
+    assert "items from before usage was kept by role: 1 (1,234 tokens" in one_line(text)
+    assert "what that cost is unknown" in one_line(text)
+
+
+def test_a_server_that_counts_no_tokens_is_named() -> None:
+    usage = {"agent": vars(RoleUsage(calls=2))}
+    text = printed([("base", run_costs([{"usage": usage}], {"model": "openai:gpt-5"}, PRICES))])
+    assert rows(text, "agent")[0][-1] == "–"
+    assert "the server of openai:gpt-5 did not count tokens" in one_line(text)
+
+
+def test_matcher_and_judge_have_their_rows() -> None:
+    judge = Spent("openai:gpt-5", RoleUsage(1, 100, 10))
+    found = run_costs([], {"model": "offline"}, PRICES, {"judge": judge})
+    # 100 at 1.25 and 10 at 10 per million
+    assert rows(printed([("x", found)]), "judge")[0][-1] == ".0002"
+
+
+def test_hostile_names_are_shown_as_text() -> None:
+    text = printed([("[red]\x1b[2J", some("openai:[b]x\x1b]0;y"))])
+    assert "[red]" in text
+    assert "openai:[b]x" in text
+    assert "\x1b" not in text
+
+
+def test_no_runs_no_table() -> None:
+    assert printed([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (0, "0"),
+        (7, "7"),
+        (7.26, "7.3"),
+        (99.96, "100"),
+        (9999, "9,999"),
+        (9999.4, "9,999"),
+        (10_000, "10.0k"),
+        (99_960, "100k"),
+        (999_400, "999k"),
+        (999_600, "1.00M"),
+        (1_234_567, "1.23M"),
+        (9_996_000, "10.0M"),
+    ],
+)
+def test_counts_have_three_digits_or_are_whole(value: float | None, shown: str) -> None:
+    assert _count(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (0, "0"),
+        (1e-9, "<.0001"),
+        (0.00005, ".0001"),
+        (0.5, ".5000"),
+        (0.99994, ".9999"),
+        (0.99996, "1.00"),
+        (1234.5, "1,234.50"),
+        (12_345.6, "12,346"),
+    ],
+)
+def test_money_that_was_spent_is_never_shown_as_0(value: float | None, shown: str) -> None:
+    assert _usd(value) == shown

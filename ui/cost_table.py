@@ -1,0 +1,140 @@
+"""What runs cost as a table for a terminal: roles under each other, tokens, seconds, money."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from branchwise.eval.costs.usage import COUNTS, Costs, RoleCost
+from branchwise.ui.console import printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+NamedCosts = tuple[str, Costs]
+"""A run's name and what it cost."""
+
+_NOTHING = "–"
+_UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+
+
+def cost_tables(runs: Sequence[NamedCosts]) -> "Iterator[RenderableType]":
+    """What to print for one run or several, in order: the table, and what stands behind it.
+
+    Unknown is –, and a note says which model's price is missing and how to give it.
+    """
+    if not runs:
+        return
+    name = f" · {printable(runs[0][0])[:200]}" if len(runs) == 1 else ""
+    yield _text(f"\nCosts{name}", "bold")
+    yield _table(runs)
+    yield _notes(runs)
+
+
+def _table(runs: Sequence[NamedCosts]) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table.add_column(overflow="fold", min_width=11)
+    for heading in (*COUNTS, "USD"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, found in runs:
+        if len(runs) > 1:
+            table.add_section()
+            table.add_row(_text(printable(name)[:200], "bold"))
+        for label, values in _rows(found):
+            counts = [_count(values[count]) for count in COUNTS]
+            table.add_row(_text(label), *counts, _usd(values["cost"]))
+    return table
+
+
+def _rows(found: Costs) -> Iterator[tuple[str, Mapping[str, float | None]]]:
+    for role in found.roles:
+        yield printable(role.role)[:40], {**vars(role.usage), "cost": role.cost}
+    if len(found.roles) != 1 or found.unsplit.items:
+        # Sums of tokens that were not kept by role would leave those out that were not.
+        sums = dict.fromkeys(COUNTS) if found.unsplit.items else vars(found.usage)
+        yield "all", {**sums, "cost": found.cost}
+    yield "per item", found.per_item
+
+
+def _count(value: float | None) -> str:
+    """Whole below 10,000, one digit behind the point for a small mean, else three digits."""
+    if value is None:
+        return _NOTHING
+    if value >= 9999.5:
+        # The largest unit that leaves a whole digit, after rounding: 999,600 is 1.00M.
+        size, unit = next((u for u in _UNITS if value >= 0.9995 * u[0]), _UNITS[-1])
+        scaled = value / size
+        return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f}{unit}"
+    return f"{value:,.0f}" if value >= 99.95 or value == int(value) else f"{value:.1f}"
+
+
+def _usd(value: float | None) -> str:
+    """Four digits behind the point below 1, then two, then none: 0 only where nothing is paid."""
+    if value is None:
+        return _NOTHING
+    if value == 0:
+        return "0"
+    if value < 0.00005:
+        return "<.0001"
+    if value < 0.99995:
+        return f"{value:.4f}".removeprefix("0")
+    return f"{value:,.2f}" if value < 9999.995 else f"{value:,.0f}"
+
+
+def _notes(runs: Sequence[NamedCosts]) -> "Padding":
+    lines = [""]
+    for name, found in runs:
+        before = f"{printable(name)[:200]}: " if len(runs) > 1 else ""
+        lines += [before + line for line in _about(found)]
+    first = runs[0][1]
+    if first.source:
+        as_of = f" as of {first.as_of}" if first.as_of else ""
+        lines.append(f"USD by {first.source}{as_of}, or by --prices")
+    lines.append("cached is part of input, reasoning of output; seconds are summed over requests")
+    missing = dict.fromkeys(model for _, found in runs for model in found.unpriced)
+    lines += [_how_to_give(model) for model in missing]
+    return _indented(_text("\n".join(lines), "dim"))
+
+
+def _about(found: Costs) -> Iterator[str]:
+    failed = f", {found.failed} of them failed" if found.failed else ""
+    models: dict[str, list[str]] = {}
+    for role in found.roles:
+        models.setdefault(role.model, []).append(role.role)
+    named = (f"{' and '.join(roles)} {model}" for model, roles in models.items())
+    yield printable(" · ".join([f"items {found.items}{failed}", *named]))
+    if found.unsplit.items:
+        price = ", and what that cost is unknown" if found.unsplit.cost is None else ""
+        yield (
+            f"items from before usage was kept by role: {found.unsplit.items} "
+            f"({found.unsplit.tokens:,} tokens, failed ones not counted), in no row{price}"
+        )
+    yield from (_uncounted(role) for role in found.roles if role.uncounted and role.cost is None)
+
+
+def _uncounted(role: RoleCost) -> str:
+    return printable(f"{role.role}: the server of {role.model} did not count tokens")
+
+
+def _how_to_give(model: str) -> str:
+    return printable(
+        f"{_NOTHING}: no price is known for {model}; give one (USD per million tokens) with "
+        f'--prices FILE, as in: models: {{"{model}": {{input: 0.25, output: 2}}}}'
+    )
+
+
+def _indented(text: "Text") -> "Padding":
+    from rich.padding import Padding
+
+    return Padding(text, (0, 0, 0, 2), expand=False)
+
+
+def _text(text: str, style: str = "") -> "Text":
+    """Text that is never read as markup."""
+    from rich.text import Text
+
+    return Text(text, style=style)
