@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from branchwise.corpora.questions import Answer, Branch
 from branchwise.eval.alignment import Alignment, align
-from branchwise.eval.entities import AnswerSet, Form, distinct_forms, gold_sets
-from branchwise.eval.matching import matching_size
+from branchwise.eval.entities import AnswerSet, Form, distinct_forms, form, gold_sets
+from branchwise.eval.matching import matching, matching_size
 from branchwise.eval.normalise import normalise
 
 Answers = Mapping[str, Sequence[str]]
@@ -79,57 +80,93 @@ def strict_score(gold: GoldBranches, answers: Answers, alignment: Alignment) -> 
     for name, texts in answers.items():
         index = alignment[name]
         if index is None:
-            wrong += _count(texts, None, gold.pooled)[1]
+            wrong += match_texts(texts, None, gold.pooled).wrong_entities
         else:
             united[index].extend(texts)
     for index, texts in united.items():
-        found, missed = _count(texts, gold.sets[index], gold.pooled)
-        right, wrong = right + found, wrong + missed
+        found = match_texts(texts, gold.sets[index], gold.pooled)
+        right, wrong = right + len(found.right), wrong + found.wrong_entities
     return SetScore(right, right + wrong, sum(map(len, gold.sets)))
 
 
 def pooled_score(gold: GoldBranches, answers: Answers) -> SetScore:
     """An entity is right where any gold branch has it: branches are ignored on both sides."""
     texts = [text for branch in answers.values() for text in branch]
-    right, wrong = _count(texts, gold.pooled, gold.pooled)
-    return SetScore(right, right + wrong, len(gold.pooled))
+    found = match_texts(texts, gold.pooled, gold.pooled)
+    right = len(found.right)
+    return SetScore(right, right + found.wrong_entities, len(gold.pooled))
 
 
-def _count(texts: Iterable[str], target: AnswerSet | None, question: AnswerSet) -> tuple[int, int]:
-    """How many entities of `target` the texts name, and how many other entities they name.
+class TextMatches(NamedTuple):
+    """What predicted texts stand for, each by its key (`distinct_forms`).
+
+    `right`: key to the entity of the target that it counts as. `wrong`: keys that count as wrong,
+    which are `wrong_entities` different ones: texts that write one gold entity out are one.
+    """
+
+    right: dict[str, int]
+    wrong: tuple[str, ...]
+    wrong_entities: int
+
+
+def match_texts(texts: Iterable[str], target: AnswerSet | None, question: AnswerSet) -> TextMatches:
+    """Which texts are entities of `target` (None: of no branch), and which are wrong.
 
     Texts are paired with entities one-to-one, as many as can be. A text that names an entity of
     the target but is left over is another form of one already counted: neither right nor wrong,
     unless it is one of several with different disambiguators, which cannot be one entity.
     Wrong texts count once by entity too, where they write one of another branch out.
     """
-    right: list[list[Form]] = []
-    wrong_edges: list[set[int]] = []
-    unknown = 0
+    named: dict[str, list[Form]] = {}
+    written: dict[str, set[int]] = {}
+    unknown: list[str] = []
     for forms in distinct_forms(texts):
+        key = forms[0].key
         if target is not None and target.matches_any(forms):
-            right.append(forms)
+            named[key] = forms
         # By key alone: through bare names, an added text could make two wrong ones one.
-        elif edges := question.written(forms[0].key):
-            wrong_edges.append(edges)
+        elif edges := question.written(key):
+            written[key] = edges
         else:
-            unknown += 1
-    if target is None:
-        return 0, matching_size(wrong_edges) + unknown
-    found = matching_size([target.matches_any(forms) for forms in right])
-    rivals = min(_rivals(right, target), len(right) - found)
-    return found, rivals + matching_size(wrong_edges) + unknown
+            unknown.append(key)
+    right = {} if target is None else _paired(named, target)
+    rivals = [] if target is None else _rivals(named, right, target)
+    wrong_entities = len(rivals) + matching_size([*written.values()]) + len(unknown)
+    return TextMatches(right, tuple(sorted([*rivals, *written, *unknown])), wrong_entities)
 
 
-def _rivals(named: Iterable[Sequence[Form]], target: AnswerSet) -> int:
-    """How many texts too many have a disambiguator, for gold names that have none.
+def _paired(named: Mapping[str, Sequence[Form]], target: AnswerSet) -> dict[str, int]:
+    """Key to entity, one-to-one; with the entity of that name where it is free."""
+    keys = sorted(named, key=lambda key: (not target.written(key), key))
+    edges = [
+        sorted(target.matches_any(named[key]), key=lambda e: (not _is_named(target, e, key), e))
+        for key in keys
+    ]
+    return {keys[left]: entity for left, entity in matching(edges).items()}
+
+
+def _is_named(target: AnswerSet, entity: int, key: str) -> bool:
+    return any(form(answer.text).key == key for answer in target.entities[entity].answers)
+
+
+def _rivals(
+    named: Mapping[str, Sequence[Form]], right: Mapping[str, int], target: AnswerSet
+) -> list[str]:
+    """Keys of texts too many with a disambiguator, for gold names that have none.
 
     "Heat (1986)" and "Heat (1995)" may each stand for "Heat", but two different disambiguators
     never match: to list them all must not be free.
     """
-    keys: dict[str, set[str]] = defaultdict(set)
-    for forms in named:
+    by_bare: dict[str, set[str]] = defaultdict(set)
+    for forms in named.values():
         for key, bare in forms:
             if key != bare and not target.written(key) and target.matches(Form(key, bare)):
-                keys[bare].add(key)
-    return sum(len(found) - 1 for found in keys.values())
+                by_bare[bare].add(key)
+    left_over = sorted(named.keys() - right.keys(), reverse=True)
+    too_many = sum(len(keys) - 1 for keys in by_bare.values())
+    first = [
+        key
+        for keys in by_bare.values()
+        for key in [key for key in left_over if key in keys][: len(keys) - 1]
+    ]
+    return [*dict.fromkeys([*first, *left_over])][:too_many]

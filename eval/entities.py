@@ -28,10 +28,19 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True)
 class Entity:
-    """Gold answers that are one entity: all their forms, and the Wikidata ids they carry."""
+    """Gold answers that are one entity: all their forms, and the Wikidata ids they carry.
+
+    `answers` are ordered by their text, which is the entity's name: that of the first.
+    """
 
     forms: frozenset[Form]
     qids: frozenset[str]
+    answers: tuple[Answer, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """How it is shown."""
+        return self.answers[0].text if self.answers else ""
 
 
 @dataclass(frozen=True)
@@ -43,10 +52,13 @@ class BareNames:
 
 
 class AnswerSet:
-    """Gold entities to be found, looked up by predicted text in constant time."""
+    """Gold entities to be found, looked up by predicted text in constant time.
+
+    `entities` are ordered by name; the indices that look-ups return are indices into them.
+    """
 
     def __init__(self, entities: Sequence[Entity], names: BareNames) -> None:
-        self._size = len(entities)
+        self.entities = tuple(entities)
         self._names = names
         self._by_key: dict[str, set[int]] = defaultdict(set)
         self._by_bare: dict[str, set[int]] = defaultdict(set)
@@ -56,7 +68,7 @@ class AnswerSet:
                 self._by_bare[bare].add(index)
 
     def __len__(self) -> int:
-        return self._size
+        return len(self.entities)
 
     def written(self, key: str) -> set[int]:
         """Indices of the entities of which a form has this key."""
@@ -120,7 +132,7 @@ def _forms(answer: Answer) -> frozenset[Form]:
 
 def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[Form]]) -> list[Entity]:
     """Distinct entities: answers of one text are one (no prediction could tell them apart), and
-    answers of one Wikidata id are.
+    answers of one Wikidata id are. Ordered by name, whatever the order of the answers.
     """
     groups: list[list[Answer]] = []
     group_of: dict[tuple[str, str], int] = {}
@@ -138,7 +150,16 @@ def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[Form]]) -> list[E
         for member in (answer, *moved):
             groups[home].append(member)
             group_of.update(dict.fromkeys(_marks(member), home))
-    return [_entity(group, by_qid) for group in groups if group]
+    ordered = sorted((sorted(group, key=_order) for group in groups if group), key=_first)
+    return [_entity(group, by_qid) for group in ordered]
+
+
+def _order(answer: Answer) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+    return answer.text, answer.qid or "", answer.aliases, answer.support
+
+
+def _first(group: Sequence[Answer]) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+    return _order(group[0])
 
 
 def _marks(answer: Answer) -> list[tuple[str, str]]:
@@ -151,7 +172,7 @@ def _entity(answers: Sequence[Answer], by_qid: Mapping[str, set[Form]]) -> Entit
     forms: set[Form] = set()
     for answer in answers:
         forms |= by_qid[answer.qid] if answer.qid else _forms(answer)
-    return Entity(frozenset(forms), frozenset(a.qid for a in answers if a.qid))
+    return Entity(frozenset(forms), frozenset(a.qid for a in answers if a.qid), tuple(answers))
 
 
 def _bare_names(entities: Sequence[Entity]) -> BareNames:

@@ -3,21 +3,29 @@
 from collections.abc import Collection, Sequence
 
 
-def matching_size(edges: Sequence[Collection[int]]) -> int:
-    """Most pairs (i, j) with j in edges[i] such that no i and no j is used twice.
+def matching(edges: Sequence[Collection[int]]) -> dict[int, int]:
+    """Most pairs {i: j} with j in edges[i] such that no i and no j is used twice.
 
     Augmenting paths (Kuhn 1955), O(len(edges) x pairs); without recursion, so that a long
-    prediction cannot exhaust the stack.
+    prediction cannot exhaust the stack. An earlier i is paired rather than a later one, and with
+    an earlier j of its edges where it is free to choose.
     """
     holder: dict[int, int] = {}
     held: dict[int, int] = {}
-    return sum(_augment(start, edges, holder, held) for start in range(len(edges)))
+    for start in range(len(edges)):
+        _augment(start, edges, holder, held)
+    return held
+
+
+def matching_size(edges: Sequence[Collection[int]]) -> int:
+    """How many pairs `matching` finds."""
+    return len(matching(edges))
 
 
 def _augment(
     start: int, edges: Sequence[Collection[int]], holder: dict[int, int], held: dict[int, int]
-) -> bool:
-    """Find a partner for `start`, moving others over where needed; False where there is none.
+) -> None:
+    """Find a partner for `start`, moving others over where needed, if there is one.
 
     `holder` maps a right node to its left one, `held` a left node to its right one.
     """
@@ -31,9 +39,8 @@ def _augment(
             reached_from[right] = left
             if right not in holder:
                 _exchange(right, start, reached_from, holder, held)
-                return True
+                return
             waiting.append(holder[right])
-    return False
 
 
 def _exchange(

@@ -1,0 +1,163 @@
+"""Which predicted text stands for which gold entity, as the strict score counts them."""
+
+import random
+from dataclasses import dataclass
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scoring_cases import Gold, branches
+from test_branch_score_properties import GOLD, ORDER, PREDICTED
+
+from branchwise.corpora.questions import Answer
+from branchwise.eval.alignment import Alignment
+from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches, gold_pairs
+from branchwise.eval.branch_scores import (
+    Answers,
+    GoldBranches,
+    align_answers,
+    gold_branches,
+    strict_score,
+)
+from branchwise.eval.entities import distinct_forms, form
+
+
+@dataclass(frozen=True)
+class Case:
+    gold: GoldBranches
+    answers: Answers
+    alignment: Alignment
+
+    @property
+    def matches(self) -> BranchMatches:
+        return branch_matches(self.gold, self.answers, self.alignment)
+
+
+def case(gold: Gold, answers: Answers) -> Case:
+    scored = gold_branches(branches(gold))
+    return Case(scored, answers, align_answers(scored, answers))
+
+
+def alignments(data: st.DataObject, gold: GoldBranches, answers: Answers) -> Alignment:
+    """Any alignment at all, as a model may bring it: unions, branches that stand for none."""
+    index = st.none() | st.integers(0, len(gold.names) - 1)
+    return {name: data.draw(index) for name in answers}
+
+
+@given(GOLD, PREDICTED, st.data())
+@settings(max_examples=400)
+def test_counts_are_those_of_the_strict_score(
+    gold: dict[str, list[Answer]], answers: dict[str, list[str]], data: st.DataObject
+) -> None:
+    scored = gold_branches(branches(gold))
+    drawn = Case(scored, answers, alignments(data, scored, answers))
+    for found in (drawn, case(gold, answers)):
+        score, matches = strict_score(scored, answers, found.alignment), found.matches
+        assert len(matches.right) == score.right
+        assert len(matches.right) + len(matches.missing) == score.gold
+        assert len(matches.wrong) >= score.predicted - score.right
+        assert bool(matches.wrong) == (score.predicted > score.right)
+
+
+@given(GOLD, PREDICTED, st.data())
+def test_every_pair_is_right_once_or_missing(
+    gold: dict[str, list[Answer]], answers: dict[str, list[str]], data: st.DataObject
+) -> None:
+    scored = gold_branches(branches(gold))
+    matches = Case(scored, answers, alignments(data, scored, answers)).matches
+    pairs = [match.pair for match in matches.right] + list(matches.missing)
+    assert sorted(pairs) == gold_pairs(scored)
+
+
+@given(GOLD, PREDICTED, st.data())
+@settings(max_examples=300)
+def test_right_texts_name_their_entity_and_wrong_ones_none_of_their_branch(
+    gold: dict[str, list[Answer]], answers: dict[str, list[str]], data: st.DataObject
+) -> None:
+    scored = gold_branches(branches(gold))
+    alignment = alignments(data, scored, answers)
+    matches = Case(scored, answers, alignment).matches
+    for pair, name, text in matches.right:
+        assert text in answers[name]
+        assert alignment[name] == pair.branch
+        united = (t for other in answers for t in answers[other] if alignment[other] == pair.branch)
+        forms = next(f for f in distinct_forms(united) if form(text) in f)
+        assert pair.entity in scored.sets[pair.branch].matches_any(forms)
+    for name, text in matches.wrong:
+        assert text in answers[name]
+        if alignment[name] is None:
+            assert strict_score(scored, {name: [text]}, alignment).right == 0
+
+
+@given(GOLD, PREDICTED, ORDER)
+def test_order_changes_nothing(
+    gold: dict[str, list[Answer]], answers: dict[str, list[str]], order: random.Random
+) -> None:
+    other = {
+        name: order.sample(gold[name], len(gold[name])) for name in order.sample([*gold], len(gold))
+    }
+    shuffled = {
+        name: order.sample(answers[name], len(answers[name]))
+        for name in order.sample([*answers], len(answers))
+    }
+    one, two = case(gold, answers), case(other, shuffled)
+    assert one.matches == two.matches
+    assert [[e.answers for e in s.entities] for s in one.gold.sets] == [
+        [e.answers for e in s.entities] for s in two.gold.sets
+    ]
+
+
+HEAT: Gold = {"Heat (1986 film)": ["Dick Richards"], "Heat (1995 film)": ["Michael Mann", "Pacino"]}
+
+
+def named(found: Case) -> tuple[list[str], list[str], list[tuple[str, str]]]:
+    """Right texts, missing names, wrong (branch, text)."""
+    gold, matches = found.gold, found.matches
+    return (
+        [match.text for match in matches.right],
+        [gold.sets[pair.branch].entities[pair.entity].name for pair in matches.missing],
+        [(wrong.branch, wrong.text) for wrong in matches.wrong],
+    )
+
+
+def test_right_missing_and_wrong_ones_are_named() -> None:
+    found = case(HEAT, {"1986": ["Dick Richards", "De Niro"], "1995": ["michael mann!"]})
+    assert named(found) == (
+        ["Dick Richards", "michael mann!"],
+        ["Pacino"],
+        [("1986", "De Niro")],
+    )
+    assert found.matches.right[1].pair == GoldPair(1, 0)
+
+
+def test_what_is_right_under_another_branch_is_missing_here_and_wrong_there() -> None:
+    found = case(HEAT, {"1986": ["Michael Mann", "Dick Richards"], "1995": ["Pacino"]})
+    assert named(found) == (
+        ["Dick Richards", "Pacino"],
+        ["Michael Mann"],
+        [("1986", "Michael Mann")],
+    )
+
+
+def test_united_branches_count_one_text_of_each_entity() -> None:
+    found = case(HEAT, {"1995": ["Pacino"], "the 1995 film": ["Pacino", "Michael Mann"]})
+    assert named(found) == (["Michael Mann", "Pacino"], ["Dick Richards"], [])
+    assert [match.branch for match in found.matches.right] == ["the 1995 film", "1995"]
+
+
+def test_another_form_of_a_right_entity_is_neither_right_nor_wrong() -> None:
+    gold: Gold = {"default": [Answer(text="Al Pacino", aliases=("Alfredo Pacino",))]}
+    assert named(case(gold, {"x": ["Alfredo Pacino", "Al Pacino"]})) == (["Al Pacino"], [], [])
+
+
+def test_one_disambiguator_too_many_is_wrong() -> None:
+    found = case({"default": ["Heat"]}, {"x": ["Heat (1995 film)", "Heat (1986 film)"]})
+    assert named(found) == (["Heat (1986 film)"], [], [("x", "Heat (1995 film)")])
+
+
+def test_a_text_stands_for_the_entity_of_that_name_before_one_with_that_alias() -> None:
+    gold: Gold = {"default": [Answer(text="Abe", aliases=("Ann",)), "Ann"]}
+    assert named(case(gold, {"x": ["Ann"]})) == (["Ann"], ["Abe"], [])
+
+
+def test_without_an_answer_everything_is_missing() -> None:
+    assert named(case(HEAT, {"1986": []})) == ([], ["Dick Richards", "Michael Mann", "Pacino"], [])
