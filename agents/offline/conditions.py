@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from branchwise.agents.offline.view import Seen
+from branchwise.agents.offline.given import telling
+from branchwise.agents.offline.view import Seen, View
 from branchwise.agents.offline.words import sentences, stems
 
 MAX_CONDITIONS = 3
@@ -34,6 +35,16 @@ def read_conditions(question: str, passages: Sequence[Seen]) -> list[dict[str, A
         }
         for entry in kept[:MAX_CONDITIONS]
     ]
+
+
+def read_listed(view: View) -> list[dict[str, Any]]:
+    """The best answer under each of the readings that the question came with, where there is one;
+    without any, the conditions that the titles give."""
+    found = []
+    for reading in view.readings:
+        best = read_conditions(reading, telling(view, reading))[:1]
+        found += [{**condition, "condition": reading} for condition in best]
+    return found or read_conditions(view.question, view.passages)
 
 
 def _best(asked: frozenset[str], passage: Seen) -> _Said | None:

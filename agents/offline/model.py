@@ -17,17 +17,17 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from branchwise.agents.offline.conditions import read_conditions
+from branchwise.agents.offline.branches import read_branches
+from branchwise.agents.offline.conditions import read_listed
+from branchwise.agents.offline.given import keys_for
 from branchwise.agents.offline.graph import graph_account, graph_answers, next_graph_call
 from branchwise.agents.offline.graph_view import graph_view
-from branchwise.agents.offline.reading import read_answers
+from branchwise.agents.offline.modules import module_reply
 from branchwise.agents.offline.readings import readings
 from branchwise.agents.offline.searches import next_queries
-from branchwise.agents.offline.view import Seen, View
-from branchwise.agents.offline.words import names
+from branchwise.agents.offline.view import View
 
 PASSAGES_A_CALL = 8
-_DEFAULT = "default"
 
 Call = tuple[str, dict[str, Any]]
 """A tool's name and arguments."""
@@ -58,6 +58,8 @@ class OfflineChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        if not kwargs.get("tools") and (said := module_reply(messages)) is not None:
+            return _result(AIMessage(content=said))
         view = View.of(messages)
         search = None if kwargs.get("tool_choice") == "none" else _search_tool(kwargs.get("tools"))
         queries = next_queries(view) if search else []
@@ -72,7 +74,7 @@ class OfflineChatModel(BaseChatModel):
                 asked = next_graph_call(view.question, graph, _graph_tools(kwargs.get("tools")))
                 calls += [asked] if asked else []
         message = _message(calls, view.turns) if calls else _answer(view, answers, account)
-        return ChatResult(generations=[ChatGeneration(message=message)])
+        return _result(message)
 
     async def _agenerate(
         self,
@@ -82,6 +84,10 @@ class OfflineChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         return self._generate(messages, stop, None, **kwargs)
+
+
+def _result(message: AIMessage) -> ChatResult:
+    return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 def _search_tool(schemas: Sequence[Mapping[str, Any]] | None) -> Mapping[str, Any] | None:
@@ -129,12 +135,18 @@ def _message(calls: Sequence[Call], turn: int) -> AIMessage:
 
 def _answer(view: View, from_graph: Mapping[str, list[str]], account: str) -> AIMessage:
     if view.wants_conditions:
-        answer: dict[str, Any] = {"conditions": read_conditions(view.question, view.passages)}
+        answer: dict[str, Any] = {"conditions": read_listed(view)}
     else:
-        answers = from_graph or _branches(view)
+        answers = _under_readings(view, from_graph) or read_branches(view)
         reasoning = _reasoning(view, account, reads=not from_graph)
         answer = {"reasoning": reasoning, "answers": answers}
     return AIMessage(content=orjson.dumps(answer).decode())
+
+
+def _under_readings(view: View, answers: Mapping[str, list[str]]) -> Mapping[str, list[str]]:
+    """Answers out of a graph under the readings that the question came with, where some fit."""
+    keys = keys_for(view.question, view.readings, dict.fromkeys(answers, ""))
+    return {key: answers[name] for name, key in keys.items()} or answers
 
 
 def _reasoning(view: View, account: str, *, reads: bool) -> str:
@@ -148,41 +160,3 @@ def _reasoning(view: View, account: str, *, reads: bool) -> str:
         done = ["found nothing to look up or read"]
     told = "; ".join(done)
     return f"{told[0].upper()}{told[1:]} (without a language model)."
-
-
-def _branches(view: View) -> dict[str, list[str]]:
-    found = readings(view.question, view.passages)
-    if len(found) < 2:
-        read = _single(view, found)
-        return {_DEFAULT: read} if read else {}
-    answers = {
-        title: read_answers(view.question, own[0].base, [*own, *_further(view, own)])
-        for title, own in found.items()
-    }
-    return {title: read for title, read in answers.items() if read}
-
-
-def _single(view: View, found: Mapping[str, list[Seen]]) -> list[str]:
-    """Answers where there is one reading; a title in brackets shows that others were ruled out."""
-    for title, own in found.items():
-        if title != own[0].base:
-            passages = [*own, *_further(view, own)]
-            if read := read_answers(view.question, own[0].base, passages):
-                return read
-    name = next(iter(found.values()))[0].base if found else _asked_name(view.question)
-    return read_answers(view.question, name, view.passages)
-
-
-def _further(view: View, own: Sequence[Seen]) -> list[Seen]:
-    """Passages about names that a reading's own passages bring up: the second hop."""
-    name = own[0].base.lower()
-    brought = {found[0].rstrip(".").lower() for p in own for found in names(p.text)}
-    return [
-        passage
-        for passage in view.passages
-        if passage.base.lower() in brought and passage.base.lower() != name
-    ]
-
-
-def _asked_name(question: str) -> str:
-    return max((found[0] for found in names(question)), key=len, default="")

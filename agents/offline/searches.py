@@ -23,17 +23,19 @@ _HOPS = 3
 def next_queries(view: View) -> list[str]:
     """Queries for the next turn, none when it is time to answer.
 
-    First the question as it stands; then each reading of the asked name with what is asked about
-    it, or the bare name where only one was found; then names that the best sentences bring up.
+    First the question as it stands, or the readings that it came with; then each reading of the
+    asked name with what is asked about it, or the bare name where only one was found; then names
+    that the best sentences bring up.
     """
-    if view.must_answer or view.turns >= MAX_TURNS or len(view.queries) >= MAX_CALLS:
+    most = MAX_CALLS + len(view.readings)
+    if view.must_answer or view.turns >= MAX_TURNS or len(view.queries) >= most:
         return []
     if not view.queries:
-        return [view.question] if view.question else []
+        return unique(view.readings or (view.question,)) if view.question else []
     asked = {query.lower() for query in view.queries}
     wanted = _about_readings(view) if view.turns == 1 else _about_names(view)
     fresh = [query for query in unique(wanted) if query.lower() not in asked]
-    return fresh[: MAX_CALLS - len(view.queries)]
+    return fresh[: most - len(view.queries)]
 
 
 def _about_readings(view: View) -> Iterator[str]:

@@ -1,12 +1,13 @@
 """What the offline reader can see: the messages and nothing else."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from branchwise.agents.offline.listed import split_readings
 from branchwise.agents.offline.words import base_name
 
 _FRAGMENT = re.compile(r"^\s*\[?(Fragment\s+\d+)\]?\s*[:.)-]?\s*(.*)$", re.IGNORECASE)
@@ -40,23 +41,38 @@ class View:
     wants_conditions: bool
     must_answer: bool
     """A later user message (budget spent, repair) asks for the answer."""
+    readings: tuple[str, ...] = ()
+    """What the user's message lists as readings of the question; empty where it lists none."""
 
     @classmethod
     def of(cls, messages: Sequence[BaseMessage]) -> "View":
-        """Read a conversation; passages come in the order in which they were first shown."""
+        """Read a conversation; passages come in the order in which they were last shown."""
         system = " ".join(m.text for m in messages if isinstance(m, SystemMessage))
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         spoken = [m for m in messages if isinstance(m, AIMessage)]
-        given = list(_fragments(users[0])) if users else []
+        asked, readings = split_readings(users[0]) if users else ("", ())
+        given = list(_fragments(asked))
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(m.text)]
         return cls(
-            question=_question(users[0]) if users else "",
-            passages=tuple({p.id: p for p in reversed([*given, *shown])}.values())[::-1],
+            question=_question(asked),
+            passages=_once(given, shown),
             queries=tuple(_queries(spoken)),
             turns=len(spoken),
             wants_conditions='"conditions"' in system,
             must_answer=len(users) > 1,
+            readings=readings,
         )
+
+
+def _once(given: Sequence[Seen], shown: Iterable[Seen]) -> tuple[Seen, ...]:
+    """Each passage once, the latest last. What tools showed of it is joined: extracts differ."""
+    whole: dict[str, Seen] = {}
+    for passage in shown:
+        known = whole.pop(passage.id, passage)
+        if passage.text not in known.text:
+            known = known._replace(text=f"{known.text} … {passage.text}")
+        whole[passage.id] = known
+    return (*list({p.id: p for p in reversed(given)}.values())[::-1], *whole.values())
 
 
 def _queries(messages: Sequence[AIMessage]) -> Iterator[str]:

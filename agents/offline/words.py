@@ -15,7 +15,8 @@ _LISTED = """
 """
 STOP_WORDS = frozenset(_LISTED.split())
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]*\s+(?=[\"“‘(]?[A-Z0-9])")
+# Extracts of a passage are joined by " … ".
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)]*(?:\s+…\s+|\s+(?=[\"“‘(]?[A-Z0-9]))")
 _INITIAL = re.compile(r"(?:\b[A-Z]|\b(?:Mr|Mrs|Ms|Dr|Jr|Sr|St|Prof|vs|No|Inc|Ltd|Co))\.$")
 _NAME = re.compile(
     r"\b[^\W\d_a-zß-ÿ][\w'’-]*\.?"
@@ -46,13 +47,13 @@ def stems(text: str) -> frozenset[str]:
 def sentences(text: str) -> list[str]:
     """The sentences of `text`; a full stop after an initial or a title ends none."""
     found: list[str] = []
-    joined = ""
+    open_parts: list[str] = []
     for part in _SENTENCE_END.split(text):
-        joined = f"{joined} {part}".strip()
-        if not _INITIAL.search(joined):
-            found.append(joined)
-            joined = ""
-    return [*found, joined] if joined else found
+        open_parts.append(part)
+        if not _INITIAL.search(part):
+            found.append(" ".join(open_parts).strip())
+            open_parts = []
+    return [*found, " ".join(open_parts).strip()] if open_parts else found
 
 
 def names(text: str) -> list[re.Match[str]]:
@@ -60,6 +61,11 @@ def names(text: str) -> list[re.Match[str]]:
     return [
         found for found in _NAME.finditer(text) if not is_common(found[0]) and len(found[0]) > 1
     ]
+
+
+def longest_name(text: str) -> str:
+    """The longest capitalised name in `text`, the first of several; empty where there is none."""
+    return max((found[0] for found in names(text)), key=len, default="")
 
 
 def is_common(text: str) -> bool:

@@ -1,0 +1,327 @@
+"""The offline reader as expander and extractor, and as an agent that is given readings."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from branchwise.agents.answer import parse_answer
+from branchwise.agents.formats import FORMATS
+from branchwise.agents.offline import OfflineChatModel
+from branchwise.agents.offline.words import STOP_WORDS
+from branchwise.agents.prompt_files import VARIABLES, Prompts
+
+PROMPTS = Prompts.load()
+SCHEMA = {
+    "type": "function",
+    "function": {
+        "name": "local_retriever",
+        "description": "Search the passages.",
+        "parameters": {"properties": {"query": {"type": "string"}}},
+    },
+}
+
+
+def reply(*messages: BaseMessage, tools: Sequence[object] = ()) -> AIMessage:
+    bound = {"tools": list(tools)} if tools else {}
+    message = OfflineChatModel()._generate(list(messages), **bound).generations[0].message
+    assert isinstance(message, AIMessage)
+    return message
+
+
+def expansion(question: str, prompt: str = PROMPTS.texts["expander"]) -> list[str]:
+    return reply(SystemMessage(prompt), HumanMessage(question)).text.split("\n")
+
+
+def extraction(question: str, searched: str, title: str, text: str) -> str:
+    asked = f"Question: {question}\nSearched for: {searched}\nPassage: {title}\n{text}"
+    return reply(SystemMessage(PROMPTS.render("extractor")), HumanMessage(asked)).text
+
+
+@pytest.mark.parametrize(
+    ("question", "readings"),
+    [
+        ("Who performed Reef?", ["Who performed Reef (song)?", "Who performed Reef (album)?"]),
+        (
+            "When was Tide of the Moon first published?",
+            [
+                "When was Tide of the Moon (book) first published?",
+                "When was Tide of the Moon (video game) first published?",
+            ],
+        ),
+        (
+            "Who plays for the Marsh Rovers?",
+            [
+                "Who plays for the Marsh Rovers (football club)?",
+                "Who plays for the Marsh Rovers (basketball team)?",
+            ],
+        ),
+        (
+            "Name the singers of Reef.",
+            ["Name the singers of Reef (song).", "Name the singers of Reef (album)."],
+        ),
+    ],
+)
+def test_a_name_is_told_apart_by_what_its_verb_is_said_of(
+    question: str, readings: list[str]
+) -> None:
+    assert expansion(question) == readings
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who performed Reef (1999 song)?",
+        "Who performed Reef in 1999?",
+        "Who performed the song Reef?",
+        "What did Ada Holm perform?",
+        "Which songs were performed by Ada Holm?",
+        "Who performed in Bergen?",
+        "Who performed Reef with Ada Holm?",
+        "How tall is Ada Holm?",
+        "who performed reef",
+        "Who wrote Gone with the Wind?",
+        "Who performed " + "Reef " * 1000 + "?",
+        "?",
+    ],
+)
+def test_a_question_that_is_clear_or_not_understood_is_its_own_reading(question: str) -> None:
+    assert expansion(question) == [" ".join(question.split())]
+
+
+@given(st.from_regex(r"[A-Z][a-z]{3,9}( [A-Z][a-z]{3,9}){0,2}", fullmatch=True))
+def test_every_name_gets_the_same_readings(name: str) -> None:
+    assume(name.lower() not in STOP_WORDS)
+    assert expansion(f"Who performed {name}?") == [
+        f"Who performed {name} (song)?",
+        f"Who performed {name} (album)?",
+    ]
+
+
+def test_replaced_instructions_for_an_expander_are_understood() -> None:
+    prompt = "Rewrite the question into its unambiguous interpretations, one on each line."
+    assert expansion("Who performed Reef?", prompt) == expansion("Who performed Reef?")
+
+
+INSIDE_A_MESSAGE = {"readings", "conditions_readings"}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(VARIABLES.keys() - {"expander", "extractor"} - INSIDE_A_MESSAGE)
+)
+def test_every_other_prompt_gets_an_answer_in_json(name: str) -> None:
+    text = reply(SystemMessage(PROMPTS.texts[name]), HumanMessage("Who performed Reef?")).text
+    assert isinstance(json.loads(text), dict)
+
+
+def test_where_there_are_tools_an_agent_is_asked_whatever_the_instructions() -> None:
+    system = SystemMessage(PROMPTS.texts["expander"])
+    assert reply(system, HumanMessage("Who performed Reef?"), tools=[SCHEMA]).tool_calls
+
+
+def test_sentences_with_words_of_the_question_or_the_search_are_copied() -> None:
+    text = (
+        "Night Ferry was shot in Oslo by Dr. Berg. It opened in May. Mia Lund directed it. "
+        'The critics called it "slow." Its harbour was rebuilt in 1990.'
+    )
+    assert extraction("Who directed Night Ferry?", "Oslo harbour", "Night Ferry", text) == (
+        "Night Ferry was shot in Oslo by Dr. Berg.\n"
+        "Mia Lund directed it.\n"
+        "Its harbour was rebuilt in 1990."
+    )
+
+
+def test_nothing_is_copied_from_a_passage_that_shares_no_word() -> None:
+    asked = ("Who directed Night Ferry?", "Night Ferry director", "Oslo")
+    assert extraction(*asked, "Oslo is a city. It is by the sea.") == "NONE"
+    assert extraction(*asked, "") == "NONE"
+
+
+@given(st.text(max_size=200), st.text(max_size=40), st.text(max_size=40))
+def test_what_is_copied_stands_in_the_passage_word_for_word(
+    text: str, question: str, searched: str
+) -> None:
+    line = " ".join(text.split())
+    asked = [" ".join(part.split()) for part in (question, searched)]
+    copied = extraction(*asked, "Oslo", line)
+    assert copied == "NONE" or all(span in line for span in copied.split("\n"))
+
+
+def test_readings_between_question_and_search_are_no_passage() -> None:
+    asked = (
+        "Question: Who directed Night Ferry?\nReadings:\n- Night Ferry (1951 film)\n"
+        "Searched for: Night Ferry\nPassage: Oslo\nOslo is a city. Night Ferry begins here."
+    )
+    system = SystemMessage("Copy what helps.")
+    assert reply(system, HumanMessage(asked)).text == "Night Ferry begins here."
+
+
+QUESTION = "Who directed Night Ferry?"
+READINGS = ("Who directed the 1951 film Night Ferry?", "Who directed Night Ferry (1988 film)?")
+
+
+def asked(readings: Sequence[str] = READINGS, prompt: str = "readings") -> HumanMessage:
+    listed = "\n".join(f"- {reading}" for reading in readings)
+    return HumanMessage(f"{QUESTION}\n\n{PROMPTS.render(prompt, readings=listed)}")
+
+
+AGENT = SystemMessage(PROMPTS.render("answer_with_tools"))
+CONDITIONS = SystemMessage(PROMPTS.render("conditions_with_tools"))
+CALL = AIMessage(
+    "",
+    tool_calls=[
+        {"name": "local_retriever", "args": {"query": "x"}, "id": "1", "type": "tool_call"}
+    ],
+)
+OF_1951 = "[p1] Night Ferry (1951 film)\nThe film was directed by Ada Holm."
+OF_1988 = "[p2] Night Ferry (1988 film)\nThe film was directed by Mia Lund."
+
+
+def answers(*results: str, user: HumanMessage | None = None) -> dict[str, list[str]]:
+    found = ToolMessage("\n\n".join(results), tool_call_id="1")
+    return dict(json.loads(reply(AGENT, user or asked(), CALL, found).text)["answers"])
+
+
+def test_each_given_reading_is_searched_for() -> None:
+    made = reply(AGENT, asked(), tools=[SCHEMA]).tool_calls
+    assert [call["args"]["query"] for call in made] == list(READINGS)
+
+
+def test_each_given_reading_is_answered_under_its_text() -> None:
+    assert answers(OF_1951, OF_1988) == {READINGS[0]: ["Ada Holm"], READINGS[1]: ["Mia Lund"]}
+
+
+def test_a_reading_of_another_year_is_left_out() -> None:
+    assert answers(OF_1951) == {READINGS[0]: ["Ada Holm"]}
+
+
+def test_titles_that_fit_one_reading_alike_are_readings_of_their_own() -> None:
+    kinds = asked(["Who directed Night Ferry (film)?", "Who directed Night Ferry (play)?"])
+    assert answers(OF_1951, OF_1988, user=kinds) == {
+        "Night Ferry (1951 film)": ["Ada Holm"],
+        "Night Ferry (1988 film)": ["Mia Lund"],
+    }
+
+
+def test_readings_that_fit_no_title_change_nothing() -> None:
+    kinds = asked(["Who directed Night Ferry (opera)?", "Who directed Night Ferry (play)?"])
+    assert answers(OF_1951, OF_1988, user=kinds) == answers(
+        OF_1951, OF_1988, user=HumanMessage(QUESTION)
+    )
+
+
+def test_readings_without_titles_are_answered_from_what_tells_them_apart() -> None:
+    listed = "- Who led Oslo in 1951?\n- Who led Oslo in 1988?"
+    user = HumanMessage(f"Who led Oslo?\n\n{PROMPTS.render('readings', readings=listed)}")
+    found = answers(
+        "[p1] City councils\nIn 1951 the council of Oslo was led by Ada Holm.",
+        "[p2] Mayors\nIn 1988 the council of Oslo was led by Mia Lund.",
+        user=user,
+    )
+    assert found == {"Who led Oslo in 1951?": ["Ada Holm"], "Who led Oslo in 1988?": ["Mia Lund"]}
+
+
+def test_later_extracts_of_a_passage_are_read_too() -> None:
+    assert answers(
+        "[p1] Night Ferry (1951 film)\nIt opened in May. … The film was shot in Oslo.",
+        "[p1] Night Ferry (1951 film)\nThe film was directed by Ada Holm.",
+    ) == {READINGS[0]: ["Ada Holm"]}
+
+
+def test_each_given_reading_is_a_condition_with_its_citations() -> None:
+    found = ToolMessage(f"{OF_1951}\n\n{OF_1988}", tool_call_id="1")
+    text = reply(CONDITIONS, asked(prompt="conditions_readings"), CALL, found).text
+    assert json.loads(text)["conditions"] == [
+        {
+            "condition": READINGS[0],
+            "answer": "The film was directed by Ada Holm.",
+            "citations": ["p1"],
+        },
+        {
+            "condition": READINGS[1],
+            "answer": "The film was directed by Mia Lund.",
+            "citations": ["p2"],
+        },
+    ]
+
+
+def given_passages(*texts: str) -> str:
+    blocks = [f"Fragment {n}: Night Ferry\n{text}" for n, text in enumerate(texts, start=1)]
+    return "\n\n".join([QUESTION, *blocks])
+
+
+def test_readings_after_given_passages_are_no_part_of_a_passage() -> None:
+    passages = given_passages("The 1951 film was directed by Ada Holm.", "It was remade in 1988.")
+    section = asked(prompt="conditions_readings").text.removeprefix(QUESTION)
+    system = SystemMessage(PROMPTS.render("conditions_given"))
+    conditions = json.loads(reply(system, HumanMessage(passages + section)).text)["conditions"]
+    assert conditions[0] == {
+        "condition": READINGS[0],
+        "answer": "The 1951 film was directed by Ada Holm.",
+        "citations": ["Fragment 1"],
+    }
+    assert "dash" not in json.dumps(conditions)
+
+
+def test_a_list_in_a_given_passage_is_no_list_of_readings() -> None:
+    plain = given_passages("The film was directed by Ada Holm. Its parts:\n- the pier\n- the fog")
+    system = SystemMessage(PROMPTS.render("conditions_given"))
+    conditions = json.loads(reply(system, HumanMessage(plain)).text)["conditions"]
+    assert [entry["condition"] for entry in conditions] == ["The question is about Night Ferry."]
+
+
+def test_a_graphs_answers_are_given_under_the_readings() -> None:
+    def called(name: str, result: str, **args: str) -> list[BaseMessage]:
+        made = {"name": name, "args": args, "id": name + str(args), "type": "tool_call"}
+        return [AIMessage("", tool_calls=[made]), ToolMessage(result, tool_call_id=made["id"])]
+
+    history = [
+        *called(
+            "wikidata_search",
+            "Q1  Night Ferry: 1951 film directed by Ada Holm [film; 9 statements]\n"
+            "Q2  Night Ferry: 1988 film directed by Mia Lund [film; 9 statements]",
+            text="Night Ferry",
+            kind="item",
+        ),
+        *called("wikidata_search", "P57  director [2 statements]", text="d", kind="property"),
+        *called(
+            "wikisparql",
+            "2 rows: ?thing | ?value\nwd:Q1 | wd:Q8 (Ada Holm)\nwd:Q2 | wd:Q9 (Mia Lund)",
+            query="SELECT ?value { VALUES ?thing { wd:Q1 wd:Q2 } ?thing wdt:P57 ?value }",
+        ),
+    ]
+    text = reply(AGENT, asked(), *history).text
+    assert json.loads(text)["answers"] == {READINGS[0]: ["Ada Holm"], READINGS[1]: ["Mia Lund"]}
+
+
+HOSTILE = st.text(max_size=60) | st.sampled_from(
+    [
+        "- ", "- a\n- b", "* (film)\n* (play)", "Question:", "Searched for:", "Passage:",
+        "Question: a\nSearched for: b\nPassage: c", "Fragment 1: T", "\n\n", "NONE", "(1999)",
+        "Who performed Reef", "in these ways, one a line:",
+    ]
+)  # fmt: skip
+
+
+@given(
+    st.lists(HOSTILE, min_size=1, max_size=6).map("\n".join),
+    st.sampled_from(["expander", "extractor", "answer_with_tools", "conditions_with_tools"]),
+    st.booleans(),
+)
+def test_no_message_breaks_any_role(text: str, prompt: str, searched: bool) -> None:
+    history = [CALL, ToolMessage(f"{OF_1951}\n\n{text}", tool_call_id="1")] if searched else []
+    said = reply(SystemMessage(PROMPTS.texts[prompt]), HumanMessage(text), *history).text
+    if searched and prompt in ("answer_with_tools", "conditions_with_tools"):
+        name = "branches" if prompt == "answer_with_tools" else "conditions"
+        assert parse_answer(said, FORMATS[name]).how == "strict"
+
+
+def test_very_long_messages_are_read() -> None:
+    headers = "Question: x\n" + "Searched for: y\n" * 50_000
+    assert reply(SystemMessage("Copy."), HumanMessage(headers)).text
+    asked_about = extraction("Who led Oslo?", "Oslo", "Oslo", "A. " * 100_000 + "Oslo.")
+    assert asked_about.endswith("Oslo.")
+    assert answers(user=HumanMessage(QUESTION + "\n\n" + "- a\n" * 50_000)) == {}
