@@ -107,6 +107,8 @@ def resume(
     *,
     corpus: Path | None = None,
     model: str | None = None,
+    expander: str | None = None,
+    extractor: str | None = None,
     kg: str | None = None,
     concurrency: int = 8,
     retry_failed: bool = False,
@@ -116,7 +118,8 @@ def resume(
 
     No item that has ended is run again, no recorded response is asked for again. Raises
     InputError where the system would not be the one that began the run. `corpus` and `kg` say
-    where its corpus and graph are now, `model` where the server of the same model is now.
+    where its corpus and graph are now, `model`, `expander` and `extractor` where the servers of the
+    same models are now.
     """
     _check_at_least_one(concurrency=concurrency)
     reader = open_run(Path(path))
@@ -127,6 +130,9 @@ def resume(
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
     _check_not_moved(Path(path), meta["system"], moved)
     settings = dict(meta["system"]) | {key: value for key, value in moved.items() if value}
+    settings["roles"] = _moved_roles(
+        Path(path), settings, {"expander": expander, "extractor": extractor}
+    )
     agent = _agent(System.model_validate(settings), meta["task"])
     _check_same_system(Path(path), meta, agent)
     return _continue(Path(path), agent, concurrency, observer, retry_failed=retry_failed)
@@ -199,6 +205,25 @@ def _check_not_moved(path: Path, begun: Mapping[str, Any], moved: Mapping[str, s
                 where=was,
                 remedy=f"say where it is now: `branchwise resume {path} --{option} DIR`",
             )
+
+
+_MODULES = {"expander": "expand", "extractor": "extract"}
+"""Roles whose models a run asks, each with the setting that puts its module there."""
+
+
+def _moved_roles(
+    path: Path, settings: Mapping[str, Any], moved: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """The roles of a run, with the servers that moved; InputError where no module would ask one."""
+    given = {role: spec for role, spec in moved.items() if spec}
+    for role in given:
+        if not settings.get(_MODULES[role]):
+            raise InputError(
+                f"this run was begun without --{_MODULES[role]} and asks no {role}",
+                where=str(path),
+                remedy=f"leave out --{role}",
+            )
+    return {**settings.get("roles", {}), **given}
 
 
 def _remedy(path: Path, changed: Collection[str]) -> str:

@@ -4,11 +4,12 @@ from typing import Any
 
 from branchwise.agents.bodies import whole_characters
 from branchwise.graphs.agent import Outcome
+from branchwise.graphs.ledger import Ledger
 
 MAX_ERROR_CHARS = 1000
 
 
-def outcome_record(outcome: Outcome) -> dict[str, Any]:
+def outcome_record(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
     """An item that was answered (perhaps with a format error, which `how` = failed says)."""
     return {
         "prediction": outcome.prediction.model_dump(mode="json"),
@@ -18,13 +19,17 @@ def outcome_record(outcome: Outcome) -> dict[str, Any]:
         "turns": outcome.spent.turns,
         "calls": outcome.spent.calls,
         "tokens": outcome.spent.tokens,
+        "usage": ledger.record(),
         "seconds": round(outcome.seconds, 3),
         "error": None,
     }
 
 
-def error_record(error: BaseException) -> dict[str, Any]:
-    """An item that could not be answered: an empty prediction that counts 0, and why."""
+def error_record(error: BaseException, ledger: Ledger) -> dict[str, Any]:
+    """An item that could not be answered: an empty prediction that counts 0, and why.
+
+    What its calls had cost by then is kept: it was paid for.
+    """
     kind = getattr(error, "kind", type(error).__name__)
     message = " ".join(_words(error).split())[:MAX_ERROR_CHARS]
     return {
@@ -32,6 +37,7 @@ def error_record(error: BaseException) -> dict[str, Any]:
         "how": "failed",
         "problem": None,
         "evidence": [],
+        "usage": ledger.record(),
         "error": f"{kind}: {message}",
     }
 

@@ -16,6 +16,7 @@ from branchwise.eval.store import PendingItem, RunStore, StoreError
 from branchwise.eval.store.journal import ItemJournal
 from branchwise.eval.tasks import Task
 from branchwise.graphs.agent import Agent, Brief
+from branchwise.graphs.ledger import Ledger
 
 
 class Observer(Protocol):
@@ -50,7 +51,8 @@ def brief_for(task: Task, question: Question, *, has_tools: bool) -> Brief:
     """What the task tells the agent about a question."""
     setting = task.setting(question, has_tools)
     given = question.passages if setting == "given" else ()
-    return Brief(task.prompt(setting), task.user_message(question, setting), given)
+    line = " ".join(question.question.split())
+    return Brief(task.prompt(setting), task.user_message(question, setting), line, given)
 
 
 async def run_pending(
@@ -109,20 +111,20 @@ class _Pass:
             self._observer.ended(pending.question, record)
 
     async def _answer(self, question: Question, journal: ItemJournal) -> dict[str, Any]:
-        brief = brief_for(self._task, question, has_tools=self._has_tools)
+        brief, ledger = brief_for(self._task, question, has_tools=self._has_tools), Ledger()
         try:
-            return outcome_record(await self._agent.answer(brief, journal))
+            return outcome_record(await self._agent.answer(brief, journal, ledger), ledger)
         except StoreError:
             raise
         except ModelError as error:
             if self._is_hopeless(error):
                 raise _PassEnded(str(error)) from error
             journal.event("error", {"kind": error.kind, "message": str(error)})
-            return error_record(error)
+            return error_record(error, ledger)
         except Exception as error:  # noqa: BLE001 - one item's failure must not end the others
             where = whole_characters(traceback.format_exc(limit=-3))
             journal.event("error", {"kind": type(error).__name__, "message": where[-4000:]})
-            return error_record(error)
+            return error_record(error, ledger)
 
     def _is_hopeless(self, error: ModelError) -> bool:
         """Whether every other question would end the same way: the key is refused, its quota is

@@ -1,7 +1,7 @@
 """An agent made from a system: ask it a question, get an outcome."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,19 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from branchwise.agents.caller import ModelCaller
 from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
-from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Retriever
-from branchwise.graphs.base import build_base_graph, recursion_limit
+from branchwise.graphs.base import READINGS_PROMPTS, build_graph, recursion_limit
+from branchwise.graphs.ledger import Ledger
+from branchwise.graphs.models import Models
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import System
 from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
@@ -34,11 +35,13 @@ from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sect
 class Brief:
     """What the agent is told: a prompt file's name, the user's message, the passages in it.
 
-    `passages` are those that the message numbers from 1 ("Fragment 1"), in that order.
+    `passages` are those that the message numbers from 1 ("Fragment 1"), in that order. `question`
+    is the question alone on one line: what the modules are told.
     """
 
     prompt: str
     message: str
+    question: str
     passages: tuple[Passage, ...] = ()
 
 
@@ -46,7 +49,8 @@ class Brief:
 class Outcome:
     """What came of a question. `how`: strict, tolerant, repaired or failed (a format error).
 
-    `evidence`: ids of the passages shown, in order, each once. `seconds`: in this process.
+    `evidence`: ids of the passages given and retrieved, in order, each once. `seconds`: in this
+    process.
     """
 
     prediction: Prediction
@@ -62,7 +66,7 @@ class Agent:
 
     `model`, `retriever` and `graph` put objects of this process in the place of the spec's model,
     the corpus and the graph. Raises InputError before any work: an unknown model spec, prompt or
-    tool, a missing key, endpoint, corpus, index or graph.
+    tool, a missing key, endpoint, corpus, index or graph; extraction without tools.
     """
 
     def __init__(
@@ -74,20 +78,19 @@ class Agent:
         retriever: Retriever | None = None,
         graph: Graph | None = None,
     ) -> None:
-        spec = ModelSpec.parse(system.model)
-        if model is None:
-            check_ready(spec)
         self.system = system
         self.prompts = Prompts.load(Path(system.prompts) if system.prompts else None)
+        # Before the corpus is opened, which takes longer than seeing that no server is there.
+        self._models = Models.of(system, self.prompts, model)
         self._retriever = retriever or _retriever(system)
         self._graph = graph or (open_graph(system.kg) if system.kg else None)
         names = self._default_tools() if system.tools is None else system.tools
         self.tools = make_tools(names, ToolContext(self._retriever, system.k, self._graph))
+        _check_something_to_extract(system, self.tools)
         self._sections = [self.prompts.render(name) for name in sections(names)]
-        self._caller = ModelCaller(spec, system.decoding, self.prompts, model=model)
         self._format = FORMATS[answer_format]
-        self.graph = build_base_graph(
-            self._caller, self.tools, self.prompts, self._format, system.budget
+        self.graph = build_graph(
+            self._models, self.tools, self.prompts, self._format, system.budget
         )
 
     def _default_tools(self) -> tuple[str, ...]:
@@ -98,10 +101,11 @@ class Agent:
     def identity(self) -> Mapping[str, Any]:
         """Everything that answers depend on, JSON-serialisable, free of paths and keys."""
         graph = {"kg": self._graph.identity()} if self._graph else {}
-        return graph | {
-            "model": self._caller.identity,
+        return {
+            **graph,
+            **self._models.identity,
             "budget": self.system.budget.model_dump(mode="json"),
-            "prompts": self.prompts.digest,
+            "prompts": self.prompts.digest_of(self._prompt_names()),
             "tools": [_tool_identity(tool) for tool in self.tools],
             "k": self.system.k,
             "retriever": dict(self._retriever.identity) if self._retriever else None,
@@ -115,20 +119,34 @@ class Agent:
         return hashlib.sha256(body).hexdigest()
 
     async def aclose(self) -> None:
-        """Close the model's connections, which open again, and the graph, which does not."""
-        await self._caller.aclose()
+        """Close the models' connections, which open again, and the graph, which does not."""
+        await self._models.aclose()
         if self._graph:
             self._graph.close()
 
-    async def answer(self, brief: Brief, journal: Journal) -> Outcome:
-        """Run one question through the graph; raises ModelError where the model cannot be had."""
+    def _prompt_names(self) -> set[str]:
+        """Prompts that answers depend on: those of a module only where it is there."""
+        names = set(self.prompts.texts) - SCORING_PROMPTS
+        if self._models.expander is None:
+            names -= {"expander", *READINGS_PROMPTS.values()}
+        if self._models.extractor is None:
+            names -= {"extractor"}
+        return names
+
+    async def answer(self, brief: Brief, journal: Journal, ledger: Ledger | None = None) -> Outcome:
+        """Run one question through the graph; raises ModelError where the model cannot be had.
+
+        `ledger` counts the calls of each role; one's own has the count also where this raises.
+        """
         fragments = tuple(passage.id for passage in brief.passages)
-        context = ItemContext(journal, self.system.budget.seconds, fragments)
+        seconds, counted = self.system.budget.seconds, ledger or Ledger()
+        context = ItemContext(journal, seconds, fragments, brief.question, counted)
         system_prompt = "\n\n".join([self.prompts.render(brief.prompt), *self._sections])
         given = {"passages": [passage.model_dump() for passage in brief.passages]}
         context.event("start", system=system_prompt, content=brief.message, artifact=given)
         start = AgentState(
-            messages=[SystemMessage(system_prompt), HumanMessage(brief.message)],
+            messages=[],
+            pending=[SystemMessage(system_prompt), HumanMessage(brief.message)],
             evidence=list(fragments),
             spent=Spent(),
             omitted=0,
@@ -150,6 +168,15 @@ def _retriever(system: System) -> Retriever | None:
     if system.corpus is None:
         return None
     return open_retriever(Path(system.corpus), system.retriever)
+
+
+def _check_something_to_extract(system: System, tools: Sequence[BaseTool]) -> None:
+    if system.extract and not tools:
+        raise InputError(
+            "there are no tools whose passages evidence could be extracted from",
+            where="--extract",
+            remedy="add --corpus DIR, or leave out --extract",
+        )
 
 
 def _tool_identity(tool: BaseTool) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from langgraph.types import Command
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.context_window import oldest_to_omit, with_omissions
+from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
 from branchwise.graphs.system import Budget
 from branchwise.graphs.trace_records import reply_record
@@ -56,16 +57,19 @@ def make_agent_node(
             context.event("budget", reason=reason, text=note)
             added.append(HumanMessage(note))
         asked = () if reason else tools
-        messages = [*state["messages"], *added]
+        new = [*state["pending"], *added]
+        messages = [*state["messages"], *new]
         omitted = state.get("omitted", 0)
         try:
             reply = await _ask(caller, messages, omitted, asked, schema, context)
         except ModelError as error:
             omitted = _more_omitted(error, messages, omitted, context)
             reply = await _ask(caller, messages, omitted, asked, schema, context)
+        context.ledger.charge(AGENT, reply)
         context.event("model", turn=spent.turns + 1, **reply_record(reply))
         update = {
-            "messages": [*added, reply.message],
+            "messages": [*new, reply.message],
+            "pending": [],
             "spent": spent.plus(turns=1, usage=reply.usage),
             "omitted": omitted,
             "finish": reply.finish,

@@ -14,6 +14,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.agent_node import GRACE_SECONDS
 from branchwise.graphs.context_window import with_omissions
+from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
 from branchwise.graphs.trace_records import reply_record
 
@@ -71,6 +72,7 @@ async def _repair(
     except ModelError as error:
         context.event("repair_failed", error=error.kind, message=str(error))
         return None
+    context.ledger.charge(AGENT, reply)
     context.event("model", role="repair", **reply_record(reply))
     return reply
 

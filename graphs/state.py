@@ -13,6 +13,7 @@ from langgraph.types import Command
 from branchwise.agents.caller import Usage
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
+from branchwise.graphs.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -30,14 +31,20 @@ class Spent:
 
 
 class AgentState(TypedDict, total=False):
-    """The state of the base graph. `messages` and `evidence` grow, the rest is replaced.
+    """The state of a graph. `messages` and `evidence` grow, the rest is replaced.
 
+    `pending`: what comes behind `messages` at the agent's next turn; until then nodes may change
+    it. At the start the system's and the user's message, after a turn its tool results, one for
+    each call and in their order, each with the tool's artifact.
+    `readings`: those that the question was expanded to.
     `omitted`: how many of the oldest tool results are left out of requests (context length).
     `finish`: how the agent's last turn ended.
     `evidence`: ids of the passages that tools returned, in the order shown.
     """
 
     messages: Annotated[list[BaseMessage], operator.add]
+    pending: list[BaseMessage]
+    readings: tuple[str, ...]
     evidence: Annotated[list[str], operator.add]
     spent: Spent
     omitted: int
@@ -49,11 +56,16 @@ class AgentState(TypedDict, total=False):
 
 @dataclass
 class ItemContext:
-    """What the nodes of one item need beside the state (LangGraph's run-time context)."""
+    """What the nodes of one item need beside the state (LangGraph's run-time context).
+
+    `question` is on one line; `ledger` counts what is asked of models.
+    """
 
     journal: Journal
     seconds: float
     fragments: tuple[str, ...] = ()
+    question: str = ""
+    ledger: Ledger = field(default_factory=Ledger)
     clock: Callable[[], float] = time.monotonic
     started: float = field(init=False)
 

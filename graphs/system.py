@@ -20,14 +20,30 @@ class Budget(BaseModel):
     seconds: float = Field(default=600.0, gt=0)
 
 
+class Roles(BaseModel):
+    """Models of other roles than the agent's, as model specs; None is the agent's model.
+
+    `matcher` and `judge` only score: no answer depends on them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    expander: str | None = None
+    extractor: str | None = None
+    matcher: str | None = None
+    judge: str | None = None
+
+
 class System(BaseModel):
-    """Model, tools, retriever settings, decoding, budget and prompts.
+    """Model, tools, modules, retriever settings, decoding, budget and prompts.
 
     `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only
     one there is, else `flat`); `k` fixes the number of passages a search returns and takes it out
     of the tool's schema. `kg` is the folder of a built graph or the address of a SPARQL endpoint.
     `tools`: None is `local_retriever` where there is a corpus, and `wikidata_search` and
-    `wikisparql` where there is a graph; without tools the model answers directly.
+    `wikisparql` where there is a graph; without tools the model answers directly. `expand`: the
+    question's readings are written out first, for the agent to answer each. `extract`: of each
+    retrieved passage the agent sees what a model copied out of it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -38,6 +54,9 @@ class System(BaseModel):
     retriever: str | None = None
     k: int | None = Field(default=None, ge=1, le=50)
     kg: str | None = None
+    expand: bool = False
+    extract: bool = False
+    roles: Roles = Roles()
     decoding: Decoding = Decoding()
     budget: Budget = Budget()
     prompts: str | None = None

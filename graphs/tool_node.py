@@ -55,37 +55,47 @@ def make_tool_node(tools: Sequence[BaseTool], budget: Budget) -> Node:
         assert isinstance(last, AIMessage)
         calls: list[Mapping[str, Any]] = [*last.tool_calls, *last.invalid_tool_calls]
         allowed = max(0, budget.calls - spent.calls)
-        pending = [
-            _answer_call(call, by_name, context, within_budget=n < allowed)
+        begun = [
+            _answer_call(n, call, by_name, context, within_budget=n < allowed)
             for n, call in enumerate(calls)
         ]
         # Most turns make one call, which needs no task of its own.
-        results = [await pending[0]] if len(pending) == 1 else await asyncio.gather(*pending)
+        results = [await begun[0]] if len(begun) == 1 else await asyncio.gather(*begun)
         messages = [
-            ToolMessage(result.content, tool_call_id=call["id"] or "", name=call["name"] or "")
+            ToolMessage(
+                result.content,
+                tool_call_id=call["id"] or "",
+                name=call["name"] or "",
+                artifact=result.artifact,
+            )
             for call, result in zip(calls, results, strict=True)
         ]
         shown = [p["id"] for result in results for p in result.artifact.get("passages", ())]
         made = min(len(calls), allowed)
-        return {"messages": messages, "evidence": shown, "spent": spent.plus(calls=made)}
+        return {"pending": messages, "evidence": shown, "spent": spent.plus(calls=made)}
 
     return run_tools
 
 
 def _answer_call(
+    of: int,
     call: Mapping[str, Any],
     tools: Mapping[str, BaseTool],
     context: ItemContext,
     *,
     within_budget: bool,
 ) -> Coroutine[Any, Any, ToolResult]:
-    """One call. Its slot is taken now, in the order of the model, so that a replay matches."""
+    """Call number `of` of the turn.
+
+    Its slot is taken now, in the order of the model, so that a replay matches.
+    """
     refused = _refusal(call, tools) if within_budget else _NOT_RUN
     slot = None if refused else context.journal.recall(_key(call))
-    return _finish_call(call, tools, context, slot, refused)
+    return _finish_call(of, call, tools, context, slot, refused)
 
 
 async def _finish_call(
+    of: int,
     call: Mapping[str, Any],
     tools: Mapping[str, BaseTool],
     context: ItemContext,
@@ -105,6 +115,7 @@ async def _finish_call(
     context.event(
         "tool",
         call={"id": call["id"], "name": call["name"], "args": call["args"]},
+        of=of,
         seconds=round(time.perf_counter() - began, 4),
         replayed=replayed,
         **result.record(),
@@ -152,20 +163,21 @@ async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> 
         where = ".".join(str(part) for part in first["loc"])
         return _failure(f"bad arguments: {where}: {first['msg']}", "arguments")
     except ToolError as error:
-        text = _bounded(whole_characters(str(error)))
+        text = bounded(whole_characters(str(error)))
         line = " ".join(text.split())[:MAX_ERROR_CHARS]
         return ToolResult(f"Error: {text}", {}, line, "failed")
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
     artifact = message.artifact if isinstance(message.artifact, Mapping) else {}
-    return ToolResult(_bounded(whole_characters(message.text)), artifact)
+    return ToolResult(bounded(whole_characters(message.text)), artifact)
 
 
 def _failure(problem: str, failure: Failure = "failed") -> ToolResult:
     return _refused(" ".join(whole_characters(problem).split())[:MAX_ERROR_CHARS], failure)
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
+    """A tool's text, cut where it is longer than `MAX_RESULT_CHARS`; the cut says so."""
     if len(text) <= MAX_RESULT_CHARS:
         return text
     return f"{text[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"

@@ -39,7 +39,7 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
     settings = system.to_system()
-    allow_open_files(concurrency)
+    allow_open_files(concurrency, extract=settings.extract)
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
     from branchwise.ui.progress import RunProgress
@@ -72,6 +72,12 @@ def resume(
     model: Annotated[
         str | None, typer.Option(help="The same model at another address: openai:NAME@URL.")
     ] = None,
+    expander: Annotated[
+        str | None, typer.Option(help="The same expander at another address.")
+    ] = None,
+    extractor: Annotated[
+        str | None, typer.Option(help="The same extractor at another address.")
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
     ] = False,
@@ -81,20 +87,22 @@ def resume(
 
     Example: branchwise resume runs/20260102-150405
     """
-    allow_open_files(concurrency)
     from branchwise.eval import experiment
     from branchwise.eval.store import open_run
     from branchwise.ui.progress import RunProgress
 
     reader = open_run(path)
-    counts = reader.progress()
+    counts, extract = reader.progress(), bool(reader.meta["system"].get("extract"))
     reader.close()
+    allow_open_files(concurrency, extract=extract)
     ended = counts["done"] + (0 if retry_failed else counts["failed"])
     with RunProgress(counts["total"], ended) as progress:
         continued = experiment.resume(
             path,
             corpus=corpus,
             model=model,
+            expander=expander,
+            extractor=extractor,
             kg=kg,
             concurrency=concurrency,
             retry_failed=retry_failed,
@@ -103,14 +111,16 @@ def resume(
     finish(continued)
 
 
-def allow_open_files(concurrency: int) -> None:
+def allow_open_files(concurrency: int, *, extract: bool = False) -> None:
     """Let this process hold a connection for each question at a time, as far as the system goes.
 
-    Many systems start a process with 256 or 1024 open files and let it ask for more.
+    With extraction a question has many. Many systems start a process with 256 or 1024 open files
+    and let it ask for more.
     """
     import resource
 
-    needed = 2 * concurrency + 128
+    # 1,000 connections at a time are the most that the client opens to a server.
+    needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if extract else 0)
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         allowed = needed if most == resource.RLIM_INFINITY else min(needed, most)

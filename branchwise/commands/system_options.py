@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from branchwise.graphs.system import System
 
 MODEL, TOOLS, DECODING, BUDGET = "Model", "Tools and retrieval", "Decoding", "Budget"
+MODULES = "Modules"
 
 
 def _option(help: str, panel: str, *names: str, **settings: Any) -> Any:
@@ -50,6 +51,20 @@ class SystemOptions:
         list[str] | None,
         _option("Tool by name, repeatable. Default: all that --corpus and --kg allow.", TOOLS),
     ] = None
+    expand: Annotated[
+        bool,
+        _option("First write out the question's readings, then answer each.", MODULES, "--expand"),
+    ] = False
+    extract: Annotated[
+        bool,
+        _option("Show the agent what helps of each passage, word for word.", MODULES, "--extract"),
+    ] = False
+    expander: Annotated[
+        str | None, _option("Model that expands. Default: the agent's.", MODULES)
+    ] = None
+    extractor: Annotated[
+        str | None, _option("Model that extracts. Default: the agent's.", MODULES)
+    ] = None
     temperature: Annotated[float | None, _option("Sampling temperature.", DECODING, min=0)] = None
     max_tokens: Annotated[int | None, _option("Output tokens a call.", DECODING, min=1)] = None
     seed: Annotated[int | None, _option("Sampling seed, where the server has one.", DECODING)] = (
@@ -84,8 +99,9 @@ class SystemOptions:
     def _system(self) -> "System":
         from branchwise.agents.decoding import Decoding
         from branchwise.corpora.errors import InputError
-        from branchwise.graphs.system import Budget, System
+        from branchwise.graphs.system import Budget, Roles, System
 
+        self._check_modules()
         if self.corpus is None and (self.retriever or self.k):
             unused = "--retriever" if self.retriever else "--k"
             raise InputError(
@@ -98,6 +114,9 @@ class SystemOptions:
             retriever=self.retriever,
             k=self.k,
             kg=self.kg,
+            expand=self.expand,
+            extract=self.extract,
+            roles=Roles(expander=self.expander, extractor=self.extractor),
             prompts=str(self.prompts) if self.prompts else None,
             decoding=Decoding.model_validate(
                 {
@@ -117,6 +136,18 @@ class SystemOptions:
                 seconds=self.max_seconds,
             ),
         )
+
+    def _check_modules(self) -> None:
+        """A model for a module that is not asked for would be paid for by nobody's wish."""
+        from branchwise.corpora.errors import InputError
+
+        for module, role in (("expand", "expander"), ("extract", "extractor")):
+            if getattr(self, role) and not getattr(self, module):
+                raise InputError(
+                    f"no {role} is asked without --{module}",
+                    where=f"--{role}",
+                    remedy=f"add --{module}, or leave out --{role}",
+                )
 
 
 def with_system_options(command: Callable[..., None]) -> Callable[..., None]:

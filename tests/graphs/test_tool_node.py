@@ -42,7 +42,7 @@ async def results_of(
     state = AgentState(messages=[message], spent=Spent())
     context = ItemContext(journal, 60.0)
     update: Any = await make_tool_node(tools, budget)(state, runtime=Runtime(context=context))
-    return [message.text for message in update["messages"]], update, journal
+    return [message.text for message in update["pending"]], update, journal
 
 
 def call(name: str, number: int = 1, **args: Any) -> dict[str, Any]:

@@ -1,0 +1,82 @@
+"""One model call of a module: a failure of it is not the item's."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from branchwise.agents.caller import ModelCaller, ModelError
+from branchwise.agents.reply import Usage
+from branchwise.graphs.answer_node import DECLINED
+from branchwise.graphs.state import ItemContext
+from branchwise.graphs.trace_records import usage_record
+
+NO_USAGE = Usage(0, 0)
+SILENT = "the reply was cut at the token limit before it said anything"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a module's model said, or in `error` why that cannot be used (`text` is then empty)."""
+
+    text: str
+    reasoning: str = ""
+    error: str | None = None
+    usage: Usage = NO_USAGE
+    seconds: float = 0.0
+    replayed: bool = False
+
+    def record(self) -> dict[str, Any]:
+        """What the trace keeps of the call beside what was read out of its text."""
+        return {
+            "reasoning": self.reasoning,
+            "error": self.error,
+            "usage": usage_record(self.usage),
+            "seconds": round(self.seconds, 4),
+            "replayed": self.replayed,
+        }
+
+
+async def ask_module(
+    caller: ModelCaller, role: str, system: str, user: str, context: ItemContext
+) -> Said:
+    """Ask once, in half of the time that is left: a module that hangs leaves the agent the rest.
+
+    The reply is charged to `role`.
+
+    Raises:
+        ModelError: one that every other call would meet too.
+    """
+    began = time.perf_counter()
+    try:
+        reply = await caller.ask(
+            [SystemMessage(system), HumanMessage(user)],
+            role=role,
+            journal=context.journal,
+            time_left=context.time_left / 2,
+        )
+    except ModelError as error:
+        if _is_everywhere(error):
+            raise
+        return Said("", error=f"{error.kind}: {error}", seconds=time.perf_counter() - began)
+    context.ledger.charge(role, reply)
+    text = str(reply.message.text)
+    problem = DECLINED.get(reply.finish)
+    if reply.finish == "length" and not text.strip():
+        problem = SILENT
+    return Said(
+        "" if problem else text,
+        reply.reasoning,
+        problem,
+        reply.usage,
+        reply.seconds,
+        reply.replayed,
+    )
+
+
+def _is_everywhere(error: ModelError) -> bool:
+    """A refused key, no such model or path, a spent quota."""
+    if error.kind == "rate_limit":
+        return not error.retryable
+    return error.kind in ("auth", "not_found")

@@ -1,0 +1,81 @@
+"""From the expander's reply to the readings of a question."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from branchwise.graphs.listed import MAX_ITEMS, Dropped, listed, undressed
+
+MAX_READINGS = 14
+MAX_CHARS = 500
+"""Of one reading: a longer one is no key that an agent could repeat."""
+NOT_A_READING, REPEATED, TOO_LONG = "not a reading", "repeated", "too long"
+TOO_MANY, ALONE = "too many", "no other reading beside it"
+_LABEL = re.compile(r"^(?:reading|interpretation)\s*\d{1,3}\s*[:.)–—-]\s*", re.IGNORECASE)
+_TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+# Marks that turn the direction of all text behind them (Unicode UAX 9, explicit formatting).
+_TURNING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What was taken from a reply, likeliest first: none, or at least two."""
+
+    kept: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+def read_readings(text: str) -> Readings:
+    """Read a reply, one reading a line.
+
+    Kept are at most 14 lines of at most 500 characters with different words (letter case aside).
+    A line that only speaks of the readings is none. One reading alone, such as the question
+    itself, is no expansion. Never raises.
+    """
+    items = [clean for item in listed(text) if _WORD.search(clean := _clean(item))]
+    looked_at = items[:MAX_ITEMS]
+    talk = _talk(looked_at)
+    kept: dict[tuple[str, ...], str] = {}
+    dropped: list[Dropped] = []
+    for n, reading in enumerate(looked_at):
+        words = tuple(_WORD.findall(reading.casefold()))
+        why = NOT_A_READING if n in talk else _refusal(reading, words in kept, len(kept))
+        if why:
+            dropped.append(Dropped.of(reading, why))
+        else:
+            kept[words] = reading
+    if len(items) > MAX_ITEMS:
+        dropped.append(Dropped(f"({len(items) - MAX_ITEMS} more lines)", TOO_MANY))
+    if len(kept) == 1:
+        (alone,) = kept.values()
+        return Readings((), (Dropped.of(alone, ALONE), *dropped))
+    return Readings(tuple(kept.values()), tuple(dropped))
+
+
+def _refusal(reading: str, repeated: bool, kept: int) -> str | None:
+    if repeated:
+        return REPEATED
+    if len(reading) > MAX_CHARS:
+        return TOO_LONG
+    return TOO_MANY if kept >= MAX_READINGS else None
+
+
+def _clean(item: str) -> str:
+    """Without bullet, number, label, quotation marks, and what no screen shows as it is."""
+    shown = _TURNING.sub("", _TERMINAL.sub("", item))
+    visible = "".join(" " if ord(c) < 32 or 127 <= ord(c) < 160 else c for c in shown)
+    *_, bare = undressed(" ".join(visible.split()))
+    *_, bare = undressed(_LABEL.sub("", bare))
+    return bare
+
+
+def _talk(readings: Sequence[str]) -> set[int]:
+    """Places of lines that speak of the readings: "Here they are:", "I hope this helps!".
+
+    The latter is told from a reading only where the others are questions, and only at both ends.
+    """
+    headings = {n for n, reading in enumerate(readings) if reading.endswith(":")}
+    asked = sum(reading.endswith("?") for reading in readings)
+    ends = {0, len(readings) - 1} if asked > 1 else set()
+    return headings | {n for n in ends if not readings[n].endswith("?")}

@@ -1,0 +1,112 @@
+"""From the extractor's reply to spans that stand word for word in the passage."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from branchwise.graphs.listed import MAX_ITEMS, Dropped, listed, undressed
+
+MAX_SPANS = 50
+"""Of one passage. Together they are never longer than the passage: they do not overlap."""
+NOT_IN_PASSAGE, REPEATED, TOO_MANY = "not in the passage", "repeated", "too many"
+_NONE = re.compile(r"\W*none\b", re.IGNORECASE)
+_NONE_ALONE = re.compile(r"\W*none\W*", re.IGNORECASE)
+
+# One character for one character: places in the folded text are places in the text.
+_FOLD = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′`´ʼ＇", "'"),
+        **dict.fromkeys("“”„‟″«»＂", '"'),
+        **dict.fromkeys("‐‑‒–—―−﹘﹣－", "-"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Spans in the order of the passage, in its own characters, and what was not taken.
+
+    `whole`: one span is the whole passage.
+    """
+
+    kept: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    whole: bool = False
+
+
+def one_line(text: str) -> str:
+    """The text with its white space collapsed: what an extractor reads and spans stand in."""
+    return " ".join(text.split())
+
+
+def read_spans(reply: str, passage: str) -> Spans:
+    """The spans that `reply` copied from `passage` (text on one line, no title), one a line.
+
+    A line stands in the passage if it is a substring of it, typographic quotation marks and
+    dashes taken for plain ones; else once more without bullet, number, quotation marks and
+    ellipses around it. Spans that overlap are one; a line within an earlier one is a repeat.
+    NONE, also with an explanation, is no span; its explanation is not counted as dropped.
+    Never raises.
+    """
+    items = listed(reply)
+    reader = _Reader(passage)
+    for item in items[:MAX_ITEMS]:
+        reader.read(item)
+    dropped = reader.dropped
+    if not reader.places and reader.says_none:
+        return Spans()
+    if len(items) > MAX_ITEMS:
+        dropped.append(Dropped(f"({len(items) - MAX_ITEMS} more lines)", TOO_MANY))
+    kept = tuple(passage[start:end] for start, end in sorted(reader.places))
+    return Spans(kept, tuple(dropped), whole=(0, len(passage)) in reader.places)
+
+
+class _Reader:
+    """Finds line after line in one passage; `places` are disjoint [start, end)."""
+
+    def __init__(self, passage: str) -> None:
+        self._folded = passage.translate(_FOLD)
+        self.places: list[tuple[int, int]] = []
+        self.dropped: list[Dropped] = []
+        self.says_none = False
+
+    def read(self, item: str) -> None:
+        if _NONE_ALONE.fullmatch(item):
+            self.says_none = True
+        elif any(c.isalnum() for c in item):
+            place = self._find(item)
+            if place is None:
+                # "None of this helps." explains; word for word in the passage it is a span.
+                first = not self.places and not self.dropped
+                self.says_none = self.says_none or (first and bool(_NONE.match(item)))
+                self.dropped.append(Dropped.of(item, NOT_IN_PASSAGE))
+            else:
+                self._take(item, place)
+
+    def _find(self, item: str) -> tuple[int, int] | None:
+        for form in _forms(item):
+            start = self._folded.find(form)
+            if start >= 0:
+                return start, start + len(form)
+        return None
+
+    def _take(self, item: str, place: tuple[int, int]) -> None:
+        start, end = place
+        if any(s <= start and end <= e for s, e in self.places):
+            self.dropped.append(Dropped.of(item, REPEATED))
+            return
+        apart = [(s, e) for s, e in self.places if e <= start or end <= s]
+        if len(apart) == len(self.places) >= MAX_SPANS:
+            self.dropped.append(Dropped.of(item, TOO_MANY))
+            return
+        touched = [place, *(p for p in self.places if p not in apart)]
+        self.places = [*apart, (min(s for s, _ in touched), max(e for _, e in touched))]
+
+
+def _forms(item: str) -> Iterator[str]:
+    """The folded line as it stands, then with less and less around it; with a word in each."""
+    for form in undressed(item):
+        for bare in (form, form.strip(" .…[]")):
+            folded = bare.translate(_FOLD)
+            if any(c.isalnum() for c in folded):
+                yield folded
