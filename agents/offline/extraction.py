@@ -20,12 +20,15 @@ class Request:
 
     @classmethod
     def read(cls, message: str) -> "Request | None":
-        """The request in a user message; None where it is none."""
+        """The request in a user message; None where it is none.
+
+        Its head is lines without an empty one between: an agent's question has passages after one.
+        """
         lines = message.strip().splitlines()
         head = list(takewhile(lambda line: not line.startswith(_PASSAGE), lines))
-        searched = next((line for line in head if line.startswith(_SEARCHED)), None)
-        if searched is None or len(head) == len(lines) or not head[0].startswith(_QUESTION):
+        if len(head) in (0, len(lines)) or not all(head) or not head[0].startswith(_QUESTION):
             return None
+        searched = next((line for line in head if line.startswith(_SEARCHED)), "")
         title, text = lines[len(head)], "\n".join(lines[len(head) + 1 :])
         return cls(
             head[0].removeprefix(_QUESTION).strip(),

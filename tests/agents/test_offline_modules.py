@@ -159,6 +159,12 @@ def test_readings_between_question_and_search_are_no_passage() -> None:
     assert reply(system, HumanMessage(asked)).text == "Night Ferry begins here."
 
 
+def test_a_passage_that_no_words_were_searched_for_is_read_for_the_question() -> None:
+    asked = "Question: Who directed Night Ferry?\nPassage: Oslo\nMia Lund directed it. It is long."
+    system = SystemMessage(PROMPTS.render("extractor"))
+    assert reply(system, HumanMessage(asked)).text == "Mia Lund directed it."
+
+
 QUESTION = "Who directed Night Ferry?"
 READINGS = ("Who directed the 1951 film Night Ferry?", "Who directed Night Ferry (1988 film)?")
 
