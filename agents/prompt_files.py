@@ -28,10 +28,11 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "extractor": frozenset(),
         "matcher": frozenset(),
         "judge": frozenset(),
+        "mapping_repair": frozenset({"problem", "schema"}),
     }
 )
 """Every prompt and what may stand in it as `$name` (a dollar sign itself is written `$$`)."""
-SCORING_PROMPTS = frozenset({"matcher", "judge"})
+SCORING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
 """Prompts that no answer depends on: a run may be scored with others than it began with."""
 MAX_BYTES = 200_000
 

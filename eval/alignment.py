@@ -62,10 +62,10 @@ def align(gold: Sequence[str], predicted: Iterable[str]) -> Alignment:
     if len(gold) == 1:
         return dict.fromkeys(names, 0)
     alignment: dict[str, int | None] = dict.fromkeys(names)
-    default = next((i for i, name in enumerate(gold) if _is_default(name)), None)
-    alignment |= {name: default for name in names if _is_default(name)}
+    default = next((i for i, name in enumerate(gold) if is_default(name)), None)
+    alignment |= {name: default for name in names if is_default(name)}
     columns = sorted((i for i in range(len(gold)) if i != default), key=lambda i: gold[i])
-    rows = [name for name in names if not _is_default(name)]
+    rows = [name for name in names if not is_default(name)]
     if rows and columns:
         matrix = similarities([gold[i] for i in columns], rows)
         for row, column in _assign(matrix).items():
@@ -84,7 +84,8 @@ def similarities(gold: Sequence[str], predicted: Sequence[str]) -> list[list[flo
     return [[_similarity(row, column, weights) for column in columns] for row in rows]
 
 
-def _is_default(name: str) -> bool:
+def is_default(name: str) -> bool:
+    """Whether a name is the one that no named branch aligns with."""
     return name.strip().casefold() == DEFAULT_BRANCH
 
 

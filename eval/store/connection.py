@@ -23,7 +23,8 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?mode=ro"
     if _is_archived(path):
         uri += "&immutable=1"
-    return sqlite3.connect(uri, uri=True, timeout=30.0)
+    # Opened on one thread and used on another, but never on two at once.
+    return sqlite3.connect(uri, uri=True, timeout=30.0, check_same_thread=False)
 
 
 def _is_archived(path: Path) -> bool:

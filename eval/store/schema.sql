@@ -25,3 +25,4 @@ CREATE TABLE responses (
     PRIMARY KEY (item, kind, role, digest, occurrence)
 );
 CREATE TABLE scores (digest TEXT PRIMARY KEY, body BLOB NOT NULL);
+-- A table `judgements` is added by the first scoring that asks a model: judgements.py.

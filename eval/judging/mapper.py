@@ -1,0 +1,180 @@
+"""Asking a model for mappings: from the cache where it can be, repaired once, never raising for
+what is one request's own fault."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from branchwise.agents.caller import ModelCaller, ModelError, Reply
+from branchwise.agents.format_error import FormatError
+from branchwise.agents.journal import CallKey, Journal, Slot
+from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.corpora.errors import InputError
+from branchwise.eval.judging.mapping import Indices, MappingRequest, read_mapping
+from branchwise.graphs.ledger import RoleUsage
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+REPAIR = "mapping_repair"
+_MAX_RETURNED = 20_000
+"""Characters of an unusable reply that are sent back with the request to repair it."""
+_DECLINED = {"refusal": "the model refused", "content_filter": "the reply was filtered"}
+
+Ready = Callable[[ModelSpec], None]
+"""Says before the first request whether the model can be asked at all; raises InputError."""
+Progress = Callable[[int, int], None]
+"""Is told how many of how many distinct requests are answered."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """What came of a request. `indices` is None where nothing could be used; `problem` says why.
+
+    `repaired`: the first reply could not be used, the second one could.
+    """
+
+    indices: Indices | None
+    problem: str | None = None
+    repaired: bool = False
+
+
+@dataclass(frozen=True)
+class Consulted:
+    """Model calls that were made now, and those whose replies were kept from earlier."""
+
+    fresh: RoleUsage = field(default_factory=RoleUsage)
+    cached: RoleUsage = field(default_factory=RoleUsage)
+
+    def to_json(self) -> dict[str, Any]:
+        """Calls, tokens and seconds of both."""
+        return {"fresh": _record(self.fresh), "cached": _record(self.cached)}
+
+
+class Mapper:
+    """Asks one model in one role (`matcher`, `judge`), whose prompt has the role's name.
+
+    `ready` is called before the first request that no kept reply answers, so that scoring again
+    needs neither server nor key.
+    """
+
+    def __init__(
+        self, caller: ModelCaller, journal: Journal, role: str, ready: Ready = check_ready
+    ) -> None:
+        self._caller, self._role = caller, role
+        self._journal = _Checked(journal, lambda: ready(caller.spec))
+        self.consulted = Consulted()
+
+    async def map_each(
+        self,
+        requests: Iterable[MappingRequest],
+        *,
+        concurrency: int,
+        progress: Progress | None = None,
+    ) -> Mapping[MappingRequest, Mapped]:
+        """What came of each request; equal ones are asked once, `concurrency` at a time.
+
+        Raises:
+            ModelError: every other request would fail as well (a refused key, a spent quota, an
+                unknown model). What was answered until then is kept.
+            InputError: the model cannot be asked at all, or `concurrency` is below 1.
+        """
+        if concurrency < 1:
+            raise InputError(f"concurrency is {concurrency}", remedy="give a number of at least 1")
+        distinct = list(dict.fromkeys(requests))
+        found: dict[MappingRequest, Mapped] = {}
+        pending = iter(distinct)
+
+        async def work() -> None:
+            for request in pending:
+                found[request] = await self.map(request)
+                if progress:
+                    progress(len(found), len(distinct))
+
+        workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(distinct)))]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+        return found
+
+    async def map(self, request: MappingRequest) -> Mapped:
+        """One call, and one more where the first reply cannot be used."""
+        from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+        prompts = self._caller.prompts
+        messages = [SystemMessage(prompts.render(self._role)), HumanMessage(request.message)]
+        try:
+            reply = await self._ask(messages, request)
+            first = _read(reply, request)
+            if first.indices is not None or reply.finish in _DECLINED:
+                return first
+            schema = orjson.dumps(request.schema).decode()
+            note = prompts.render(REPAIR, problem=first.problem or "", schema=schema)
+            said = AIMessage(reply.message.text[:_MAX_RETURNED] or "(no answer)")
+            reply = await self._ask([*messages, said, HumanMessage(note)], request)
+        except ModelError as error:
+            if _concerns_all(error):
+                raise
+            return Mapped(None, f"the model failed: {error}")
+        second = _read(reply, request)
+        return Mapped(second.indices, second.problem, repaired=second.indices is not None)
+
+    async def _ask(self, messages: list[BaseMessage], request: MappingRequest) -> Reply:
+        reply = await self._caller.ask(
+            messages, schema=request.schema, role=self._role, journal=self._journal
+        )
+        fresh, cached = self.consulted.fresh, self.consulted.cached
+        if reply.replayed:
+            self.consulted = Consulted(fresh, cached.plus(reply.usage, reply.seconds))
+        else:
+            self.consulted = Consulted(fresh.plus(reply.usage, reply.seconds), cached)
+        return reply
+
+
+class _Checked:
+    """A journal that calls `check` once, before the first call that it holds no reply for."""
+
+    def __init__(self, journal: Journal, check: Callable[[], None]) -> None:
+        self._journal = journal
+        self._check: Callable[[], None] | None = check
+
+    def recall(self, key: CallKey) -> Slot:
+        slot = self._journal.recall(key)
+        if slot.value is None and self._check:
+            self._check()
+            self._check = None
+        return slot
+
+    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
+        await self._journal.keep(slot, value)
+
+    def event(self, kind: str, data: Mapping[str, Any]) -> None:
+        self._journal.event(kind, data)
+
+
+def _read(reply: Reply, request: MappingRequest) -> Mapped:
+    if declined := _DECLINED.get(reply.finish):
+        return Mapped(None, declined)
+    try:
+        return Mapped(read_mapping(reply.message.text, request))
+    except FormatError as error:
+        cut = " (it was cut at the limit of tokens)" if reply.finish == "length" else ""
+        return Mapped(None, f"{error}{cut}")
+
+
+def _concerns_all(error: ModelError) -> bool:
+    """Whether every other request would end the same way."""
+    spent = error.kind == "rate_limit" and not error.retryable
+    return spent or error.kind in ("auth", "not_found")
+
+
+def _record(usage: RoleUsage) -> dict[str, Any]:
+    return {**asdict(usage), "seconds": round(usage.seconds, 4)}

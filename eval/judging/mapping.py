@@ -1,0 +1,152 @@
+"""One request to a judging model: which of these does each of those stand for, if any."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from branchwise.agents.format_error import FormatError
+from branchwise.agents.think import split_thinking
+from branchwise.corpora.files import json_kind
+from branchwise.eval.judging.shown import shown
+
+MAX_REPLY = 100_000
+"""Characters of a reply that are read as JSON."""
+_FENCE = "```"
+
+Indices = tuple[int | None, ...]
+"""For each key of a request the index of its value, None where it stands for none."""
+
+
+@dataclass(frozen=True)
+class MappingRequest:
+    """A user message that names `keys` and `values` by ids, and asks to map the one to the other.
+
+    A key's id is its letter and its number from 1 (`n1`), and so is a value's (`r1`). Keys are
+    distinct. Both are given as the model is shown them.
+    """
+
+    message: str
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    key_letter: str
+    value_letter: str
+
+    @property
+    def key_ids(self) -> list[str]:
+        return [f"{self.key_letter}{n}" for n in range(1, len(self.keys) + 1)]
+
+    @property
+    def value_ids(self) -> list[str]:
+        return [f"{self.value_letter}{n}" for n in range(1, len(self.values) + 1)]
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """JSON schema of the reply: exactly one entry for each key, a value's id or null."""
+        value = {"type": ["string", "null"], "enum": [*self.value_ids, None]}
+        return {
+            "type": "object",
+            "properties": dict.fromkeys(self.key_ids, value),
+            "required": self.key_ids,
+            "additionalProperties": False,
+        }
+
+
+def listed(letter: str, texts: Sequence[str]) -> str:
+    """One line for each text, its id before it."""
+    return "\n".join(f"{letter}{n}: {text}" for n, text in enumerate(texts, start=1))
+
+
+def read_mapping(reply: str, request: MappingRequest) -> Indices:
+    """The mapping that a reply gives, key by key.
+
+    It is one JSON object, perhaps in one code fence, with exactly one entry for each key. Of the
+    form only this much is forgiven: ids in another case, the exact text of a key or of a value in
+    place of its id (an id that is also a text is the id), and the text "null" for null.
+
+    Raises:
+        FormatError: it is anything else; the message says what, in one line.
+    """
+    keys = _Ids(request.key_ids, request.keys)
+    values = _Ids(request.value_ids, request.values)
+    found: dict[int, int | None] = {}
+    for key, value in _object(reply):
+        index = keys.index(key)
+        if index is None:
+            raise FormatError(f"{_quoted(key)} is not one of {_range(request.key_ids)}")
+        if index in found:
+            raise FormatError(f"{request.key_ids[index]} has more than one entry")
+        found[index] = _value(value, values, request.value_ids)
+    missing = [id for index, id in enumerate(request.key_ids) if index not in found]
+    if missing:
+        raise FormatError(f"there is no entry for {_some(missing)}")
+    return tuple(found[index] for index in range(len(request.keys)))
+
+
+class _Ids:
+    """Finds what an id, or a text in its place, stands for."""
+
+    def __init__(self, ids: Iterable[str], texts: Sequence[str]) -> None:
+        self._by_id = {id: index for index, id in enumerate(ids)}
+        # A text that several have names none of them.
+        counts = Counter(texts)
+        self._by_text = {text: i for i, text in enumerate(texts) if counts[text] == 1}
+
+    def index(self, text: str) -> int | None:
+        by_id = self._by_id.get(text.strip().casefold())
+        return self._by_text.get(shown(text)) if by_id is None else by_id
+
+
+def _value(value: object, values: _Ids, ids: Sequence[str]) -> int | None:
+    if value is None:
+        return None
+    index = values.index(value) if isinstance(value, str) else None
+    if index is None and not (isinstance(value, str) and value.strip().casefold() == "null"):
+        raise FormatError(f"{_quoted(value)} is neither null nor one of {_range(ids)}")
+    return index
+
+
+def _object(reply: str) -> list[tuple[str, Any]]:
+    """The entries of the one JSON object that the reply is."""
+    text = _without_fence(split_thinking(reply)[0].strip())
+    if not text:
+        raise FormatError("the reply is empty")
+    if len(text) > MAX_REPLY:
+        raise FormatError(f"the reply is longer than {MAX_REPLY} characters")
+    try:
+        # As pairs: a key that comes twice must not go unseen.
+        data = json.loads(text, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError):
+        raise FormatError("the reply is not one JSON object") from None
+    if not isinstance(data, _Pairs):
+        raise FormatError("the reply is not one JSON object")
+    return data
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """A JSON object as the pairs that were written."""
+
+
+def _without_fence(text: str) -> str:
+    if len(text) < 2 * len(_FENCE) or not (text.startswith(_FENCE) and text.endswith(_FENCE)):
+        return text
+    language, brace, rest = text.strip("`").partition("{")
+    is_fence = brace and (language.strip() or "json").isalnum()
+    return brace + rest.strip() if is_fence else text
+
+
+def _quoted(value: object) -> str:
+    """What the model wrote, short and on one line."""
+    if isinstance(value, str):
+        return json.dumps(shown(value, 60), ensure_ascii=False)
+    return "an object" if isinstance(value, _Pairs) else json_kind(value)
+
+
+def _range(ids: Sequence[str]) -> str:
+    return ids[0] if len(ids) == 1 else f"{ids[0]} to {ids[-1]}"
+
+
+def _some(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
+    return ", ".join(ids[:5]) + more

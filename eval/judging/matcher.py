@@ -1,0 +1,188 @@
+"""The LLM matcher: a model says which gold branch each predicted branch name means.
+
+It sees the question and names, never answers. What it cannot or need not be asked about is as
+names alone decide (`eval.alignment`).
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.journal import Journal
+from branchwise.agents.spec import check_ready
+from branchwise.eval.alignment import Alignment, align, is_default
+from branchwise.eval.branch_scores import gold_branches
+from branchwise.eval.items import AnsweredItem, Matched
+from branchwise.eval.judging.mapper import Consulted, Mapped, Mapper, Progress, Ready
+from branchwise.eval.judging.mapping import MappingRequest, listed
+from branchwise.eval.judging.occasion import Occasion
+from branchwise.eval.judging.shown import shown
+
+ROLE = "matcher"
+MAX_NAMES = 200
+"""Names on either side that one request may hold; agents give at most as many."""
+MAX_QUESTION = 2_000
+
+
+@dataclass(frozen=True)
+class NamesToMatch:
+    """What a model may be asked about one item.
+
+    `gold`: names of all gold branches. `columns`: indices into it of the readings r1, r2, ...
+    `rows`: for each of n1, n2, ... the predicted names that are shown as it, mostly one.
+    `lexical`: the alignment by names alone, of all predicted names.
+    """
+
+    question: str
+    gold: tuple[str, ...]
+    columns: tuple[int, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lexical: Alignment
+
+    @property
+    def is_too_long(self) -> bool:
+        return max(len(self.columns), len(self.rows)) > MAX_NAMES
+
+    @property
+    def request(self) -> MappingRequest:
+        """The same for every item with this question and these names."""
+        readings = tuple(shown(self.gold[column]) for column in self.columns)
+        names = tuple(shown(row[0]) for row in self.rows)
+        message = (
+            f"Question: {shown(self.question, MAX_QUESTION)}\n\n"
+            f"Known readings:\n{listed('r', readings)}\n\n"
+            f"Names:\n{listed('n', names)}"
+        )
+        return MappingRequest(message, names, readings, "n", "r")
+
+    def aligned(self, mapped: Mapped) -> Matched:
+        """The alignment that the model's mapping means; the lexical one where there is none."""
+        if mapped.indices is None:
+            return Matched("lexical", self.lexical, mapped.problem)
+        alignment = dict(self.lexical)
+        for row, index in zip(self.rows, mapped.indices, strict=True):
+            column = None if index is None else self.columns[index]
+            alignment |= dict.fromkeys(row, column)
+        return Matched("llm", alignment, repaired=mapped.repaired)
+
+
+@dataclass(frozen=True)
+class MatcherReport:
+    """What the matcher did. Items are questions by epoch; a request may serve several.
+
+    `asked`: items whose branches a model was to align. `requests`: distinct ones among what was
+    asked. `repaired`: items whose mapping came with the second reply. `lexical`: items that were
+    aligned by names after all, and why. `to_one`: items in which two names or more were all mapped
+    to one reading, which is allowed, and may be a model that does not tell readings apart.
+    """
+
+    model: str
+    asked: int
+    requests: int
+    repaired: int
+    lexical: tuple[Occasion, ...]
+    to_one: tuple[Occasion, ...]
+    consulted: Consulted
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; `calls` has calls, tokens and seconds, fresh and cached."""
+        return {
+            "model": self.model,
+            "asked": self.asked,
+            "requests": self.requests,
+            "repaired": self.repaired,
+            "lexical": [occasion.to_json() for occasion in self.lexical],
+            "to_one": [occasion.to_json() for occasion in self.to_one],
+            "calls": self.consulted.to_json(),
+        }
+
+
+class MatchedItems(NamedTuple):
+    """The items in their order, `matched` where a model was to align them, and the report."""
+
+    items: list[AnsweredItem]
+    report: MatcherReport
+
+
+def names_to_match(item: AnsweredItem) -> NamesToMatch | None:
+    """What a model is to be asked about an item; None where there is nothing to ask.
+
+    That is so where there is only one gold branch, where nothing was predicted, and where no
+    predicted name is left but `default`, which never aligns with a named branch. Which branches
+    hold answers changes nothing, only whether any does.
+    """
+    answers = item.prediction.answers
+    texts = (text for branch in answers.values() for text in branch)
+    if item.error is not None or not any(text.strip() for text in texts):
+        return None
+    gold = gold_branches(item.question.branches).names
+    columns = tuple(i for i, name in enumerate(gold) if not is_default(name))
+    rows: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(answers):
+        if not is_default(name) and shown(name):
+            rows[shown(name)].append(name)
+    if len(gold) < 2 or not rows:
+        return None
+    groups = tuple(tuple(rows[name]) for name in sorted(rows))
+    return NamesToMatch(item.question.question, gold, columns, groups, align(gold, answers))
+
+
+async def align_with_model(
+    items: Sequence[AnsweredItem],
+    matcher: ModelCaller,
+    journal: Journal,
+    *,
+    concurrency: int = 8,
+    progress: Progress | None = None,
+    ready: Ready = check_ready,
+) -> MatchedItems:
+    """Let a model align the branches of every item that has more than names alone can decide.
+
+    `journal` is a cache by request (`eval.store.judgements`): a request is asked once however many
+    items share it, and not at all where its reply was kept. A reply that is no mapping of these
+    names to these readings is repaired once; what still fails is aligned by names and says so.
+
+    Raises:
+        ModelError: no request can be answered (a refused key, a spent quota, an unknown model).
+        InputError: the model cannot be asked, and not everything is kept.
+    """
+    asked = [names_to_match(item) for item in items]
+    requests = [names.request if names and not names.is_too_long else None for names in asked]
+    mapper = Mapper(matcher, journal, ROLE, ready)
+    wanted = [request for request in requests if request]
+    found = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
+    too_long = Mapped(None, f"more than {MAX_NAMES} names are too many for one request")
+    mapped = [found[request] if request else too_long for request in requests]
+    matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
+    ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
+    return MatchedItems(ended, _report(matcher, ended, mapped, len(found), mapper.consulted))
+
+
+def _report(
+    matcher: ModelCaller,
+    items: Sequence[AnsweredItem],
+    mapped: Sequence[Mapped],
+    requests: int,
+    consulted: Consulted,
+) -> MatcherReport:
+    pairs = [(i, i.matched, m) for i, m in zip(items, mapped, strict=True) if i.matched]
+    return MatcherReport(
+        model=matcher.spec.model,
+        asked=len(pairs),
+        requests=requests,
+        repaired=sum(matched.repaired for _, matched, _ in pairs),
+        lexical=tuple(_occasion(i, m.problem) for i, m, _ in pairs if m.by == "lexical"),
+        to_one=tuple(_occasion(item) for item, _, m in pairs if _is_to_one(m)),
+        consulted=consulted,
+    )
+
+
+def _occasion(item: AnsweredItem, why: str | None = None) -> Occasion:
+    return Occasion(item.question.id, item.epoch, why)
+
+
+def _is_to_one(mapped: Mapped) -> bool:
+    indices = mapped.indices or ()
+    return len(indices) > 1 and len(set(indices)) == 1 and indices[0] is not None

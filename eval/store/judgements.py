@@ -1,0 +1,184 @@
+"""What models said about names and answers, kept so that scoring again asks nobody.
+
+A table of its own: in a run's store beside everything else, or in a file beside a predictions
+file. It is made by the first write, in runs that are older than it, too; one that is missing is
+empty. The run's writer lock is not needed: SQLite keeps scorers and a running run apart.
+"""
+
+import asyncio
+import sqlite3
+import threading
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import orjson
+
+from branchwise.agents.journal import CallKey, Journal, Slot
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store.connection import DATABASE, connect, connect_to_read
+from branchwise.eval.store.writer import StoreError
+
+SUFFIX = ".judgements.sqlite"
+_CREATE = """
+CREATE TABLE IF NOT EXISTS judgements (
+    role TEXT NOT NULL, digest TEXT NOT NULL, sample INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (role, digest, sample)
+)"""
+_SELECT = "SELECT body FROM judgements WHERE role = ? AND digest = ? AND sample = ?"
+_INSERT = "INSERT OR REPLACE INTO judgements VALUES (?, ?, ?, ?)"
+_NOT_WRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})
+
+
+class Judgements(Journal, Protocol):
+    """A journal by request digest and sample number: equal requests are one request.
+
+    Unlike an item's journal it counts no occurrences, and it keeps no trace.
+    """
+
+
+class MemoryJudgements:
+    """Kept as long as the object lives."""
+
+    def __init__(self, *, sample: int = 0) -> None:
+        self._sample = sample
+        self._kept: dict[CallKey, Mapping[str, Any]] = {}
+
+    def recall(self, key: CallKey) -> Slot:
+        return Slot(key, self._sample, self._kept.get(key))
+
+    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
+        self._kept[slot.key] = value
+
+    def event(self, kind: str, data: Mapping[str, Any]) -> None:
+        return None
+
+
+class StoredJudgements:
+    """Kept in the SQLite file at `path`, each committed before it is used.
+
+    `sample` tells repeated measurements of one request apart. A file that cannot be written is
+    read; what is new is then kept for as long as the object lives, with one warning. Close it, or
+    use it in a `with` statement.
+
+    Raises:
+        InputError: (when it is first used) the file is no SQLite database.
+        StoreError: a write failed for another reason than permission (a full disk).
+    """
+
+    def __init__(self, path: Path, *, sample: int = 0) -> None:
+        self.path, self._sample = path, sample
+        self._unwritten = MemoryJudgements(sample=sample)
+        self._reading: sqlite3.Connection | None = None
+        self._writing: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+        self._is_closed = self._is_read_only = False
+
+    def recall(self, key: CallKey) -> Slot:
+        slot = self._unwritten.recall(key)
+        return slot if slot.value is not None else Slot(key, self._sample, self._read(key))
+
+    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
+        # On another thread: a transaction of the run may have to end first.
+        problem = await asyncio.to_thread(self._write, slot, orjson.dumps(value))
+        if problem:
+            warnings.warn(problem, stacklevel=2)
+        if self._is_read_only:
+            await self._unwritten.keep(slot, value)
+
+    def event(self, kind: str, data: Mapping[str, Any]) -> None:
+        return None
+
+    def close(self) -> None:
+        """Wait for a write in progress, then close the file. Safe to call twice."""
+        with self._lock:
+            self._is_closed = True
+            # The reader first: the last to close folds the WAL back, and a reader cannot.
+            for connection in (self._reading, self._writing):
+                if connection is not None:
+                    connection.close()
+            self._reading = self._writing = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _read(self, key: CallKey) -> Mapping[str, Any] | None:
+        try:
+            if self._reading is None:
+                if not self.path.exists():
+                    return None
+                self._reading = connect_to_read(self.path)
+            row = self._reading.execute(_SELECT, (key.role, key.digest, self._sample)).fetchone()
+        except sqlite3.Error as error:
+            if "no such table" in str(error):
+                return None
+            raise InputError(
+                f"cannot be read as kept judgements ({error})",
+                where=str(self.path),
+                remedy="restore the file, or move it away",
+            ) from error
+        return _loaded(row[0]) if row else None
+
+    def _write(self, slot: Slot, body: bytes) -> str | None:
+        """Commit a row; the warning to give where nothing can be written, the first time."""
+        with self._lock:
+            if self._is_closed or self._is_read_only:
+                return None
+            try:
+                row = (slot.key.role, slot.key.digest, slot.occurrence, body)
+                self._connected().execute(_INSERT, row)
+            except sqlite3.Error as error:
+                # The low byte is the kind of error, the rest says more about it.
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_WRITABLE:
+                    what = f"{self.path}: what the model said cannot be kept: {error}"
+                    raise StoreError(what) from error
+                self._is_read_only = True
+                return _nothing_is_kept(self.path, error)
+        return None
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._writing is None:
+            connection = connect(self.path)
+            try:
+                connection.execute(_CREATE)
+            except BaseException:
+                connection.close()
+                raise
+            self._writing = connection
+        return self._writing
+
+
+def run_judgements(run: Path) -> StoredJudgements:
+    """The judgements in a run folder's store."""
+    return StoredJudgements(run / DATABASE)
+
+
+def file_judgements(predictions: Path) -> StoredJudgements:
+    """The judgements beside a predictions file, in `PREDICTIONS.judgements.sqlite`."""
+    return StoredJudgements(predictions.with_name(predictions.name + SUFFIX))
+
+
+def _loaded(body: bytes) -> Mapping[str, Any] | None:
+    """The record; None where the row was damaged, so that it is asked for and written again."""
+    with suppress(orjson.JSONDecodeError, TypeError):
+        record = orjson.loads(body)
+        return record if isinstance(record, dict) else None
+    return None
+
+
+def _nothing_is_kept(path: Path, error: Exception) -> str:
+    return (
+        f"{path}: cannot be written ({error}): what models say is not kept, and scoring again "
+        "asks them again; make it writable, or score a copy"
+    )
