@@ -93,11 +93,9 @@ def on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _unfold_piece(piece: Any, lookup: Callable[[str], StoredPassage]) -> str:
-    if isinstance(piece, str):
-        return piece
-    text = lookup(piece["p"]).text
-    return on_one_line(text) if piece.get("line") else text
+def references(record: Mapping[str, Any]) -> list[str]:
+    """Hashes of the passages that a folded record refers to."""
+    return [slim["p"] for slim in record.get("artifact", {}).get("passages") or ()]
 
 
 def unfold(record: Mapping[str, Any], lookup: Callable[[str], StoredPassage]) -> dict[str, Any]:
@@ -105,10 +103,21 @@ def unfold(record: Mapping[str, Any], lookup: Callable[[str], StoredPassage]) ->
     listed = record.get("artifact", {}).get("passages")
     if not listed:
         return dict(record)
+    found = {slim["p"]: lookup(slim["p"]) for slim in listed}
+    texts = {hash: stored.text for hash, stored in found.items()}
     passages = []
     for slim in listed:
-        stored = lookup(slim["p"])
-        rest = {k: v for k, v in slim.items() if k != "p"}
-        passages.append({"id": stored.id, "title": stored.title, "text": stored.text, **rest})
-    content = "".join(_unfold_piece(piece, lookup) for piece in record["content"])
-    return {**record, "content": content, "artifact": {**record["artifact"], "passages": passages}}
+        stored = found[slim["p"]]
+        passage = {"id": stored.id, "title": stored.title, "text": stored.text, **slim}
+        del passage["p"]
+        passages.append(passage)
+    pieces = [
+        piece
+        if isinstance(piece, str)
+        else on_one_line(texts[piece["p"]])
+        if "line" in piece
+        else texts[piece["p"]]
+        for piece in record["content"]
+    ]
+    artifact = {**record["artifact"], "passages": passages}
+    return {**record, "content": "".join(pieces), "artifact": artifact}

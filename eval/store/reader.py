@@ -1,8 +1,7 @@
 """A run folder open for reading: works beside a writer, after a kill, and on an ended run."""
 
-import functools
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,8 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store.connection import DATABASE, FORMAT, connect, connect_to_read
-from branchwise.eval.store.folding import StoredPassage, unfold, unfold_question
+from branchwise.eval.store.folding import references, unfold, unfold_question
+from branchwise.eval.store.passages import StoredPassages
 from branchwise.eval.store.writer import StoreError
 
 
@@ -47,7 +47,7 @@ class RunReader:
         self.name = path.resolve().name
         self.task: str = meta["task"]
         self.system: Mapping[str, Any] = meta["system"]
-        self._passage = functools.lru_cache(maxsize=4096)(self._read_passage)
+        self._passages = StoredPassages(connection)
 
     @staticmethod
     def check(path: Path) -> None:
@@ -98,13 +98,13 @@ class RunReader:
         """The question with number `n` (position in the set)."""
         sql = "SELECT body FROM questions WHERE n = ?"
         body = self._connection.execute(sql, (n,)).fetchone()[0]
-        return unfold_question(body, self._passage)
+        return unfold_question(body, self._passages)
 
     def questions(self) -> Iterator[Question]:
         """All questions in order."""
         bodies = self._connection.execute("SELECT body FROM questions ORDER BY n").fetchall()
         for (body,) in bodies:
-            yield unfold_question(body, self._passage)
+            yield unfold_question(body, self._passages)
 
     def items_with_status(self, statuses: Sequence[str]) -> list[tuple[int, int, int, str]]:
         """(item, question number, epoch, status) of the items in these states, in order."""
@@ -136,15 +136,19 @@ class RunReader:
     def events(self, item: int) -> Iterator[Event]:
         """The trace of an item, in order, passages filled in."""
         sql = "SELECT seq, kind, at, body FROM events WHERE item = ? ORDER BY seq"
-        for seq, kind, at, body in self._connection.execute(sql, (item,)).fetchall():
-            yield Event(seq, kind, at, unfold(orjson.loads(body), self._passage))
+        rows = self._connection.execute(sql, (item,)).fetchall()
+        for (seq, kind, at, _), data in zip(rows, self._unfolded(r[3] for r in rows), strict=True):
+            yield Event(seq, kind, at, data)
 
     def responses(self, item: int) -> dict[tuple[CallKey, int], Mapping[str, Any]]:
         """The recorded responses of an item by key and occurrence."""
         sql = "SELECT kind, role, digest, occurrence, body FROM responses WHERE item = ?"
+        rows = self._connection.execute(sql, (item,)).fetchall()
         return {
-            (CallKey(kind, role, digest), occurrence): unfold(orjson.loads(body), self._passage)
-            for kind, role, digest, occurrence, body in self._connection.execute(sql, (item,))
+            (CallKey(kind, role, digest), occurrence): response
+            for (kind, role, digest, occurrence, _), response in zip(
+                rows, self._unfolded(row[4] for row in rows), strict=True
+            )
         }
 
     def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
@@ -162,9 +166,12 @@ class RunReader:
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: the scores cannot be kept: {error}") from error
 
-    def _read_passage(self, hash: str) -> StoredPassage:
-        sql = "SELECT hash, id, title, text FROM passages WHERE hash = ?"
-        return StoredPassage(*self._connection.execute(sql, (hash,)).fetchone())
+    def _unfolded(self, bodies: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+        """Records of one item as they were given; all their passages are read at once."""
+        records = [orjson.loads(body) for body in bodies]
+        self._passages.load(hash for record in records for hash in references(record))
+        for record in records:
+            yield unfold(record, self._passages)
 
 
 def open_run(path: Path) -> RunReader:

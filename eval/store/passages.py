@@ -1,0 +1,44 @@
+"""The passages of a run: read when they are needed, many at a time, and kept for a while."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from branchwise.eval.store.folding import StoredPassage
+
+KEPT = 4096
+"""Passages held in memory; one item that has more holds all of its own."""
+AT_ONCE = 500
+"""Of one query. SQLite takes 999 variables even where it was built long ago."""
+
+
+class StoredPassages:
+    """Looks passages up by hash, one at a time by calling it, or many before that with `load`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._held: dict[str, StoredPassage] = {}
+
+    def __call__(self, hash: str) -> StoredPassage:
+        """The passage with this hash; KeyError where there is none."""
+        if (found := self._held.get(hash)) is None:
+            self.load([hash])
+            found = self._held[hash]
+        return found
+
+    def load(self, hashes: Iterable[str]) -> None:
+        """Read those of `hashes` that are not held; calls for them then take no query."""
+        wanted = set(hashes)
+        if len(self._held) + len(wanted - self._held.keys()) > KEPT:
+            self._held = {hash: p for hash, p in self._held.items() if hash in wanted}
+        for some in _portions(wanted - self._held.keys()):
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT hash, id, title, text FROM passages WHERE hash IN ({marks})"  # noqa: S608 - only question marks are inserted
+            for row in self._connection.execute(sql, some):
+                self._held[row[0]] = StoredPassage(*row)
+
+
+def _portions(hashes: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(hashes)
+    while some := list(islice(rest, AT_ONCE)):
+        yield some
