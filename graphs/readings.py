@@ -15,6 +15,7 @@ _LABEL = re.compile(r"^(?:reading|interpretation)\s*\d{1,3}\s*[:.)–—-]\s*", 
 _TERMINAL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 # Marks that turn the direction of all text behind them (Unicode UAX 9, explicit formatting).
 _TURNING = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+_LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"\w+")
 
 
@@ -33,8 +34,8 @@ def read_readings(text: str) -> Readings:
     A line that only speaks of the readings is none. One reading alone, such as the question
     itself, is no expansion. Never raises.
     """
-    items = [clean for item in listed(text) if _WORD.search(clean := _clean(item))]
-    looked_at = items[:MAX_ITEMS]
+    items = [item for item in listed(text) if _LETTER.search(item)]
+    looked_at = [clean for item in items[:MAX_ITEMS] if _LETTER.search(clean := _clean(item))]
     talk = _talk(looked_at)
     kept: dict[tuple[str, ...], str] = {}
     dropped: list[Dropped] = []

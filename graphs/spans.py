@@ -106,7 +106,7 @@ class _Reader:
 def _forms(item: str) -> Iterator[str]:
     """The folded line as it stands, then with less and less around it; with a word in each."""
     for form in undressed(item):
-        for bare in (form, form.strip(" .…[]")):
+        for bare in (form, form.strip(" …[]"), form.strip(" .…[]")):
             folded = bare.translate(_FOLD)
             if any(c.isalnum() for c in folded):
                 yield folded

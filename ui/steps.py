@@ -7,14 +7,15 @@ characters, for a console that does not interpret markup.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from branchwise.ui.module_steps import expansion_lines, extraction_lines
 from branchwise.ui.tool_steps import SHOWN_RESULTS, call_lines, indented, result_lines, short
 
 
 def describe(kind: str, data: Mapping[str, Any], *, passages: int = SHOWN_RESULTS) -> list[str]:
     """The lines that say what a step did; of a search or query, the first `passages` results."""
     writer = _WRITERS.get(kind)
-    if kind == "tool":
-        lines = result_lines(data, passages)
+    if counted := _COUNTED.get(kind):
+        lines = counted(data, passages)
     else:
         lines = writer(data) if writer else iter([f"{kind}: {short(data)}"])
     return [_plain(line) for line in lines]
@@ -104,8 +105,13 @@ def _error(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'error':<9} {data['kind']}: {short(data['message'])}"
 
 
+_COUNTED: Mapping[str, Callable[[Mapping[str, Any], int], Iterator[str]]] = {
+    "tool": result_lines,
+    "extraction": extraction_lines,
+}
 _WRITERS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "start": _start,
+    "expansion": expansion_lines,
     "model": _model,
     "answer": _answer,
     "budget": _budget,

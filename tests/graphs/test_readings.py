@@ -1,0 +1,151 @@
+"""Readings of a question, out of whatever an expander writes."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS, Readings, read_readings
+
+FIRST = "Who directed King Kong (1933 film)?"
+SECOND = "Who directed King Kong (1976 film)?"
+THIRD = "Who directed King Kong (2005 film)?"
+
+
+def reasons(found: Readings) -> list[str]:
+    return [dropped.why for dropped in found.dropped]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{FIRST}\n{SECOND}",
+        f"{FIRST}\r\n\r\n  {SECOND}  \n\n",
+        f"- {FIRST}\n- {SECOND}",
+        f"* {FIRST}\n• {SECOND}",
+        f"1. {FIRST}\n2. {SECOND}",
+        f"1) {FIRST}\n2) {SECOND}",
+        f"(1) {FIRST}\n[2] {SECOND}",
+        f"Reading 1: {FIRST}\nreading 2 – {SECOND}",
+        f'"{FIRST}"\n“{SECOND}”',
+        f'1. "{FIRST}"\n2. **{SECOND}**',
+        f"```\n{FIRST}\n{SECOND}\n```",
+        f"```text\n- {FIRST}\n- {SECOND}\n```",
+        json.dumps([FIRST, SECOND]),
+        json.dumps([FIRST, SECOND], indent=2),
+        f"```json\n{json.dumps([FIRST, SECOND], indent=2)}\n```",
+        json.dumps({"readings": [FIRST, SECOND]}),
+        f'[\n  "{FIRST}",\n  "{SECOND}",\n]',
+    ],
+)
+def test_readings_are_the_same_however_they_are_dressed(text: str) -> None:
+    assert read_readings(text) == Readings((FIRST, SECOND))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Here are the readings:\n{FIRST}\n{SECOND}",
+        f"Here are the readings:\n{json.dumps([FIRST, SECOND])}",
+        f"**Readings:**\n\n- {FIRST}\n- {SECOND}",
+        f"Sure, I can do that.\n{FIRST}\n{SECOND}",
+        f"{FIRST}\n{SECOND}\nI hope this helps!",
+    ],
+)
+def test_a_line_that_speaks_of_the_readings_is_none(text: str) -> None:
+    found = read_readings(text)
+    assert found.kept == (FIRST, SECOND)
+    assert reasons(found) == ["not a reading"]
+
+
+def test_readings_that_are_no_questions_are_kept() -> None:
+    films = "King Kong (1933 film)", "King Kong (1976 film)", "King Kong (2005 film)"
+    assert read_readings("\n".join(films)) == Readings(films)
+
+
+def test_a_reading_repeated_in_other_letters_or_signs_is_dropped() -> None:
+    found = read_readings(f"{FIRST}\n{SECOND}\nwho directed king kong, 1933 film?\n{FIRST}")
+    assert found.kept == (FIRST, SECOND)
+    assert reasons(found) == ["repeated", "repeated"]
+
+
+def test_of_fifty_readings_the_first_fourteen_are_kept() -> None:
+    lines = [f"Who directed film number {n}?" for n in range(50)]
+    found = read_readings("\n".join(lines))
+    assert MAX_READINGS == 14
+    assert found.kept == tuple(lines[:14])
+    assert reasons(found) == ["too many"] * 36
+
+
+@pytest.mark.parametrize("text", ["", " \n\n", "```\n```", "[]", "-\n*\n---", "…"])
+def test_nothing_is_no_reading(text: str) -> None:
+    assert read_readings(text) == Readings()
+
+
+@pytest.mark.parametrize("text", [FIRST, f"- {FIRST}", f"{FIRST}\n{FIRST.upper()}"])
+def test_one_reading_alone_is_no_expansion(text: str) -> None:
+    found = read_readings(text)
+    assert found.kept == ()
+    assert found.dropped[0].text == FIRST
+    assert reasons(found)[0] == "no other reading beside it"
+
+
+def test_a_reading_longer_than_five_hundred_characters_is_dropped_and_shown_cut() -> None:
+    endless = "Who directed " + "x" * 1_000_000
+    found = read_readings(f"{FIRST}\n{SECOND}\n{endless}\n{THIRD}")
+    assert found.kept == (FIRST, SECOND, THIRD)
+    (dropped,) = found.dropped
+    assert dropped.why == "too long"
+    assert len(dropped.text) == 500
+    longest = "y" * MAX_CHARS
+    assert read_readings(f"{FIRST}\n{longest}\n{SECOND}").kept[1] == longest
+
+
+def test_what_steers_a_terminal_is_taken_out() -> None:
+    hostile = "\x1b[31mWho\x07 directed\u202e Heat (1995 film)?\x1b[0m"
+    assert read_readings(f"{hostile}\n{FIRST}").kept == ("Who directed Heat (1995 film)?", FIRST)
+
+
+def test_half_characters_of_a_json_list_become_whole_ones_that_can_be_recorded() -> None:
+    found = read_readings('["Who was \\ud83d?", "Who is she?"]')
+    assert found.kept == ("Who was \ufffd?", "Who is she?")
+
+
+def test_a_title_in_quotation_marks_keeps_them() -> None:
+    asked = '"Heat" or "Ronin"', '"Heat" (1995), who directed it?'
+    assert read_readings("\n".join(asked)).kept == asked
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, "{" * 100_000 + "}" * 100_000, '["a", 1]', '{"a": ["b"], "c": ["d"]}', "[[]]"],
+)
+def test_json_that_is_no_list_of_texts_is_read_as_lines(text: str) -> None:
+    assert read_readings(text).kept == ()
+
+
+def test_a_hundred_thousand_lines_are_counted_and_not_listed() -> None:
+    found = read_readings("\n".join(f"reading {n}" for n in range(100_000)))
+    assert len(found.kept) == 14
+    assert len(found.dropped) == 200 - 14 + 1
+    assert found.dropped[-1].text == "(99800 more lines)"
+
+
+@given(st.text(max_size=300))
+def test_any_text_gives_no_reading_or_several_clean_different_ones(text: str) -> None:
+    found = read_readings(text)
+    assert len(found.kept) != 1
+    assert len({reading.casefold() for reading in found.kept}) == len(found.kept) <= 14
+    for reading in found.kept:
+        assert reading == " ".join(reading.split())
+        assert "\x1b" not in reading
+        reading.encode()
+
+
+@given(st.lists(st.from_regex(r"[A-Z][a-z]{1,8}( [a-z]{1,8}){0,5}\?", fullmatch=True), max_size=14))
+def test_plain_different_questions_are_all_kept_in_order(questions: list[str]) -> None:
+    different = tuple(dict.fromkeys(questions))
+    kept = read_readings("\n".join(different)).kept
+    if len({question.casefold() for question in different}) == len(different) > 1:
+        assert kept == different

@@ -1,0 +1,193 @@
+"""The expander on a scripted server: whatever it says, the question is asked."""
+
+import json
+
+import pytest
+from by_role import by_role, counts, role_of, user_of
+from chat_server import call, calls, cut, fail, hang, refuse, say, too_long
+
+from branchwise import run
+from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.prompt_files import Prompts
+from branchwise.graphs.agent import Agent, Brief
+
+QUESTION = "Question number 0000: who directed Heat?"
+READINGS = ["Who directed Heat (1995 film)?", "Who directed Heat (1986 film)?"]
+GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}}))
+
+
+@pytest.fixture
+def expand_one(chat_server, make_system, question_file, tmp_path):
+    """Run one question with expansion; returns its row, the expansion, and the first prompt."""
+
+    def play(expander, budget=None, **decoding):
+        chat_server.play(by_role(expander=expander, agent=GOOD))
+        system = make_system(budget, **decoding).model_copy(update={"expand": True})
+        made = run(str(question_file(1)), system, out=tmp_path / "run")
+        reader = made.open()
+        (row,) = reader.items()
+        events = list(reader.events(row.item))
+        reader.close()
+        assert [e.kind for e in events if e.kind not in ("retry", "budget")] == [
+            *("start", "expansion", "model", "answer")
+        ]
+        (expansion,) = (e.data for e in events if e.kind == "expansion")
+        assert row.status == "done"
+        assert expansion["question"] == QUESTION
+        prompts = [user_of(body) for body in chat_server.requests if role_of(body) == "agent"]
+        return row, expansion, prompts[0]
+
+    return play
+
+
+def test_readings_stand_at_the_end_of_the_one_user_message(expand_one, chat_server):
+    _, expansion, prompt = expand_one(say("\n".join(READINGS), reasoning_content="Two films."))
+    assert expansion["how"] == "readings"
+    assert expansion["readings"] == READINGS
+    assert expansion["text"] == "\n".join(READINGS)
+    assert expansion["reasoning"] == "Two films."
+    assert expansion["error"] is None
+    listed = "\n".join(f"- {reading}" for reading in READINGS)
+    shown = Prompts.load().render("readings", readings=listed)
+    assert prompt == f"{QUESTION}\n\n{shown}"
+    expander, agent = chat_server.requests
+    assert [m["role"] for m in agent["messages"]] == ["system", "user"]
+    assert expander["messages"] == [
+        {"role": "system", "content": Prompts.load().texts["expander"]},
+        {"role": "user", "content": QUESTION},
+    ]
+    assert "tools" not in expander
+    assert "response_format" not in expander
+
+
+@pytest.mark.parametrize(
+    ("reply", "dropped"),
+    [
+        ("", []),
+        ("\n \n", []),
+        (QUESTION, ["no other reading beside it"]),
+        (f"- {QUESTION.upper()}", ["no other reading beside it"]),
+        ("Here are the readings:", ["not a reading"]),
+    ],
+    ids=["nothing", "white space", "the question", "the question in capitals", "a preface"],
+)
+def test_without_two_readings_the_question_is_asked_as_it_stands(expand_one, reply, dropped):
+    _, expansion, prompt = expand_one(say(reply))
+    assert expansion["how"] == "none"
+    assert expansion["readings"] == []
+    assert [one["why"] for one in expansion["dropped"]] == dropped
+    assert prompt == QUESTION
+
+
+def test_fifty_lines_give_fourteen_readings(expand_one):
+    lines = [f"{n}. Who directed Heat (film {n})?" for n in range(1, 51)]
+    _, expansion, prompt = expand_one(say("\n".join(lines)))
+    assert len(expansion["readings"]) == 14
+    assert expansion["readings"][13] == "Who directed Heat (film 14)?"
+    assert [one["why"] for one in expansion["dropped"]] == ["too many"] * 36
+    assert "(film 14)" in prompt
+    assert "(film 15)" not in prompt
+
+
+def test_the_question_itself_is_a_reading_beside_others(expand_one):
+    _, expansion, _ = expand_one(say(json.dumps([QUESTION, *READINGS])))
+    assert expansion["readings"] == [QUESTION, *READINGS]
+
+
+def test_a_megabyte_and_terminal_escapes_do_no_harm(expand_one):
+    hostile = f"\x1b]0;owned\x07{'x' * 900_000}\n\x1b[2J{READINGS[0]}\n$readings {READINGS[1]}"
+    _, expansion, prompt = expand_one(say(hostile))
+    assert expansion["readings"] == [READINGS[0], f"$readings {READINGS[1]}"]
+    assert [(len(one["text"]), one["why"]) for one in expansion["dropped"]] == [
+        (500, "not a reading")
+    ]
+    assert "\x1b" not in prompt
+    assert len(prompt) < 2000
+
+
+@pytest.mark.parametrize(
+    ("expander", "error"),
+    [
+        (fail(500, "internal error"), "server: "),
+        (fail(400, "no"), "bad_request: "),
+        (cut("middle"), "cut: "),
+        (refuse("I cannot."), "the model refused to answer"),
+        (too_long(""), "the reply was cut"),
+        (fail(429, "slow down", retry_after="0"), "rate_limit: "),
+    ],
+    ids=["500", "400", "cut", "refusal", "thought to the limit", "429"],
+)
+def test_an_expander_that_fails_leaves_the_question_as_it_stands(expand_one, expander, error):
+    row, expansion, prompt = expand_one(expander)
+    assert expansion["how"] == "failed"
+    assert expansion["error"].startswith(error)
+    assert expansion["readings"] == []
+    assert prompt == QUESTION
+    assert row.outcome["error"] is None
+
+
+def test_an_expander_that_hangs_leaves_the_agent_half_of_the_time(expand_one):
+    row, expansion, _ = expand_one(hang(), budget={"seconds": 1.0})
+    assert expansion["error"].startswith("timeout: ")
+    assert 0.4 < expansion["seconds"] < 1.0
+    assert row.outcome["how"] == "strict"
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [fail(401, "bad key"), fail(404, "no model"), fail(429, "quota", code="insufficient_quota")],
+    ids=["401", "404", "quota"],
+)
+def test_what_every_call_would_meet_stops_the_run(
+    chat_server, make_system, question_file, tmp_path, refusal
+):
+    chat_server.play(by_role(expander=refusal, agent=GOOD))
+    system = make_system().model_copy(update={"expand": True})
+    made = run(str(question_file(4)), system, out=tmp_path / "run", concurrency=1)
+    assert made.state.stopped
+    assert made.open().progress()["pending"] == 4
+    assert counts(chat_server.requests) == {"expander": 1}
+
+
+def test_tokens_of_the_expander_count_against_the_budget(expand_one, chat_server):
+    usage = {"prompt_tokens": 900, "completion_tokens": 100}
+    row, expansion, _ = expand_one(say("\n".join(READINGS), usage=usage), budget={"tokens": 1000})
+    assert expansion["usage"] == {"input": 900, "output": 100, "cached": 0, "reasoning": 0}
+    assert "tools" not in chat_server.requests[-1]
+    assert "1000 tokens" in chat_server.requests[-1]["messages"][-1]["content"]
+    assert row.outcome["turns"] == 1
+    expander = row.outcome["usage"]["expander"]
+    agent = row.outcome["usage"]["agent"]
+    assert (expander["calls"], expander["input"], expander["output"]) == (1, 900, 100)
+    assert row.outcome["tokens"] == 1000 + agent["input"] + agent["output"]
+
+
+async def test_conditions_are_presented_as_conditions(chat_server, make_system):
+    chat_server.play(
+        by_role(
+            expander=say("\n".join(READINGS)),
+            agent=say(json.dumps({"conditions": [{"condition": "c", "answer": "a"}]})),
+        )
+    )
+    agent = Agent(make_system().model_copy(update={"expand": True, "tools": ()}), "conditions")
+    brief = Brief("conditions_directly", f"{QUESTION}\n\nFragment 1: T\ntext", QUESTION)
+    await agent.answer(brief, MemoryJournal())
+    await agent.aclose()
+    listed = "\n".join(f"- {reading}" for reading in READINGS)
+    shown = Prompts.load().render("conditions_readings", readings=listed)
+    assert user_of(chat_server.requests[0]) == QUESTION
+    assert user_of(chat_server.requests[1]) == f"{brief.message}\n\n{shown}"
+
+
+async def test_the_conversation_goes_on_behind_the_readings(chat_server, make_system):
+    two = calls(("local_retriever", {"query": "Heat"}), ("local_retriever", {"query": "Kong"}))
+    turns = iter([call("local_retriever", query="Island"), two, GOOD])
+    chat_server.play(by_role(expander=say("\n".join(READINGS)), agent=lambda _: next(turns)))
+    agent = Agent(make_system().model_copy(update={"expand": True}))
+    await agent.answer(Brief("answer_with_tools", QUESTION, QUESTION), MemoryJournal())
+    await agent.aclose()
+    last = chat_server.requests[-1]["messages"]
+    assert [m["role"] for m in last] == [
+        *("system", "user", "assistant", "tool", "assistant", "tool", "tool")
+    ]
+    assert READINGS[1] in last[1]["content"]

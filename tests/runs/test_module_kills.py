@@ -1,0 +1,158 @@
+"""A run with both modules, killed in the middle of extractions, asks for nothing twice.
+
+Every reply of the server carries a number, so that what is recorded can be told from what was
+sent. The server itself kills the process that asks it, on the arrival of a request.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from by_role import passage_of, role_of, turn_of
+from chat_server import call, digest, say
+
+from branchwise.corpora.build import build_corpus
+from branchwise.corpora.indexing import build_index
+from branchwise.eval.store import open_run
+
+# More passages than are asked about at once: the last of them are asked when others are recorded.
+KILLS, QUESTIONS, CONCURRENCY, PASSAGES = 3, 3, 2, 50
+REQUESTS = QUESTIONS * (PASSAGES + 3)
+
+
+class Numbered:
+    """Answers requests, each with its number, and kills the process at the chosen one."""
+
+    def __init__(self) -> None:
+        self.process = None
+        self.left = None
+        self.log = []
+        self.started = threading.Event()
+
+    def aim(self, process, requests):
+        """Kill `process` when it has sent this many requests (never where None)."""
+        self.process, self.left = process, requests
+        self.started.set()
+
+    def __call__(self, body):
+        self.started.wait()
+        number = f"(number {len(self.log)})"
+        self.log.append(digest(body))
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(self.process.pid, signal.SIGKILL)
+        role = role_of(body)
+        if role == "expander":
+            return say(f"Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?\n{number}")
+        if role == "extractor":
+            return say(f"{passage_of(body)[1]}\n{number}")
+        if turn_of(body) == 0:
+            return replace(call("local_retriever", query="Heat film"), content=number)
+        return say(json.dumps({"reasoning": number, "answers": {"default": ["Mann"]}}))
+
+
+def recorded_requests(path, log):
+    """Digests of the requests whose replies are in the store; how many of each item's."""
+    reader = open_run(path)
+    try:
+        items = [row[0] for row in reader.items_with_status(("pending", "running", "done"))]
+        contents = {
+            item: [
+                (key.role, value["content"])
+                for (key, _), value in reader.responses(item).items()
+                if key.kind == "model"
+            ]
+            for item in items
+        }
+    finally:
+        reader.close()
+    numbers = [
+        int(content.rsplit("(number ", 1)[1].split(")")[0])
+        for replies in contents.values()
+        for _, content in replies
+    ]
+    extracted = [sum(role == "extractor" for role, _ in replies) for replies in contents.values()]
+    return {log[number] for number in numbers}, extracted
+
+
+@pytest.fixture
+def heat_corpus(tmp_path):
+    lines = [{"id": f"p{n:02d}", "contents": f"Heat {n}\nHeat film {n}."} for n in range(PASSAGES)]
+    (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    build_corpus(str(tmp_path / "p.jsonl"), tmp_path / "C")
+    build_index(tmp_path / "C", "bm25")
+    return tmp_path / "C"
+
+
+@pytest.fixture
+def start(monkeypatch):
+    """Starts the command line in a process of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    processes = []
+
+    def begin(*arguments):
+        command = [sys.executable, "-m", "branchwise", *map(str, arguments)]
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        processes.append(process)
+        return process
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
+    chat_server, heat_corpus, question_file, tmp_path, start
+):
+    path = tmp_path / "run"
+    moments = random.Random(4)
+    script = Numbered()
+    chat_server.play(script)
+    command = [
+        *("run", "--questions", question_file(QUESTIONS), "--corpus", heat_corpus, "--k", PASSAGES),
+        *("--model", f"openai:scripted@{chat_server.url}", "--concurrency", CONCURRENCY),
+        *("--expand", "--extract", "--out", path),
+    ]
+    kills, partly = [], []
+    for _ in range(KILLS):
+        script.started.clear()
+        process = start(*command)
+        script.aim(process, moments.randint(38, 50))
+        assert process.wait() == -signal.SIGKILL, process.stderr.read()
+        recorded, extracted = recorded_requests(path, script.log)
+        kills.append((len(script.log), recorded))
+        partly += [count for count in extracted if 0 < count < PASSAGES]
+        command = ["resume", path, "--concurrency", CONCURRENCY]
+    last = start(*command)
+    script.aim(last, None)
+    assert last.wait() == 0, last.stderr.read()
+
+    for sent, recorded in kills:
+        assert recorded
+        assert not recorded & set(script.log[sent:])
+    assert partly, "the kills must hit extractions that had got somewhere"
+    assert len(set(script.log)) == REQUESTS
+    reader = open_run(path)
+    assert reader.progress() == {"total": QUESTIONS, "done": QUESTIONS, "failed": 0, "pending": 0}
+    for row in reader.items():
+        events = list(reader.events(row.item))
+        assert Counter(event.kind for event in events) == {
+            **{"start": 1, "expansion": 1, "model": 2, "tool": 1, "extraction": 1, "answer": 1}
+        }
+        (extraction,) = (event.data for event in events if event.kind == "extraction")
+        assert all(passage["whole"] for passage in extraction["passages"])
+        calls = {role: usage["calls"] for role, usage in row.outcome["usage"].items()}
+        assert calls == {"expander": 1, "agent": 2, "extractor": PASSAGES}
+    reader.close()

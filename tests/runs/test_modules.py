@@ -1,0 +1,211 @@
+"""What modules do to a run: its identity, its roles, its usage, and going on."""
+
+import json
+import sqlite3
+
+import pytest
+from by_role import by_role, counts, role_of
+from chat_server import ChatServer, call, fail, say, search_then_answer
+
+from branchwise import resume, run
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store.connection import DATABASE
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.system import Roles
+
+READINGS = say("Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?")
+GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}}))
+SEARCH = call("local_retriever", query="Heat")
+SCRIPT = by_role(expander=READINGS, extractor=say("NONE"), agent=search_then_answer)
+
+
+@pytest.fixture
+def digest_of(make_system):
+    """The digest of a system on the scripted server with some changes."""
+
+    def digest(roles=None, **changes):
+        system = make_system().model_copy(update={"roles": Roles(**(roles or {})), **changes})
+        return Agent(system).digest
+
+    return digest
+
+
+@pytest.mark.parametrize(("module", "role"), [("expand", "expander"), ("extract", "extractor")])
+def test_a_role_changes_the_system_only_with_its_module(chat_server, digest_of, module, role):
+    other = f"openai:other@{chat_server.url}"
+    plain, on = digest_of(), digest_of(**{module: True})
+    assert digest_of({role: other}) == plain
+    assert digest_of({role: "no such model"}) == plain
+    assert digest_of({role: f"openai:scripted@{chat_server.url}"}, **{module: True}) == on
+    assert len({plain, on, digest_of({role: other}, **{module: True})}) == 3
+
+
+def test_an_address_a_matcher_and_a_judge_are_no_part_of_the_system(chat_server, digest_of):
+    elsewhere = ChatServer().start()
+    try:
+        here = digest_of({"expander": f"openai:other@{chat_server.url}"}, expand=True)
+        assert digest_of({"expander": f"openai:other@{elsewhere.url}"}, expand=True) == here
+    finally:
+        elsewhere.stop()
+    assert digest_of({"matcher": "openai:a", "judge": "openai:b"}) == digest_of()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "module"),
+    [("expander", "expand"), ("readings", "expand"), ("extractor", "extract")],
+)
+def test_a_prompt_changes_the_system_only_with_its_module(digest_of, tmp_path, prompt, module):
+    (tmp_path / f"{prompt}.md").write_text("Another prompt.")
+    changed = {"prompts": str(tmp_path)}
+    assert digest_of(**changed) == digest_of()
+    assert digest_of(**changed, **{module: True}) != digest_of(**{module: True})
+
+
+def test_each_role_asks_its_own_model(chat_server, make_system, question_file, tmp_path):
+    expander, extractor = ChatServer(SCRIPT).start(), ChatServer(SCRIPT).start()
+    chat_server.play(SCRIPT)
+    roles = Roles(expander=f"openai:one@{expander.url}", extractor=f"openai:two@{extractor.url}")
+    changes = {"expand": True, "extract": True, "roles": roles}
+    try:
+        made = run(
+            str(question_file(1)), make_system().model_copy(update=changes), out=tmp_path / "run"
+        )
+        assert made.state.done == 1
+        assert counts(chat_server.requests) == {"agent": 3}
+        assert counts(expander.requests) == {"expander": 1}
+        assert counts(extractor.requests) == {"extractor": 4}
+        assert {body["model"] for body in expander.requests} == {"one"}
+    finally:
+        expander.stop()
+        extractor.stop()
+
+
+@pytest.mark.parametrize(("role", "module"), [("expander", "expand"), ("extractor", "extract")])
+def test_a_role_that_cannot_be_asked_is_refused_by_its_option(make_system, role, module):
+    for spec, what in (("gpt-9", "unknown model"), ("openai:m@http://127.0.0.1:1/v1", "nothing")):
+        system = make_system().model_copy(update={module: True, "roles": Roles(**{role: spec})})
+        with pytest.raises(InputError, match=f"^--{role}: {what}") as refused:
+            Agent(system)
+        assert "--model" not in str(refused.value)
+
+
+def test_what_a_failed_item_had_cost_is_kept(chat_server, make_system, question_file, tmp_path):
+    usage = {
+        "prompt_tokens": 50,
+        "completion_tokens": 20,
+        "prompt_tokens_details": {"cached_tokens": 30},
+        "completion_tokens_details": {"reasoning_tokens": 15},
+    }
+    search = type(SEARCH)(**{**vars(SEARCH), "usage": usage})
+    turns = iter([search, fail(400, "no")])
+    readings = type(READINGS)(**{**vars(READINGS), "usage": usage})
+    chat_server.play(by_role(expander=readings, extractor=fail(500), agent=lambda _: next(turns)))
+    changes = {"expand": True, "extract": True}
+    made = run(
+        str(question_file(1)), make_system().model_copy(update=changes), out=tmp_path / "run"
+    )
+    reader = made.open()
+    (row,) = reader.items()
+    reader.close()
+    assert row.status == "failed"
+    assert row.outcome["error"].startswith("bad_request: ")
+    once = {"calls": 1, "input": 50, "output": 20, "cached": 30, "reasoning": 15}
+    spent = row.outcome["usage"]
+    assert {role: used | {"seconds": 0} for role, used in spent.items()} == {
+        "expander": once | {"seconds": 0},
+        "agent": once | {"seconds": 0},
+    }
+    assert all(used["seconds"] > 0 for used in spent.values())
+
+
+def test_repairs_are_the_agents(chat_server, make_system, question_file, tmp_path):
+    replies = iter([say("It was Mann."), GOOD])
+    chat_server.play(lambda _: next(replies))
+    made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
+    reader = made.open()
+    (row,) = reader.items()
+    reader.close()
+    assert {role: used["calls"] for role, used in row.outcome["usage"].items()} == {"agent": 2}
+
+
+def forget_ends(path):
+    """Put every item back to running, as a kill just before the last commit would."""
+    with sqlite3.connect(path / DATABASE) as connection:
+        connection.execute("UPDATE items SET status = 'running', outcome = NULL")
+
+
+def test_resuming_replays_modules_too(chat_server, make_system, question_file, tmp_path):
+    chat_server.play(SCRIPT)
+    changes = {"expand": True, "extract": True}
+    made = run(
+        str(question_file(2)), make_system().model_copy(update=changes), out=tmp_path / "run"
+    )
+    asked = len(chat_server.requests)
+    reader = made.open()
+    before = [row.outcome | {"seconds": 0} for row in reader.items()]
+    reader.close()
+    forget_ends(made.path)
+    again = resume(made.path)
+    assert len(chat_server.requests) == asked
+    reader = again.open()
+    assert [row.outcome | {"seconds": 0} for row in reader.items()] == before
+    events = list(reader.events(1))
+    reader.close()
+    (expansion,) = (e.data for e in events if e.kind == "expansion")
+    passages = [p for e in events if e.kind == "extraction" for p in e.data["passages"]]
+    assert expansion["replayed"]
+    assert len(passages) == 4
+    assert all(passage["replayed"] for passage in passages)
+
+
+def test_modules_of_a_run_may_have_moved_and_others_are_refused(
+    chat_server, make_system, question_file, tmp_path
+):
+    here, moved = ChatServer(SCRIPT).start(), ChatServer(SCRIPT).start()
+    replies = iter([fail(400, "no"), *[GOOD] * 9])
+    chat_server.play(lambda _: next(replies))
+    roles = Roles(expander=f"openai:small@{here.url}")
+    system = make_system().model_copy(update={"expand": True, "roles": roles})
+    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    assert made.state.failed == 1
+    here.stop()
+    try:
+        with pytest.raises(InputError, match="--expander: nothing answers"):
+            resume(made.path, retry_failed=True)
+        with pytest.raises(InputError, match="changed: expander"):
+            resume(made.path, expander=f"openai:large@{moved.url}")
+        with pytest.raises(InputError, match="begun without --extract"):
+            resume(made.path, extractor=f"openai:small@{moved.url}")
+        again = resume(made.path, expander=f"openai:small@{moved.url}", retry_failed=True)
+        assert again.state.done == 1
+        assert moved.requests == []
+    finally:
+        moved.stop()
+
+
+def test_another_module_is_another_system(chat_server, make_system, question_file, tmp_path):
+    chat_server.play(SCRIPT)
+    made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
+    with sqlite3.connect(made.path / DATABASE) as connection:
+        (stored,) = connection.execute("SELECT value FROM meta WHERE key = 'system'").fetchone()
+        system = json.loads(stored)
+        assert system["expand"] is system["extract"] is False
+        del system["expand"], system["extract"], system["roles"]
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'system'", (json.dumps(system),))
+    assert resume(made.path).state.done == 0, "a run from before there were modules"
+    with sqlite3.connect(made.path / DATABASE) as connection:
+        connection.execute(
+            "UPDATE meta SET value = ? WHERE key = 'system'",
+            (json.dumps(system | {"expand": True}),),
+        )
+    with pytest.raises(InputError, match="changed: expander, prompts"):
+        resume(made.path)
+
+
+def test_epochs_expand_and_extract_apart(chat_server, make_system, question_file, tmp_path):
+    chat_server.play(SCRIPT)
+    system = make_system().model_copy(update={"expand": True, "extract": True})
+    run(str(question_file(1)), system, out=tmp_path / "run", epochs=2)
+    assert counts(chat_server.requests) == {"expander": 2, "agent": 6, "extractor": 8}
+    asked = [body for body in chat_server.requests if role_of(body) == "expander"]
+    assert asked[0] == asked[1]

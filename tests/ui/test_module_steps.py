@@ -1,0 +1,117 @@
+"""Expansions and extractions in words."""
+
+import pytest
+
+from branchwise.ui.steps import describe
+
+CALL = {
+    "reasoning": "",
+    "error": None,
+    "usage": {"input": 120, "output": 7, "cached": 0, "reasoning": 0},
+    "seconds": 0.25,
+    "replayed": False,
+}
+EXPANSION = CALL | {
+    "question": "Who directed Heat?",
+    "readings": ["Who directed Heat (1995 film)?", "Who directed Heat (1986 film)?"],
+    "dropped": [],
+    "how": "readings",
+    "text": "...",
+}
+
+
+def passage(id, **changes):
+    plain = {"id": id, "spans": [], "dropped": [], "how": "none", "whole": False}
+    return CALL | plain | changes
+
+
+def dropped(why, text="some text"):
+    return {"text": text, "why": why}
+
+
+def extraction(*passages):
+    call = {"id": "c1", "name": "local_retriever"}
+    return {"call": call, "of": 0, "passages": list(passages), "content": "..."}
+
+
+def test_an_expansion_lists_its_readings():
+    repeats = [dropped("repeated"), dropped("too many"), dropped("repeated")]
+    data = EXPANSION | {"dropped": repeats, "reasoning": "Two\nfilms."}
+    assert describe("expansion", data) == [
+        "expand    2 readings, 120 tokens in, 7 out, 0.25 s",
+        "          thinks: Two films.",
+        "          - Who directed Heat (1995 film)?",
+        "          - Who directed Heat (1986 film)?",
+        "          dropped: 2 repeated, 1 too many",
+    ]
+
+
+def test_an_expansion_without_readings_says_what_happens_then():
+    none = {"readings": [], "how": "none", "dropped": [dropped("no other reading beside it")]}
+    assert describe("expansion", EXPANSION | none | {"replayed": True}) == [
+        "expand    no readings: the question is asked as it stands, 120 tokens in, 7 out, 0.25 s, "
+        "replayed",
+        "          dropped: 1 no other reading beside it",
+    ]
+
+
+def test_a_failed_expansion_says_why():
+    failed = {"readings": [], "how": "failed", "error": "server: m: 500 oh"}
+    assert describe("expansion", EXPANSION | failed) == [
+        "expand    failed: server: m: 500 oh; the question is asked as it stands"
+    ]
+
+
+def test_an_extraction_counts_spans_passages_and_what_was_not_taken():
+    data = extraction(
+        passage("p1", how="spans", spans=["One.", "Two."], dropped=[dropped("repeated")]),
+        passage("p2", how="spans", spans=["Three."]),
+        passage("p3"),
+        passage("p4", dropped=[dropped("not in the passage"), dropped("not in the passage")]),
+        passage("p5", how="failed", error="timeout: m: no answer in time", seconds=2.0),
+    )
+    assert describe("extraction", data) == [
+        "extract   3 spans from 2 of 5 passages, 600 tokens in, 35 out, 3.00 s",
+        "          nothing in 2 passages",
+        "          dropped: 1 repeated, 2 not in the passage",
+        "          1 call failed, shown whole: timeout: m: no answer in time",
+        "          [p1] One. … Two.",
+        "          [p2] Three.",
+    ]
+
+
+def test_an_extraction_of_one_passage_is_one_passage():
+    replayed = {"how": "spans", "spans": ["One."], "replayed": True, "seconds": 0.0}
+    data = extraction(passage("p1", **replayed, usage={"input": 0, "output": 0}))
+    assert describe("extraction", data) == [
+        "extract   1 span from 1 of 1 passage, 0.00 s, replayed",
+        "          [p1] One.",
+    ]
+
+
+def test_spans_of_the_first_passages_are_shown_and_the_rest_counted():
+    data = extraction(*(passage(f"p{n}", how="spans", spans=["x"]) for n in range(9)))
+    lines = describe("extraction", data, passages=2)
+    assert lines[1:] == ["          [p0] x", "          [p1] x", "          … and 7 more"]
+
+
+def test_several_failures_are_counted_and_the_first_is_said():
+    failed = {"how": "failed", "error": "server: one"}
+    data = extraction(passage("p1", **failed), passage("p2", **failed | {"error": "server: two"}))
+    assert describe("extraction", data)[1:] == [
+        "          2 calls failed, all shown whole: server: one"
+    ]
+
+
+@pytest.mark.parametrize("hostile", ["\x1b[2J[red]\n\u202e", "x" * 100_000])
+def test_no_reading_span_or_reason_can_steer_a_terminal(hostile):
+    bad = [dropped(hostile, hostile)]
+    expansion = EXPANSION | {"readings": [hostile, hostile], "dropped": bad, "reasoning": hostile}
+    extracted = extraction(
+        passage("p1", how="spans", spans=[hostile], dropped=bad),
+        passage("p2", how="failed", error=hostile),
+    )
+    for kind, data in (("expansion", expansion), ("extraction", extracted)):
+        for line in describe(kind, data)[1:]:
+            assert line.isprintable()
+            assert len(line) < 300
