@@ -1,9 +1,15 @@
 """The trail of the evidence: where in an item's trace each gold answer was to be seen."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import GoldBranches
+from branchwise.eval.errors.sightings import Sighting, given_passages, sightings
+from branchwise.eval.errors.sought import Sought
+from branchwise.eval.errors.trace_reading import TraceEvent, TraceReading, read_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +19,9 @@ class Place:
     `step`: number of the event in the trace (its `seq`). `call`: the how-manyth tool call of the
     item it came with, from 1; 0 for passages given with the question. `passage`: id of the passage,
     or None; `row`: index of a query's row or of a name search's match, or None (both are None for
-    a tool that returns plain text). `shown`: whether the agent saw it there, after extraction.
+    a tool that returns plain text). `shown`: whether the agent saw it there: extraction left the
+    mention, and the result was in a request that was answered. A result that is left out of later
+    requests, to fit the context window, was shown before; one that never fitted was not.
     """
 
     step: int
@@ -25,7 +33,10 @@ class Place:
 
 @dataclass(frozen=True)
 class CallCost:
-    """A tool call of the item: its event, its tool, and the tokens spent before it was made."""
+    """A tool call of the item: its event, its tool, and the tokens spent before it was made.
+
+    `tokens` are input and output of all model calls until then, the one that made it included.
+    """
 
     step: int
     tool: str
@@ -40,9 +51,78 @@ class Trail:
     `places`: for each gold pair where it is mentioned, in order of the trace; nothing for one that
     was never retrieved. `wrong_places`: the same for predicted texts that are wrong. `calls`: the
     tool calls in the order made. `tokens`: input and output of all model calls of the item.
+    `extracted`: steps of the results of which the agent saw what evidence extraction had left.
     """
 
     places: Mapping[GoldPair, tuple[Place, ...]]
     wrong_places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     calls: tuple[CallCost, ...] = ()
     tokens: int = 0
+    extracted: frozenset[int] = frozenset()
+
+    def dropped(self, place: Place) -> bool:
+        """Whether it was extraction that kept the agent from seeing the text there."""
+        return not place.shown and place.step in self.extracted
+
+
+def read_trail(
+    gold: GoldBranches, question: Question, wrong: Sequence[str], events: Iterable[TraceEvent]
+) -> Trail:
+    """Look for the gold answers of a question, and for `wrong` texts, in an item's trace.
+
+    Evidence is what tools returned (passages with their titles, rows, matches, else their text)
+    and the passages given with the question; never the text of a call that failed, which repeats
+    what was asked. Gold forms are those of `gold`, and of `question` under the same Wikidata id.
+    """
+    return trail_of(Sought(gold, question, wrong), read_trace(events))
+
+
+def trail_of(sought: Sought, reading: TraceReading) -> Trail:
+    """The same for a trace that was read already."""
+    found: dict[int, list[Place]] = defaultdict(list)
+    for place_shown, place_hidden, sighting in _placed(sought, reading):
+        for thing in sighting.things:
+            found[thing].append(place_shown if thing in sighting.shown else place_hidden)
+    places = {n: tuple(sorted(listed, key=_step)) for n, listed in found.items()}
+    first_text = len(sought.pairs)
+    return Trail(
+        places={
+            pair: places[thing]
+            for thing, pairs in enumerate(sought.pairs)
+            if thing in places
+            for pair in pairs
+        },
+        wrong_places={
+            text: places[first_text + n]
+            for n, text in enumerate(sought.texts)
+            if first_text + n in places
+        },
+        calls=tuple(CallCost(c.step, c.tool, c.tokens, c.error) for c in reading.calls),
+        tokens=reading.tokens,
+        extracted=frozenset(
+            call.step for call in reading.calls if call.extraction is not None and call.seen
+        ),
+    )
+
+
+def _placed(sought: Sought, reading: TraceReading) -> Iterator[tuple[Place, Place, Sighting]]:
+    """Each sighting with its place, as one that was shown and as one that was not."""
+    for step, number, sighting in _sightings(sought, reading):
+        passage, row = sighting.passage, sighting.row
+        shown = Place(step, number, passage, row)
+        whole = len(sighting.shown) == len(sighting.things)
+        yield shown, shown if whole else Place(step, number, passage, row, False), sighting
+
+
+def _sightings(sought: Sought, reading: TraceReading) -> Iterator[tuple[int, int, Sighting]]:
+    """Each sighting with its step and the number of its call."""
+    if reading.start is not None:
+        for sighting in given_passages(reading.start.data, sought):
+            yield reading.start.seq, 0, sighting
+    for call in reading.calls:
+        for sighting in sightings(call, sought):
+            yield call.step, call.number, sighting
+
+
+def _step(place: Place) -> int:
+    return place.step

@@ -1,0 +1,225 @@
+"""Where each answer of an item was lost: the labels of its gold and predicted answers."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from branchwise.eval.alignment import Alignment
+from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
+from branchwise.eval.branch_scores import GoldBranches, align_answers, gold_branches
+from branchwise.eval.entities import form
+from branchwise.eval.errors.item_errors import (
+    MAX_PLACES,
+    BranchErrors,
+    Ending,
+    ItemErrors,
+    MissingAnswer,
+    WrongAnswer,
+)
+from branchwise.eval.errors.labels import Label, LostAt
+from branchwise.eval.errors.sought import Sought
+from branchwise.eval.errors.trace_reading import TraceEvent, TraceReading, read_trace
+from branchwise.eval.errors.trail import Place, Trail, trail_of
+from branchwise.eval.errors.wrong_calls import failed_calls
+from branchwise.eval.items import AnsweredItem
+
+TASKS = ("branches",)
+"""Tasks whose items can be attributed: answers are entities, which texts mention. The answers of
+`condambigqa` are sentences, and no passage mentions a sentence."""
+
+MAX_ANSWERING_CHARS = 200_000
+
+_DECLINED = ("refusal", "content_filter")
+
+
+@dataclass(frozen=True)
+class _Case:
+    """An item with all that its labels are decided on."""
+
+    gold: GoldBranches
+    alignment: Alignment
+    matches: BranchMatches
+    trail: Trail
+    unread: frozenset[GoldPair]
+    known: bool
+
+    def name(self, pair: GoldPair) -> str:
+        return self.gold.names[pair.branch]
+
+
+def attribute(item: AnsweredItem, events: Iterable[TraceEvent]) -> ItemErrors:
+    """Say for every gold answer that is missing, and every wrong one, where it was lost.
+
+    `events` is the item's trace, empty where there is none. A missing answer is, in this order:
+    under another key (wrong_branch); dropped by the evidence extraction wherever it was retrieved;
+    lost with a text that could not be read (repair); retrieved (agent); or never retrieved. A
+    result that never fitted the context window was retrieved, and lost at the agent. For tasks in
+    `TASKS` only.
+    """
+    reading = read_trace(events)
+    case = _case(item, reading)
+    missing, wrong = tuple(_missing(case)), tuple(_wrong(case))
+    calls = tuple(failed_calls(reading.calls))
+    branches = tuple(_branches(case, missing))
+    format_error, budget_spent = _format_error(item, reading), _budget_spent(reading)
+    found = {label for branch in branches for label in branch.labels}
+    found |= {wrong_answer.label for wrong_answer in wrong if wrong_answer.label}
+    found |= {Label.WRONG_TOOL_CALL} if calls else set()
+    found |= {Label.FORMAT_ERROR} if format_error else set()
+    found |= {Label.BUDGET_SPENT} if budget_spent else set()
+    return ItemErrors(
+        id=item.question.id,
+        epoch=item.epoch,
+        ambiguous=item.question.ambiguous,
+        traced=reading.events > 0,
+        labels=tuple(sorted(found)),
+        branches=branches,
+        missing=missing,
+        wrong=wrong,
+        failed_calls=calls,
+        format_error=format_error,
+        budget_spent=budget_spent,
+        error=item.error,
+    )
+
+
+def _case(item: AnsweredItem, reading: TraceReading) -> _Case:
+    gold = gold_branches(item.question.branches)
+    # As when it is scored: what a failed item holds is no answer.
+    answers = item.prediction.answers if item.error is None else {}
+    alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
+    matches = branch_matches(gold, answers, alignment)
+    texts = [*dict.fromkeys(wrong.text for wrong in matches.wrong)]
+    sought = Sought(gold, item.question, texts)
+    return _Case(
+        gold,
+        {name: alignment[name] for name in answers},
+        matches,
+        trail_of(sought, reading),
+        _unread(item, reading, sought),
+        known=reading.events > 0 and item.error is None,
+    )
+
+
+def _unread(item: AnsweredItem, reading: TraceReading, sought: Sought) -> frozenset[GoldPair]:
+    """Gold answers in the agent's last text, where this could not be read as an answer.
+
+    A refusal is none, whatever it mentions.
+    """
+    said = reading.answering
+    if said is None or item.how not in ("repaired", "failed"):
+        return frozenset()
+    if said.data.get("finish") in _DECLINED:
+        return frozenset()
+    text = str(said.data.get("text") or "")[-MAX_ANSWERING_CHARS:]
+    first_text = len(sought.pairs)
+    found = (thing for thing in sought.in_text(text) if thing < first_text)
+    return frozenset(pair for thing in found for pair in sought.pairs[thing])
+
+
+def _missing(case: _Case) -> Iterator[MissingAnswer]:
+    under = _other_keys(case)
+    for pair in case.matches.missing:
+        entity = case.gold.sets[pair.branch].entities[pair.entity]
+        places = case.trail.places.get(pair, ())
+        label, lost_at = None, None
+        if pair in under:
+            label = Label.WRONG_BRANCH
+        elif case.known:
+            label, lost_at = _lost(case, pair, places)
+        yield MissingAnswer(
+            branch=case.name(pair),
+            text=entity.name,
+            qid=min(entity.qids, default=None),
+            label=label,
+            lost_at=lost_at,
+            under=under.get(pair),
+            places=_first(places),
+            retrieved=len(places),
+        )
+
+
+def _lost(case: _Case, pair: GoldPair, places: Sequence[Place]) -> tuple[Label, LostAt | None]:
+    if places and all(map(case.trail.dropped, places)):
+        return Label.INCORRECT_REASONING, "extraction"
+    if pair in case.unread:
+        return Label.INCORRECT_REASONING, "repair"
+    if places:
+        return Label.INCORRECT_REASONING, "agent"
+    return Label.INCOMPLETE_EXTRACTION, None
+
+
+def _other_keys(case: _Case) -> dict[GoldPair, str]:
+    """Missing gold pair to the first predicted branch that has it and does not stand for its own.
+
+    Only among texts that are wrong where they stand: one that is right there says nothing about
+    another branch that has the same entity.
+    """
+    missing = set(case.matches.missing)
+    under: dict[GoldPair, str] = {}
+    for key, text in case.matches.wrong:
+        for pair in _elsewhere(case, key, text):
+            if pair in missing:
+                under.setdefault(pair, key)
+    return under
+
+
+def _elsewhere(case: _Case, key: str, text: str) -> Iterator[GoldPair]:
+    """Gold pairs, of branches that this predicted branch does not stand for, that the text is."""
+    for branch, entities in enumerate(case.gold.sets):
+        if branch != case.alignment[key]:
+            yield from (GoldPair(branch, entity) for entity in sorted(entities.matches(form(text))))
+
+
+def _wrong(case: _Case) -> Iterator[WrongAnswer]:
+    for key, text in case.matches.wrong:
+        places = case.trail.wrong_places.get(text, ())
+        belongs = next(_elsewhere(case, key, text), None)
+        label = None
+        if belongs is not None:
+            label = Label.WRONG_BRANCH
+        elif case.known and not places:
+            label = Label.UNSUPPORTED_ANSWER
+        yield WrongAnswer(
+            branch=key,
+            text=text,
+            label=label,
+            belongs_to=None if belongs is None else case.name(belongs),
+            places=_first(places),
+            retrieved=len(places),
+        )
+
+
+def _first(places: Sequence[Place]) -> tuple[Place, ...]:
+    """The first places; the last of them is one that was shown, where only later ones were."""
+    first = [*places[:MAX_PLACES]]
+    if first and not any(place.shown for place in first):
+        first[-1] = next((place for place in places if place.shown), first[-1])
+    return tuple(first)
+
+
+def _branches(case: _Case, missing: Sequence[MissingAnswer]) -> Iterator[BranchErrors]:
+    for index, (name, entities) in enumerate(zip(case.gold.names, case.gold.sets, strict=True)):
+        lost = [answer for answer in missing if answer.branch == name]
+        labels = {answer.label for answer in lost if answer.label}
+        whole = len(lost) == len(entities) > 0
+        if whole and all(a.label is Label.INCOMPLETE_EXTRACTION for a in lost):
+            labels.add(Label.MISSING_BRANCH)
+        keys = sorted(key for key, target in case.alignment.items() if target == index)
+        yield BranchErrors(
+            name, tuple(keys), len(entities), len(entities) - len(lost), tuple(sorted(labels))
+        )
+
+
+def _format_error(item: AnsweredItem, reading: TraceReading) -> Ending | None:
+    if item.how != "failed" or item.error is not None:
+        return None
+    if reading.answer is None:
+        return Ending("the answer could not be read", None)
+    problem = reading.answer.data.get("problem")
+    return Ending(str(problem or "the answer could not be read"), reading.answer.seq)
+
+
+def _budget_spent(reading: TraceReading) -> Ending | None:
+    if reading.budget is None:
+        return None
+    return Ending(str(reading.budget.data.get("reason")), reading.budget.seq)

@@ -1,0 +1,159 @@
+"""What went wrong in one item: records that are stored, shown and counted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from branchwise.eval.errors.labels import CallFailure, Label, LostAt
+from branchwise.eval.errors.trail import Place
+
+MAX_PLACES = 5
+"""Places that are kept of each answer; how many there are is kept beside."""
+
+
+@dataclass(frozen=True)
+class MissingAnswer:
+    """A gold answer that the prediction lacks under its branch.
+
+    `label`: incomplete_extraction, incorrect_reasoning or wrong_branch; None where it cannot be
+    said: the item failed, or there is no trace. `lost_at` is there with incorrect_reasoning,
+    `under` (the predicted key that has it) with wrong_branch. `places`: where it was retrieved,
+    the first of them in order of the trace (one that the agent saw among them, if there is one);
+    `retrieved`: how many there are.
+    """
+
+    branch: str
+    text: str
+    qid: str | None
+    label: Label | None
+    lost_at: LostAt | None = None
+    under: str | None = None
+    places: tuple[Place, ...] = ()
+    retrieved: int = 0
+
+
+@dataclass(frozen=True)
+class WrongAnswer:
+    """A predicted text that counts as wrong, under its predicted branch.
+
+    `label`: wrong_branch (`belongs_to` names the gold branch that has it), unsupported_answer, or
+    None: it was read at `places` and is wrong, or the item has no trace. `places` and `retrieved`
+    are as those of a missing answer.
+    """
+
+    branch: str
+    text: str
+    label: Label | None
+    belongs_to: str | None = None
+    places: tuple[Place, ...] = ()
+    retrieved: int = 0
+
+
+@dataclass(frozen=True)
+class BranchErrors:
+    """A gold branch: how many of its `gold` answers are right, and its answers' labels, sorted.
+
+    `keys`: the predicted branches that stand for it. `labels` has missing_branch where none of
+    its answers was retrieved or predicted.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    gold: int
+    right: int
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True)
+class FailedCall:
+    """A wrong tool call: the how-manyth call of the item (from 1), its step, and why."""
+
+    call: int
+    step: int
+    tool: str
+    kind: CallFailure
+    error: str
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Something that was wrong with how the item ended, in words; `step` is None without trace."""
+
+    reason: str
+    step: int | None
+
+
+@dataclass(frozen=True)
+class ItemErrors:
+    """All that went wrong in an item (a question in one epoch); `labels` are sorted.
+
+    Labels say what happened, so wrong_tool_call and budget_spent may stand on an item whose
+    answer is right. A failed item (`error`) has only these two: nobody knows what it would have
+    answered. Without a trace (`traced` is False) only wrong_branch and format_error are known.
+    """
+
+    id: str
+    epoch: int
+    ambiguous: bool
+    traced: bool
+    labels: tuple[Label, ...] = ()
+    branches: tuple[BranchErrors, ...] = ()
+    missing: tuple[MissingAnswer, ...] = ()
+    wrong: tuple[WrongAnswer, ...] = ()
+    failed_calls: tuple[FailedCall, ...] = ()
+    format_error: Ending | None = None
+    budget_spent: Ending | None = None
+    error: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; `from_json` reads it back."""
+        record: dict[str, Any] = plain(self)
+        return record
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> "ItemErrors":
+        """What `to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(
+            id=record["id"],
+            epoch=record["epoch"],
+            ambiguous=record["ambiguous"],
+            traced=record["traced"],
+            labels=_labels(record["labels"]),
+            branches=tuple(_branch(branch) for branch in record["branches"]),
+            missing=tuple(MissingAnswer(**_answer(missing)) for missing in record["missing"]),
+            wrong=tuple(WrongAnswer(**_answer(wrong)) for wrong in record["wrong"]),
+            failed_calls=tuple(FailedCall(**call) for call in record["failed_calls"]),
+            format_error=_ending(record["format_error"]),
+            budget_spent=_ending(record["budget_spent"]),
+            error=record["error"],
+        )
+
+
+def plain(value: Any) -> Any:
+    """Records of this package as plain JSON: dataclasses as objects, labels as their texts."""
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, Mapping):
+        return {plain(key): plain(part) for key, part in value.items()}
+    return value.value if isinstance(value, Label) else value
+
+
+def _labels(values: list[str]) -> tuple[Label, ...]:
+    return tuple(Label(value) for value in values)
+
+
+def _branch(record: Mapping[str, Any]) -> BranchErrors:
+    labels = _labels(record["labels"])
+    return BranchErrors(**{**record, "keys": tuple(record["keys"]), "labels": labels})
+
+
+def _answer(record: Mapping[str, Any]) -> dict[str, Any]:
+    label = record["label"]
+    places = tuple(Place(**place) for place in record["places"])
+    return {**record, "label": None if label is None else Label(label), "places": places}
+
+
+def _ending(record: Mapping[str, Any] | None) -> Ending | None:
+    return None if record is None else Ending(**record)

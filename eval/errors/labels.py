@@ -1,0 +1,73 @@
+"""The error labels: what each says. Several may hold for one question.
+
+Incomplete extraction, incorrect reasoning and wrong tool calls are the kinds that DeepAmbigQA's
+error analysis names (Ji et al. 2025, arXiv:2511.01323). Here they are computed from the trace, for
+each answer. The others are our own.
+"""
+
+from enum import StrEnum
+from typing import Literal
+
+LostAt = Literal["agent", "extraction", "repair"]
+"""Who lost an answer that was retrieved: the agent that did not give it, the evidence extraction
+that kept no span with it, or the repair of an answer that could not be read."""
+
+CallFailure = Literal["arguments", "unknown_tool", "failed", "not_run"]
+"""What is wrong with a tool call: its arguments do not fit, there is no such tool, the tool failed
+(or refused, or took too long), or the budget was spent and it was not run."""
+
+
+class Label(StrEnum):
+    """A kind of error; `definition` is also the member's docstring."""
+
+    definition: str
+
+    def __new__(cls, value: str, definition: str = "") -> "Label":
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.definition = member.__doc__ = " ".join(definition.split())
+        return member
+
+    INCOMPLETE_EXTRACTION = (
+        "incomplete_extraction",
+        """A gold answer is in no retrieved passage and in no tool row, so the agent could not
+        read it. DeepAmbigQA (arXiv:2511.01323), error analysis.""",
+    )
+    MISSING_BRANCH = (
+        "missing_branch",
+        """Incomplete extraction of a whole branch: none of its gold answers was retrieved or
+        predicted. Its answers keep incomplete_extraction. A part of incomplete extraction in
+        DeepAmbigQA (arXiv:2511.01323), error analysis; told apart here.""",
+    )
+    INCORRECT_REASONING = (
+        "incorrect_reasoning",
+        """A gold answer was retrieved (or the agent wrote it in a text that could not be read)
+        but is not in the answer; `lost_at` says who lost it: the agent, the evidence extraction
+        or the repair. DeepAmbigQA (arXiv:2511.01323), error analysis.""",
+    )
+    WRONG_TOOL_CALL = (
+        "wrong_tool_call",
+        """A tool call brought nothing: its arguments did not fit, there is no such tool, it
+        failed, or it was not run because the budget was spent. DeepAmbigQA (arXiv:2511.01323),
+        error analysis.""",
+    )
+    WRONG_BRANCH = (
+        "wrong_branch",
+        """A gold answer is predicted under a key that does not stand for its branch: the right
+        entity, the wrong reading. Beyond DeepAmbigQA's error analysis.""",
+    )
+    UNSUPPORTED_ANSWER = (
+        "unsupported_answer",
+        """A predicted answer is wrong and is mentioned nowhere in the evidence. Beyond
+        DeepAmbigQA's error analysis.""",
+    )
+    FORMAT_ERROR = (
+        "format_error",
+        """The agent answered, but no answer could be read from its text, also after the repair.
+        Beyond DeepAmbigQA's error analysis.""",
+    )
+    BUDGET_SPENT = (
+        "budget_spent",
+        """The agent was told to answer because its turns, calls, tokens or seconds were spent.
+        Beyond DeepAmbigQA's error analysis.""",
+    )

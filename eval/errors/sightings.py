@@ -1,0 +1,160 @@
+"""What the result of a tool call mentions, piece by piece, and what of it the agent saw."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from branchwise.eval.errors.sought import Found, Sought
+from branchwise.eval.errors.trace_reading import ToolCall, listed, mapping
+
+_ROWS_SHOWN = re.compile(r"\((\d+) of them shown;")
+_CUT = re.compile(r"\n\[cut: \d+ characters\]\Z")
+_LABEL = "Label"
+
+
+class Sighting(NamedTuple):
+    """A piece of evidence: what it mentions (`things`), and which of these the agent saw there."""
+
+    things: Found
+    shown: Found
+    passage: str | None = None
+    row: int | None = None
+
+
+def sightings(call: ToolCall, sought: Sought) -> Iterator[Sighting]:
+    """Passages, rows, matches by name, or the text of a tool that has none of them.
+
+    Nothing for a call that failed: its text repeats what was asked. What its tool did not put out
+    (rows behind those that fitted) was not retrieved.
+    """
+    if call.error is not None:
+        return
+    artifact = mapping(call.data.get("artifact"))
+    content = str(call.data.get("content") or "")
+    if "passages" in artifact:
+        found = _passages(call, listed(artifact["passages"]), content, sought)
+    elif "rows" in artifact:
+        found = _rows(mapping(artifact["rows"]), _rows_shown(content), sought)
+    elif "matches" in artifact:
+        found = _matches(listed(artifact["matches"]), sought)
+    else:
+        found = iter([_whole(sought.in_text(content))])
+    for sighting in found:
+        if sighting.things:
+            yield sighting if call.seen else sighting._replace(shown=frozenset())
+
+
+def given_passages(start: Mapping[str, Any], sought: Sought) -> Iterator[Sighting]:
+    """Passages that came with the question: they are in every request."""
+    for passage in listed(mapping(start.get("artifact")).get("passages")):
+        things = sought.in_passage(_text(passage, "title"), _text(passage, "text"))
+        if things:
+            yield _whole(things, passage=_text(passage, "id"))
+
+
+def _whole(things: Found, passage: str | None = None, row: int | None = None) -> Sighting:
+    return Sighting(things, things, passage, row)
+
+
+def _passages(
+    call: ToolCall, passages: Sequence[Mapping[str, Any]], content: str, sought: Sought
+) -> Iterator[Sighting]:
+    records = _extracted(call, passages)
+    visible = sought.in_text(content) if _CUT.search(content) else None
+    for passage, record in zip(passages, records, strict=True):
+        id, title = _text(passage, "id"), _text(passage, "title")
+        things = shown = sought.in_passage(title, _text(passage, "text"))
+        if not things:
+            continue
+        if record is not None:
+            shown = _in_spans(record, title, things, sought)
+        elif visible is not None:
+            shown = things & visible
+        yield Sighting(things, shown, id)
+
+
+def _extracted(
+    call: ToolCall, passages: Sequence[Mapping[str, Any]]
+) -> Sequence[Mapping[str, Any] | None]:
+    """What the extraction made of each passage; None for one that it left alone."""
+    records = listed(mapping(call.extraction).get("passages"))
+    if [r.get("id") for r in records] == [p.get("id") for p in passages]:
+        return records
+    by_id = {record.get("id"): record for record in records}
+    return [by_id.get(passage.get("id")) for passage in passages]
+
+
+def _in_spans(record: Mapping[str, Any], title: str, things: Found, sought: Sought) -> Found:
+    """Of a passage with spans the agent sees the title and these, of one without nothing.
+
+    Where the extraction failed, or a span is the whole passage, it sees all.
+    """
+    if record.get("how") == "failed" or record.get("whole"):
+        return things
+    spans = record.get("spans")
+    texts = [str(span) for span in spans] if isinstance(spans, list) else []
+    found = [sought.in_text(text) for text in [title, *texts]] if texts else []
+    return things & frozenset().union(*found)
+
+
+def _rows(record: Mapping[str, Any], shown: int | None, sought: Sought) -> Iterator[Sighting]:
+    variables, rows = record.get("variables"), record.get("rows")
+    names = [str(name) for name in variables] if isinstance(variables, list) else []
+    labels = mapping(record.get("labels"))
+    for number, row in enumerate(rows[:shown] if isinstance(rows, list) else ()):
+        if isinstance(row, list):
+            cells = [mapping(cell) for cell in row]
+            yield _whole(_in_row(cells, names, labels, sought), row=number)
+
+
+def _in_row(
+    cells: Sequence[Mapping[str, Any]],
+    names: Sequence[str],
+    labels: Mapping[str, Any],
+    sought: Sought,
+) -> Found:
+    """Literals by their text, IRIs by the id at their end and by their label.
+
+    A literal ?xLabel beside an IRI ?x is its label.
+    """
+    named = dict(zip(names, cells, strict=False))
+    iris = {n: _text(c, "value") for n, c in named.items() if c.get("type") == "uri"}
+    found: set[int] = set()
+    for name, address in iris.items():
+        beside = _text(named.get(f"{name}{_LABEL}", {}), "value")
+        found |= sought.named(last_part(address), [_text(labels, address), beside])
+    for name, cell in named.items():
+        is_label = name.endswith(_LABEL) and name.removesuffix(_LABEL) in iris
+        if cell.get("type") == "literal" and not is_label:
+            found |= sought.in_text(_text(cell, "value"))
+    return frozenset(found)
+
+
+def _matches(matches: Sequence[Mapping[str, Any]], sought: Sought) -> Iterator[Sighting]:
+    for number, match in enumerate(matches):
+        names = [_text(match, "label"), _text(match, "name")]
+        yield _whole(sought.named(last_part(_text(match, "id")), names), row=number)
+
+
+def _rows_shown(content: str) -> int | None:
+    """How many rows the tool put out, where it says that these are not all.
+
+    Rows are lines; the one that says so stands behind as many as it says, below the heading.
+    """
+    lines = content.split("\n")
+    said = (
+        number - 1
+        for number, line in enumerate(lines)
+        if (cut := _ROWS_SHOWN.match(line)) and cut[1] == str(number - 1)
+    )
+    return max(said, default=None)
+
+
+def last_part(address: str) -> str:
+    """The last part of an IRI: the number of an entity, for Wikidata's."""
+    return re.split(r"[/#]", address)[-1]
+
+
+def _text(record: Mapping[str, Any], key: str) -> str:
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
