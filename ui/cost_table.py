@@ -4,18 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.eval.costs.usage import COUNTS, Costs, RoleCost
+from branchwise.ui.cells import NOTHING, heading, indented, new_table, plain, run_name
 from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.padding import Padding
     from rich.table import Table
-    from rich.text import Text
 
 NamedCosts = tuple[str, Costs]
 """A run's name and what it cost."""
 
-_NOTHING = "–"
 _UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -26,27 +25,22 @@ def cost_tables(runs: Sequence[NamedCosts]) -> "Iterator[RenderableType]":
     """
     if not runs:
         return
-    name = f" · {printable(runs[0][0])[:200]}" if len(runs) == 1 else ""
-    yield _text(f"\nCosts{name}", "bold")
+    yield heading("costs", [name for name, _ in runs])
     yield _table(runs)
     yield _notes(runs)
 
 
 def _table(runs: Sequence[NamedCosts]) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(overflow="fold", min_width=11)
-    for heading in (*COUNTS, "USD"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = new_table()
+    for title in (*COUNTS, "USD"):
+        table.add_column(title, justify="right", no_wrap=True)
     for name, found in runs:
         if len(runs) > 1:
             table.add_section()
-            table.add_row(_text(printable(name)[:200], "bold"))
+            table.add_row(plain(run_name(name), "bold"))
         for label, values in _rows(found):
             counts = [_count(values[count]) for count in COUNTS]
-            table.add_row(_text(label), *counts, _usd(values["cost"]))
+            table.add_row(plain(label), *counts, _usd(values["cost"]))
     return table
 
 
@@ -63,7 +57,7 @@ def _rows(found: Costs) -> Iterator[tuple[str, Mapping[str, float | None]]]:
 def _count(value: float | None) -> str:
     """Whole below 10,000, one digit behind the point for a small mean, else three digits."""
     if value is None:
-        return _NOTHING
+        return NOTHING
     if value >= 9999.5:
         # The largest unit that leaves a whole digit, after rounding: 999,600 is 1.00M.
         size, unit = next((u for u in _UNITS if value >= 0.9995 * u[0]), _UNITS[-1])
@@ -75,7 +69,7 @@ def _count(value: float | None) -> str:
 def _usd(value: float | None) -> str:
     """Four digits behind the point below 1, then two, then none: 0 only where nothing is paid."""
     if value is None:
-        return _NOTHING
+        return NOTHING
     if value == 0:
         return "0"
     if value < 0.00005:
@@ -88,7 +82,7 @@ def _usd(value: float | None) -> str:
 def _notes(runs: Sequence[NamedCosts]) -> "Padding":
     lines = [""]
     for name, found in runs:
-        before = f"{printable(name)[:200]}: " if len(runs) > 1 else ""
+        before = f"{run_name(name)}: " if len(runs) > 1 else ""
         lines += [before + line for line in _about(found)]
     first = runs[0][1]
     if first.source:
@@ -97,7 +91,7 @@ def _notes(runs: Sequence[NamedCosts]) -> "Padding":
     lines.append("cached is part of input, reasoning of output; seconds are summed over requests")
     missing = dict.fromkeys(model for _, found in runs for model in found.unpriced)
     lines += [_how_to_give(model) for model in missing]
-    return _indented(_text("\n".join(lines), "dim"))
+    return indented(plain("\n".join(lines), "dim"))
 
 
 def _about(found: Costs) -> Iterator[str]:
@@ -122,19 +116,6 @@ def _uncounted(role: RoleCost) -> str:
 
 def _how_to_give(model: str) -> str:
     return printable(
-        f"{_NOTHING}: no price is known for {model}; give one (USD per million tokens) with "
+        f"{NOTHING}: no price is known for {model}; give one (USD per million tokens) with "
         f'--prices FILE, as in: models: {{"{model}": {{input: 0.25, output: 2}}}}'
     )
-
-
-def _indented(text: "Text") -> "Padding":
-    from rich.padding import Padding
-
-    return Padding(text, (0, 0, 0, 2), expand=False)
-
-
-def _text(text: str, style: str = "") -> "Text":
-    """Text that is never read as markup."""
-    from rich.text import Text
-
-    return Text(text, style=style)

@@ -7,7 +7,8 @@ from scoring_cases import item
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.tasks import get_task
-from branchwise.ui.report_table import _cell, _number, report_tables
+from branchwise.ui.cells import mean_cell, number
+from branchwise.ui.report_table import report_tables
 
 ONE = {"default": ["A", "B"]}
 TWO = {"in 1986": ["A"], "in 1995": ["B"]}
@@ -119,14 +120,14 @@ def test_runs_of_different_tasks_stand_apart() -> None:
 
 
 def test_a_cell_holds_mean_interval_and_its_own_n() -> None:
-    assert str(_cell(Aggregate(0.5, 7, 0.25, 1.0), 2, 9)) == ".50\n.25–1.00\nn=7"
-    assert str(_cell(Aggregate(-0.5, 9, -1.25, 0.25), 2, 9)) == "-.50\n-1.25 to .25"
-    assert str(_cell(Aggregate(0.5, 1, None, None), 2, 1)) == ".50"
-    assert str(_cell(Aggregate(None, 0, None, None), 2, 1)) == "–"
+    assert str(mean_cell(Aggregate(0.5, 7, 0.25, 1.0), 2, 9)) == ".50\n.25–1.00\nn=7"
+    assert str(mean_cell(Aggregate(-0.5, 9, -1.25, 0.25), 2, 9)) == "-.50\n-1.25 to .25"
+    assert str(mean_cell(Aggregate(0.5, 1, None, None), 2, 1)) == ".50"
+    assert str(mean_cell(Aggregate(None, 0, None, None), 2, 1)) == "–"
 
 
 def test_numbers_are_rounded_without_a_leading_zero() -> None:
-    assert [_number(x, 2) for x in (0.999, 0.005, -0.001, -0.4, 10.5)] == [
+    assert [number(x, 2) for x in (0.999, 0.005, -0.001, -0.4, 10.5)] == [
         "1.00",
         ".01",
         ".00",
