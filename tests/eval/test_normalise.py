@@ -79,3 +79,9 @@ def test_case_and_outer_space_change_nothing(text: str) -> None:
 @given(st.text(), st.sampled_from(["NFC", "NFD"]))
 def test_canonically_equivalent_texts_have_one_key(text: str, form: Literal["NFC", "NFD"]) -> None:
     assert normalise(unicodedata.normalize(form, text)) == normalise(text)
+
+
+@given(st.lists(st.sampled_from(["an", "The", "a", "Bo", "Cid", "de", "U", "S", "x"]), min_size=1))
+def test_a_full_stop_at_the_end_changes_no_key(words: list[str]) -> None:
+    # Plain words take a short way, a text with a full stop the long one.
+    assert normalise(" ".join([*words, "Dora"])) == normalise(" ".join([*words, "Dora."]))
