@@ -49,7 +49,7 @@ def aggregate(
     scored = ~np.isnan(table)
     counts = scored.sum(axis=1)
     sums = np.where(scored, table, 0.0).sum(axis=1)
-    means = resampled_means(table, scored, seed, resamples) if table.shape[1] > 1 else None
+    means = _resampled_means(table, scored, seed, resamples) if table.shape[1] > 1 else None
     found: dict[str, Aggregate] = {}
     for row, metric in enumerate(values):
         n = int(counts[row])
@@ -61,7 +61,7 @@ def aggregate(
     return found
 
 
-def resampled_means(
+def _resampled_means(
     table: "NDArray[np.float64]", scored: "NDArray[np.bool_]", seed: int, resamples: int
 ) -> "NDArray[np.float64]":
     """Means of each resample: float64 [resamples, metrics], NaN where it drew nothing scored.
