@@ -46,6 +46,15 @@ class _Case:
         return self.gold.names[pair.branch]
 
 
+@dataclass(frozen=True)
+class Examined:
+    """An item that was examined: its errors, the pairs of its score, the trail of its evidence."""
+
+    errors: ItemErrors
+    matches: BranchMatches
+    trail: Trail
+
+
 def attribute(item: AnsweredItem, events: Iterable[TraceEvent]) -> ItemErrors:
     """Say for every gold answer that is missing, and every wrong one, where it was lost.
 
@@ -55,8 +64,17 @@ def attribute(item: AnsweredItem, events: Iterable[TraceEvent]) -> ItemErrors:
     result that never fitted the context window was retrieved, and lost at the agent. For tasks in
     `TASKS` only.
     """
+    return examine(item, events).errors
+
+
+def examine(item: AnsweredItem, events: Iterable[TraceEvent]) -> Examined:
+    """The same with what it was decided on, for those who need both: a trace is searched once."""
     reading = read_trace(events)
     case = _case(item, reading)
+    return Examined(_errors(item, reading, case), case.matches, case.trail)
+
+
+def _errors(item: AnsweredItem, reading: TraceReading, case: _Case) -> ItemErrors:
     missing, wrong = tuple(_missing(case)), tuple(_wrong(case))
     calls = tuple(failed_calls(reading.calls))
     branches = tuple(_branches(case, missing))

@@ -9,6 +9,7 @@ from branchwise.eval.errors.trace_reading import ToolCall, listed, mapping
 
 _ROWS_SHOWN = re.compile(r"\((\d+) of them shown;")
 _CUT = re.compile(r"\n\[cut: \d+ characters\]\Z")
+_MAX_CUT = 60
 _LABEL = "Label"
 
 
@@ -59,18 +60,19 @@ def _whole(things: Found, passage: str | None = None, row: int | None = None) ->
 def _passages(
     call: ToolCall, passages: Sequence[Mapping[str, Any]], content: str, sought: Sought
 ) -> Iterator[Sighting]:
-    records = _extracted(call, passages)
-    visible = sought.in_text(content) if _CUT.search(content) else None
-    for passage, record in zip(passages, records, strict=True):
-        id, title = _text(passage, "id"), _text(passage, "title")
+    records = _extracted(call, passages) if call.extraction is not None else ()
+    visible = sought.in_text(content) if _CUT.search(content[-_MAX_CUT:]) else None
+    for number, passage in enumerate(passages):
+        title = _text(passage, "title")
         things = shown = sought.in_passage(title, _text(passage, "text"))
         if not things:
             continue
+        record = records[number] if records else None
         if record is not None:
             shown = _in_spans(record, title, things, sought)
         elif visible is not None:
             shown = things & visible
-        yield Sighting(things, shown, id)
+        yield Sighting(things, shown, _text(passage, "id"))
 
 
 def _extracted(

@@ -156,11 +156,13 @@ def _total(record: Mapping[str, Any]) -> int:
 
 def listed(value: Any) -> list[Mapping[str, Any]]:
     """The mappings in a list from a record, which may come from anyone's tool."""
-    return [v for v in value if isinstance(v, Mapping)] if isinstance(value, list | tuple) else []
+    if not isinstance(value, list | tuple):
+        return []
+    return [v for v in value if isinstance(v, dict | Mapping)]
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict | Mapping) else {}
 
 
 def _number(value: Any) -> int:

@@ -1,0 +1,71 @@
+"""Errors counted over items."""
+
+import json
+
+from hand_traces import hand_traces
+
+from branchwise.eval.errors.attribution import attribute
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.totals import LabelTotal, totals
+
+
+def errors(*names: str) -> list[ItemErrors]:
+    """Of the hand-made traces with these names."""
+    traces = {trace.name: trace for trace in hand_traces()}
+    return [attribute(traces[name].item, traces[name].events) for name in names]
+
+
+MIXED = errors(
+    "everything goes wrong at once",
+    "a spent budget, a wrong call and an answer that cannot be read",
+    "a failed item blames nobody for its answers",
+    "without a trace only the wrong branch is known",
+    "no span holds the answer",
+    "an answer that could not be read at all is lost with the repair",
+)
+
+
+def test_items_answers_and_calls_are_counted_by_label() -> None:
+    found = totals(MIXED).subsets["all"]
+    assert (found.items, found.traced, found.failed) == (6, 5, 1)
+    # Missing: 6, 2, 2, 2, 1, 3 in this order; wrong: 3 and 2.
+    assert (found.missing, found.wrong, found.branches) == (16, 5, 1)
+    assert found.labels == {
+        Label.INCOMPLETE_EXTRACTION: LabelTotal(items=2, missing=3),
+        Label.MISSING_BRANCH: LabelTotal(items=1),
+        Label.INCORRECT_REASONING: LabelTotal(items=4, missing=8),
+        Label.WRONG_TOOL_CALL: LabelTotal(items=3),
+        Label.WRONG_BRANCH: LabelTotal(items=2, missing=2, wrong=2),
+        Label.UNSUPPORTED_ANSWER: LabelTotal(items=1, wrong=1),
+        Label.FORMAT_ERROR: LabelTotal(items=2),
+        Label.BUDGET_SPENT: LabelTotal(items=2),
+    }
+    assert found.lost_at == {"agent": 4, "extraction": 2, "repair": 2}
+    assert found.calls == {"arguments": 1, "unknown_tool": 2, "failed": 0, "not_run": 1}
+
+
+def test_subsets_are_counted_apart_and_add_up() -> None:
+    subsets = totals(MIXED).subsets
+    assert {name: found.items for name, found in subsets.items()} == {
+        "all": 6,
+        "ambiguous": 2,
+        "unambiguous": 4,
+    }
+    for label, total in subsets["all"].labels.items():
+        parts = [subsets[name].labels[label] for name in ("ambiguous", "unambiguous")]
+        assert total.items == sum(part.items for part in parts)
+        assert total.missing == sum(part.missing for part in parts)
+
+
+def test_order_is_nothing_and_totals_are_plain_json() -> None:
+    found = totals(MIXED)
+    assert totals(reversed(MIXED)) == found
+    record = json.loads(json.dumps(found.to_json()))
+    assert record["ambiguous"]["labels"]["wrong_branch"] == {"items": 2, "missing": 2, "wrong": 2}
+
+
+def test_without_items_everything_is_zero() -> None:
+    found = totals([]).subsets["ambiguous"]
+    assert found.items == 0
+    assert set(found.labels.values()) == {LabelTotal()}
