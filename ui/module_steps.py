@@ -32,7 +32,9 @@ def extraction_lines(data: Mapping[str, Any], most: int) -> Iterator[str]:
     how = Counter(passage["how"] for passage in passages)
     spans = sum(len(passage["spans"]) for passage in passages)
     kept = f"{_count(spans, 'span')} from {how['spans']} of {_count(len(passages), 'passage')}"
-    yield f"{'extract':<9} {', '.join([kept, *_cost(passages)])}"
+    # Extractions follow all tool results of the turn, in the order of its calls.
+    which = f"call {data['of'] + 1}: " if data["of"] else ""
+    yield f"{'extract':<9} {which}{', '.join([kept, *_cost(passages)])}"
     if how["none"]:
         yield indented(f"nothing in {_count(how['none'], 'passage')}")
     if dropped := [dropped for passage in passages for dropped in passage["dropped"]]:

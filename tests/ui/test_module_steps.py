@@ -89,6 +89,11 @@ def test_an_extraction_of_one_passage_is_one_passage():
     ]
 
 
+def test_an_extraction_says_which_call_of_the_turn_it_belongs_to_from_the_second_on():
+    data = extraction(passage("p1")) | {"of": 1}
+    assert describe("extraction", data)[0].startswith("extract   call 2: 0 spans from 0 of 1 ")
+
+
 def test_spans_of_the_first_passages_are_shown_and_the_rest_counted():
     data = extraction(*(passage(f"p{n}", how="spans", spans=["x"]) for n in range(9)))
     lines = describe("extraction", data, passages=2)

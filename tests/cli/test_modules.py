@@ -1,0 +1,143 @@
+"""`--expand` and `--extract` on the command line."""
+
+import json
+import resource
+import sys
+
+import pytest
+from by_role import by_role, turn_of
+from chat_server import call, say
+
+from branchwise.__main__ import main
+from branchwise.commands.run import allow_open_files
+from branchwise.corpora.build import build_corpus
+from branchwise.corpora.indexing import build_index
+from branchwise.eval.store import open_run
+
+PASSAGE = {"id": "p1", "contents": "Heat (1995 film)\nMichael Mann directed Heat. It is long."}
+ANSWERS = {"Who directed Heat (1995 film)?": ["Michael Mann"]}
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    (tmp_path / "p.jsonl").write_text(json.dumps(PASSAGE))
+    build_corpus(str(tmp_path / "p.jsonl"), tmp_path / "C")
+    build_index(tmp_path / "C", "bm25")
+    return tmp_path / "C"
+
+
+@pytest.fixture
+def questions(tmp_path):
+    path = tmp_path / "q.jsonl"
+    gold = {"id": "q1", "question": "Who directed Heat?", "answers": {"default": ["Michael Mann"]}}
+    path.write_text(json.dumps(gold))
+    return path
+
+
+@pytest.fixture
+def type_in(monkeypatch, capfd):
+    """Run the command line; returns its exit code, standard output and error."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+    def call_main(*arguments):
+        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capfd.readouterr()
+        return ended.value.code, said.out, said.err
+
+    return call_main
+
+
+@pytest.fixture
+def model(chat_server):
+    """A model that expands, extracts, searches once and answers."""
+
+    def agent(body):
+        if turn_of(body) == 0:
+            return call("local_retriever", query="Heat")
+        return say(json.dumps({"answers": ANSWERS}))
+
+    chat_server.play(
+        by_role(
+            expander=say("1. Who directed Heat (1995 film)?\n2. Who directed Heat (1986 film)?"),
+            extractor=say("Michael Mann directed Heat.\nIt is short."),
+            agent=agent,
+        )
+    )
+    return f"openai:scripted@{chat_server.url}"
+
+
+def test_ask_shows_readings_and_spans_as_they_come(type_in, model, corpus):
+    code, out, err = type_in(
+        *("ask", "Who directed Heat?", "--corpus", corpus, "--model", model),
+        *("--expand", "--extract", "--max-turns", 3),
+    )
+    assert code in (0, None)
+    assert out == "Who directed Heat (1995 film)?: Michael Mann\n"
+    lines = [line.split(", ")[0] for line in err.splitlines()]
+    assert lines[1:4] == [
+        "expand    2 readings",
+        "          - Who directed Heat (1995 film)?",
+        "          - Who directed Heat (1986 film)?",
+    ]
+    start = lines.index("extract   1 span from 1 of 1 passage")
+    assert lines[start + 1 : start + 3] == [
+        "          dropped: 1 not in the passage",
+        "          [p1] Michael Mann directed Heat.",
+    ]
+
+
+def test_run_keeps_modules_and_roles_and_resume_takes_them_elsewhere(
+    type_in, model, corpus, questions, tmp_path
+):
+    small = model.replace("scripted", "small")
+    code, _, err = type_in(
+        *("run", "--questions", questions, "--corpus", corpus, "--model", model),
+        *("--expand", "--extract", "--expander", small, "--out", tmp_path / "run"),
+    )
+    assert code in (0, None), err
+    reader = open_run(tmp_path / "run")
+    system, (row,) = reader.meta["system"], reader.items()
+    reader.close()
+    assert system["expand"] is system["extract"] is True
+    assert system["roles"] == {
+        **{"expander": small, "extractor": None, "matcher": None, "judge": None}
+    }
+    assert set(row.outcome["usage"]) == {"agent", "expander", "extractor"}
+    code, _, err = type_in(
+        "resume", tmp_path / "run", "--expander", model.replace("scripted", "big")
+    )
+    assert code == 2
+    assert "changed: expander" in err
+
+
+@pytest.mark.parametrize(("role", "module"), [("expander", "expand"), ("extractor", "extract")])
+def test_a_model_for_a_module_that_is_not_asked_for_is_refused(type_in, corpus, role, module):
+    code, _, err = type_in("ask", "Who?", "--corpus", corpus, f"--{role}", "offline")
+    assert code == 2
+    assert err == (
+        f"branchwise: --{role}: no {role} is asked without --{module}; "
+        f"add --{module}, or leave out --{role}\n"
+    )
+
+
+def test_extraction_without_anything_to_extract_from_is_refused(type_in, questions, tmp_path):
+    code, _, err = type_in("run", "--questions", questions, "--extract", "--out", tmp_path / "run")
+    assert code == 2
+    assert "--extract: there are no tools" in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_extraction_lets_a_question_hold_more_connections():
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, before[1]))
+    try:
+        allow_open_files(8)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 200
+        allow_open_files(8, extract=True)
+        soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        assert soft >= 8 * 32 or soft == most
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
