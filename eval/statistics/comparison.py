@@ -1,0 +1,200 @@
+"""Two systems, or several against one base, compared question by question."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.scores import SUBSETS, ItemScore, Scores
+from branchwise.eval.statistics.holm import holm
+from branchwise.eval.statistics.interval import students_intervals
+from branchwise.eval.statistics.paired_tests import FLIPS, PairedTest, TestName, paired_tests
+from branchwise.eval.statistics.pairs import LeftOut, Pairs, check_same_questions, pair_questions
+
+_SCORER_FIELDS = ("version", "matcher", "threshold", "model", "judge", "prompts")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One metric on one subset: the other system minus the base, over `n` questions of both.
+
+    `base`, `other`: means over these n; `low` to `high`: 95% interval of `difference`. All are
+    None for n = 0, the interval and `p` also for n = 1. `higher`, `lower`, `same`: how many
+    questions have a higher value in the other system and so on (better and worse, where more is
+    better). `p_holm` is `p` corrected for the `family` of systems that were compared with the base
+    on this metric and subset; None where the comparison stands alone.
+    """
+
+    metric: str
+    subset: str
+    n: int
+    base: float | None
+    other: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    higher: int
+    lower: int
+    same: int
+    test: TestName | None
+    p: float | None
+    left_out: LeftOut
+    p_holm: float | None = None
+    family: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        return {**vars(self), "left_out": self.left_out.to_json()}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All differences of one system to its base, by subset and then by metric.
+
+    `cautions`: what else differs between the two sides, one phrase each, so that a difference
+    need not be the system's. They hold names of models: plain text, to be escaped where shown.
+    """
+
+    differences: tuple[Difference, ...]
+    cautions: tuple[str, ...] = ()
+
+    def find(self, metric: str, subset: str = "all") -> Difference:
+        """The difference of one metric on one subset; KeyError where it was not compared."""
+        for found in self.differences:
+            if (found.metric, found.subset) == (metric, subset):
+                return found
+        raise KeyError((metric, subset))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "differences": [found.to_json() for found in self.differences],
+            "cautions": list(self.cautions),
+        }
+
+
+def compare(
+    base: Scores,
+    other: Scores,
+    *,
+    metrics: Sequence[str] | None = None,
+    subsets: Sequence[str] = SUBSETS,
+    seed: int = 0,
+    flips: int = FLIPS,
+) -> Comparison:
+    """Compare two systems on the questions that both have, epochs of a question averaged first.
+
+    `metrics`: by default all that both have. Neither the order of items nor that of metrics
+    changes a number. Raises InputError where the two were scored as different tasks, or answered
+    different questions under one id.
+    """
+    if base.scorer.task != other.scorer.task:
+        raise InputError(
+            f"scores of the tasks {base.scorer.task} and {other.scorer.task} have no metric in "
+            "common",
+            remedy="compare runs over the same questions",
+        )
+    check_same_questions(base, other)
+    if metrics is None:
+        metrics = [metric for metric in base.aggregates["all"] if metric in other.aggregates["all"]]
+    found: list[Difference] = []
+    for subset in subsets:
+        pairs = pair_questions(base, other, metrics, subset)
+        intervals = students_intervals(pairs.differences)
+        tests = paired_tests(pairs, seed=seed, flips=flips)
+        found += _differences(pairs, subset, intervals, tests)
+    return Comparison(tuple(found), _cautions(base, other))
+
+
+def compare_systems(
+    base: Scores,
+    others: Mapping[str, Scores],
+    *,
+    metrics: Sequence[str] | None = None,
+    subsets: Sequence[str] = SUBSETS,
+    seed: int = 0,
+    flips: int = FLIPS,
+) -> dict[str, Comparison]:
+    """Compare each of several systems with one base: name to comparison, as in `compare`.
+
+    The tests of one metric on one subset are a family: their p-values are corrected by Holm's
+    method. A system on which no test was possible does not count.
+    """
+    alone = {
+        name: compare(base, other, metrics=metrics, subsets=subsets, seed=seed, flips=flips)
+        for name, other in others.items()
+    }
+    tested: dict[tuple[str, str], list[str]] = {}
+    for name, comparison in alone.items():
+        for found in comparison.differences:
+            if found.p is not None:
+                tested.setdefault((found.metric, found.subset), []).append(name)
+    adjusted = {
+        (name, *key): (p, len(names))
+        for key, names in tested.items()
+        for name, p in zip(names, holm([alone[n].find(*key).p for n in names]), strict=True)
+    }
+    return {name: _corrected(name, comparison, adjusted) for name, comparison in alone.items()}
+
+
+def _corrected(
+    name: str,
+    comparison: Comparison,
+    adjusted: Mapping[tuple[str, str, str], tuple[float | None, int]],
+) -> Comparison:
+    corrected: list[Difference] = []
+    for found in comparison.differences:
+        p, family = adjusted.get((name, found.metric, found.subset), (None, 1))
+        corrected.append(replace(found, p_holm=p, family=family))
+    return replace(comparison, differences=tuple(corrected))
+
+
+def _differences(
+    pairs: Pairs,
+    subset: str,
+    intervals: Sequence[tuple[float, float] | None],
+    tests: Sequence[PairedTest | None],
+) -> list[Difference]:
+    import numpy as np
+
+    found: list[Difference] = []
+    for row, (metric, change) in enumerate(zip(pairs.metrics, pairs.differences, strict=True)):
+        paired = ~np.isnan(change)
+        n, change = int(paired.sum()), change[paired]
+        low, high = intervals[row] or (None, None)
+        test = tests[row]
+        found.append(
+            Difference(
+                metric=metric,
+                subset=subset,
+                n=n,
+                base=float(pairs.base[row][paired].mean()) if n else None,
+                other=float(pairs.other[row][paired].mean()) if n else None,
+                difference=float(change.mean()) if n else None,
+                low=low,
+                high=high,
+                higher=int((change > 0).sum()),
+                lower=int((change < 0).sum()),
+                same=int((change == 0).sum()),
+                test=test.name if test else None,
+                p=test.p if test else None,
+                left_out=pairs.left_out(row),
+            )
+        )
+    return found
+
+
+def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:
+    """Scorer settings and numbers of epochs in which the two sides differ."""
+    said = [
+        f"scored with another {field}: {getattr(base.scorer, field)} and "
+        f"{getattr(other.scorer, field)}"
+        for field in _SCORER_FIELDS
+        if getattr(base.scorer, field) != getattr(other.scorer, field)
+    ]
+    epochs = _epochs(base.items), _epochs(other.items)
+    if epochs[0] != epochs[1] and all(epochs):
+        said.append(f"another number of epochs: {epochs[0]} and {epochs[1]}")
+    return tuple(said)
+
+
+def _epochs(items: Sequence[ItemScore]) -> int:
+    return len({item.epoch for item in items})
