@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 from by_role import by_role, counts, role_of
-from chat_server import ChatServer, call, fail, say, search_then_answer
+from chat_server import ChatServer, call, calls, fail, say, search_then_answer
 
 from branchwise import resume, run
 from branchwise.corpora.errors import InputError
@@ -209,3 +209,57 @@ def test_epochs_expand_and_extract_apart(chat_server, make_system, question_file
     assert counts(chat_server.requests) == {"expander": 2, "agent": 6, "extractor": 8}
     asked = [body for body in chat_server.requests if role_of(body) == "expander"]
     assert asked[0] == asked[1]
+
+
+def test_the_same_search_twice_in_a_turn_is_replayed_as_it_was(
+    chat_server, make_system, question_file, tmp_path
+):
+    same = ("local_retriever", {"query": "Heat"})
+    turns = iter([calls(same, same), GOOD])
+    words = iter(["Heat is a crime film", "NONE", "film with Burt Reynolds", "Burt Reynolds"])
+    chat_server.play(by_role(extractor=lambda _: say(next(words)), agent=lambda _: next(turns)))
+    system = make_system().model_copy(update={"extract": True})
+    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    assert counts(chat_server.requests) == {"agent": 2, "extractor": 4}
+    assert chat_server.repeats == 2
+    forget_ends(made.path)
+    assert resume(made.path).state.done == 1
+    assert len(chat_server.requests) == 6
+
+
+def test_a_module_that_failed_is_asked_again_by_a_run_that_goes_on(
+    chat_server, make_system, question_file, tmp_path
+):
+    turns = iter([fail(400, "no"), GOOD])
+    expansions = iter([fail(400, "no"), READINGS])
+    chat_server.play(by_role(expander=lambda _: next(expansions), agent=lambda _: next(turns)))
+    system = make_system().model_copy(update={"expand": True})
+    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    assert made.state.failed == 1
+    again = resume(made.path, retry_failed=True)
+    assert again.state.done == 1
+    reader = again.open()
+    (expansion,) = (e.data for e in reader.events(1) if e.kind == "expansion")
+    reader.close()
+    assert expansion["how"] == "readings"
+
+
+@pytest.mark.parametrize("decoding", [{"stream": True}, {"tool_protocol": "text"}])
+def test_modules_work_in_every_protocol(
+    chat_server, make_system, question_file, tmp_path, decoding
+):
+    block = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'
+    first = say(block) if "tool_protocol" in decoding else SEARCH
+    turns = iter([first, GOOD])
+    extractor = say("Heat is a crime film")
+    chat_server.play(by_role(expander=READINGS, extractor=extractor, agent=lambda _: next(turns)))
+    changes = {"expand": True, "extract": True}
+    system = make_system(**decoding).model_copy(update=changes)
+    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    reader = made.open()
+    kinds = [event.kind for event in reader.events(1)]
+    reader.close()
+    assert kinds == ["start", "expansion", "model", "tool", "extraction", "model", "answer"]
+    shown = json.dumps(chat_server.requests[-1]["messages"])
+    assert "[heat-1995] Heat (1995 film)\\nHeat is a crime film" in shown
+    assert "Who directed Heat (1986 film)?" in shown
