@@ -1,0 +1,224 @@
+"""Text made comparable without losing where each character stood.
+
+Case, accents and the ways of typing an apostrophe go, words and punctuation stay, so that the
+borders of a name can still be judged.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
+from typing import NamedTuple
+
+_TYPED = str.maketrans(
+    dict.fromkeys("’‘‛´`ʼ′", "'")
+    | dict.fromkeys("“”„‟«»″〝〞「」『』《》", '"')
+    | dict.fromkeys("‐‑−", "-")
+    | dict.fromkeys("·‧・･", "\u00b7")
+    | dict.fromkeys("™®©℠", "")
+)
+# Letters with a stroke or of two letters, which have no decomposition in Unicode.
+_LETTERS = {
+    "ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ŧ": "t", "ı": "i", "æ": "ae", "œ": "oe",
+    "þ": "th", "\u0640": "",
+}  # fmt: skip
+# Accents of Latin and Greek, stress and the two dots of the Cyrillic ё: й and ї are letters.
+_ACCENTS = re.compile(
+    r"(?<=[a-z\u0370-\u03ff])[\u0300-\u036f]+|(?<=е)[\u0300\u0301\u0308]+"
+    r"|(?<=[аиоуыэюя])[\u0300\u0301]+"
+)
+_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+_ESCAPED = re.compile(
+    r"\\u[0-9a-fA-F]{4}|\\[nrt\"/\\]|&(?:amp|quot|apos|nbsp|lt|gt|#0?39|#x27|#160);"
+)
+_ENTITIES = {
+    "amp": "&", "quot": '"', "apos": "'", "nbsp": " ", "lt": "<", "gt": ">", "#39": "'",
+    "#039": "'", "#x27": "'", "#160": " ",
+}  # fmt: skip
+_CJK = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_CJK_SPACED = re.compile(rf"({_CJK})\s+(?={_CJK})")
+_AT = itemgetter(2)
+_LOOSE = str.maketrans("", "", "'-.,")
+
+
+class Cluster(NamedTuple):
+    """Characters that fold together: [start, end) of the text became [at, to) of its fold."""
+
+    start: int
+    end: int
+    at: int
+    to: int
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A text, its fold, and where each character of the fold came from.
+
+    `shown` is the text with JSON's and HTML's escapes undone. Between `clusters` a character of
+    the fold stands for one character of `shown`. `origins` maps indices of `shown` to those of the
+    text as given; None where they agree.
+    """
+
+    shown: str
+    fold: str
+    clusters: list[Cluster]
+    origins: list[int] | None
+
+    def place(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where [start, end) of the fold stands in `shown`; None where it splits a character."""
+        if not self.clusters:
+            return start, end
+        first, last = self._shown_start(start), self._shown_end(end)
+        return None if first is None or last is None else (first, last)
+
+    def _shown_start(self, index: int) -> int | None:
+        cluster = self._before(index)
+        if cluster is None or index >= cluster.to:
+            return index if cluster is None else cluster.end + index - cluster.to
+        return cluster.start if index == cluster.at else None
+
+    def _shown_end(self, index: int) -> int | None:
+        cluster = self._before(index - 1)
+        if cluster is None or index > cluster.to:
+            return index if cluster is None else cluster.end + index - cluster.to
+        return cluster.end if index == cluster.to else None
+
+    def _before(self, index: int) -> Cluster | None:
+        """The last cluster that begins in the fold at or before an index."""
+        place = bisect_right(self.clusters, index, key=_AT)
+        return self.clusters[place - 1] if place else None
+
+    def given(self, start: int, end: int) -> tuple[int, int]:
+        """Where [start, end) of `shown` stands in the text as given."""
+        if self.origins is None:
+            return start, end
+        return self.origins[start], self.origins[end]
+
+
+def fold(text: str) -> str:
+    """A text without case and accents; punctuation stays. Equals `folded(text).fold`."""
+    text = _unescape(text)[0]
+    lowered = text.lower()
+    return lowered if text.isascii() else _FOREIGN.sub(_fold_run, lowered)
+
+
+@lru_cache(maxsize=4_096)
+def loose(text: str) -> str:
+    """A fold that a name's longest word is certain to be a part of where the text mentions it.
+
+    Apostrophes, hyphens, full stops and commas are left out, and spaces between characters of
+    Chinese and Japanese.
+    """
+    folded = fold(text).replace("–", "")
+    if folded.isascii():
+        return folded.translate(_LOOSE)
+    for sign in "'-.,":
+        folded = folded.replace(sign, "")
+    return _CJK_SPACED.sub(r"\1", folded)
+
+
+@lru_cache(maxsize=512)
+def folded(text: str) -> Folded:
+    """A text's fold with the place of each of its characters."""
+    shown, origins = _unescape(text)
+    if shown.isascii():
+        return Folded(shown, shown.lower(), [], origins)
+    pieces: list[str] = []
+    clusters: list[Cluster] = []
+    done = length = 0
+    last = ""
+    for run in _FOREIGN.finditer(shown):
+        plain = shown[done : run.start()].lower()
+        pieces.append(plain)
+        length += len(plain)
+        last = plain[-1:] or last
+        for start, end in _clusters(run[0]):
+            piece = _fold_foreign(run[0][start:end], last)
+            pieces.append(piece)
+            clusters.append(
+                Cluster(run.start() + start, run.start() + end, length, length + len(piece))
+            )
+            length += len(piece)
+            last = piece[-1:] or last
+        done = run.end()
+    pieces.append(shown[done:].lower())
+    return Folded(shown, "".join(pieces), clusters, origins)
+
+
+def is_word(character: str) -> bool:
+    """Whether a character is part of a word: a letter, a digit, or a mark on one."""
+    return character.isalnum() or (
+        not character.isascii() and bool(character) and unicodedata.category(character)[0] == "M"
+    )
+
+
+def _unescape(text: str) -> tuple[str, list[int] | None]:
+    """A text with escapes undone, and where each character (and the end) stood before."""
+    if ("\\" not in text and "&" not in text) or not _ESCAPED.search(text):
+        return text, None
+    pieces: list[str] = []
+    origins: list[int] = []
+    done = 0
+    for escape in _ESCAPED.finditer(text):
+        pieces += [text[done : escape.start()], _unescaped(escape[0])]
+        origins.extend(range(done, escape.start() + 1))
+        done = escape.end()
+    pieces.append(text[done:])
+    origins.extend(range(done, len(text) + 1))
+    return "".join(pieces), origins
+
+
+def _unescaped(escape: str) -> str:
+    """The one character that an escape stands for."""
+    if escape[0] == "&":
+        return _ENTITIES[escape[1:-1]]
+    if escape[1] == "u":
+        return chr(int(escape[2:], 16))
+    return {"n": "\n", "r": "\n", "t": "\t"}.get(escape[1], escape[1])
+
+
+def _clusters(run: str) -> list[tuple[int, int]]:
+    """A run cut before each character that does not combine with the one before it."""
+    cuts = [i for i, character in enumerate(run) if i == 0 or not _combines(character)]
+    return list(zip(cuts, [*cuts[1:], len(run)], strict=True))
+
+
+@lru_cache(maxsize=4_096)
+def _combines(character: str) -> bool:
+    decomposed = unicodedata.normalize("NFKD", character)
+    return unicodedata.combining(decomposed[0]) != 0
+
+
+def _fold_run(run: re.Match[str]) -> str:
+    before = run.string[run.start() - 1] if run.start() else ""
+    return _fold_foreign(run[0], before)
+
+
+@lru_cache(maxsize=16_384)
+def _fold_foreign(text: str, before: str) -> str:
+    """The fold of characters beyond ASCII that follow the folded character `before`."""
+    decomposed = unicodedata.normalize("NFKD", text.translate(_TYPED)).casefold()
+    plain = unicodedata.normalize("NFKD", decomposed).translate(_PLAIN)
+    return _ACCENTS.sub("", before + plain)[len(before) :]
+
+
+class _Plain(dict[int, str]):
+    """What becomes of a decomposed character. Filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        kept = character
+        joins = category == "Cf" or 0xFE00 <= code <= 0xFE0F  # soft hyphens, variants, too
+        vowel = category == "Mn" and 0x0590 <= code <= 0x0670  # Hebrew points, Arabic signs
+        if joins or vowel:
+            kept = ""
+        elif category == "Nd":
+            kept = str(unicodedata.decimal(character))
+        self[code] = kept
+        return kept
+
+
+_PLAIN = _Plain({ord(k): v for k, v in _LETTERS.items()} | _TYPED)

@@ -1,0 +1,208 @@
+"""Whether a text mentions an answer: a passage, a row of a query, what a model wrote.
+
+A mention writes one of the answer's forms out, as words of their own:
+
+* Case, accents, apostrophes, hyphens, line ends and the stops of initials do not matter; "&" is
+  "and"; escapes of JSON and HTML are undone.
+* A leading article may be left out, and a trailing disambiguator, unless the text gives another
+  one right there: "King Kong (1933 film)" does not mention "King Kong (1976 film)".
+* A single word needs its capital and must not be a part of a longer name ("Heat Wave", "Prince
+  Edward"), nor an ordinary word that begins a sentence. So do names that are ordinary phrases
+  ("Taxi Driver"). A text that is a field (a cell, a quoted text, a line) needs none of it.
+* "John Smith Jr." is not John Smith, "Toy Story 2" not Toy Story, "New York Times" not New York.
+  A surname alone, or a name with another initial, is no mention.
+* Numbers and dates are values (`numerals`). Scripts without spaces have no word borders, except
+  between katakana; a Korean name may carry a particle.
+
+Text is data: it is searched, never evaluated. Patterns have no unbounded repetition, so time grows
+linearly with the text.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from branchwise.eval.errors.folding import Folded, fold, folded, loose
+from branchwise.eval.errors.name_forms import NameForm, name_forms
+from branchwise.eval.errors.name_words import COMMON_WORDS, FUNCTION_WORDS
+from branchwise.eval.errors.numerals import is_bare_number
+from branchwise.eval.errors.surroundings import (
+    begins_sentence,
+    disambiguator_end,
+    has_article,
+    has_borders,
+    is_in_longer_name,
+    is_other_generation,
+    is_part_of_name,
+    is_sequel,
+    is_title_at_start,
+    names_own_bearer,
+    stands_alone,
+)
+
+Span = tuple[int, int]
+_PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
+_TITLE_CHARACTERS = 100
+_SOLID = re.compile(r"""[^\s"'“”‘’()\[\]]""")
+_HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+
+
+class Mentions:
+    """Finds which of several things a text mentions.
+
+    `answers`: for each thing its forms, the text and its aliases. Forms that are empty after
+    folding find nothing.
+    """
+
+    def __init__(self, answers: Sequence[Sequence[str]]) -> None:
+        anchored: dict[str, list[tuple[int, NameForm]]] = defaultdict(list)
+        for index, texts in enumerate(answers):
+            for form in name_forms(texts):
+                for anchor in form.anchors:
+                    anchored[anchor].append((index, form))
+        self._anchored = list(anchored.items())
+
+    def find(self, text: str) -> dict[int, list[Span]]:
+        """Where each thing is mentioned: its index to spans [start, end) of the text as given.
+
+        Spans of a thing are in order and do not overlap; things without a mention are left out.
+        """
+        found: dict[int, set[Span]] = defaultdict(set)
+        for index, form in self._candidates(text):
+            read = folded(text)
+            for span in _mentions(read, form):
+                found[index].add(read.given(*span))
+        return {index: _longest(spans) for index, spans in sorted(found.items()) if spans}
+
+    def present(self, text: str) -> set[int]:
+        """The indices of the things that a text mentions: the keys of `find`, sooner."""
+        found: set[int] = set()
+        for index, form in self._candidates(text):
+            if index not in found and _mentioned(folded(text), form):
+                found.add(index)
+        return found
+
+    def _candidates(self, text: str) -> list[tuple[int, NameForm]]:
+        """The forms that the text may hold: an exact search leaves few to be looked at closely."""
+        searched = loose(text)
+        return [
+            (index, form)
+            for anchor, forms in self._anchored
+            if anchor in searched
+            for index, form in forms
+            if all(word in searched for word in form.needed)
+        ]
+
+
+def _mentioned(text: Folded, form: NameForm) -> bool:
+    """Whether there is a mention; the usual way of writing comes first, to spare the pattern."""
+    if form.literal and not form.known:
+        start = text.fold.find(form.literal)
+        span = text.place(start, start + len(form.literal)) if start >= 0 else None
+        if span and _is_mention(text.shown, *span, form):
+            return True
+    return next(_mentions(text, form), None) is not None
+
+
+@lru_cache(maxsize=8_192)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _mentions(text: Folded, form: NameForm) -> Iterator[Span]:
+    """Spans in the shown text that mention the form."""
+    position = 0
+    titled_otherwise = False
+    pattern = _compiled(form.pattern)
+    while match := pattern.search(text.fold, position):
+        position = match.start() + 1
+        span = text.place(*match.span())
+        if span is None or not _is_mention(text.shown, *span, form):
+            continue
+        own = names_own_bearer(text.shown, *span, form.known) if form.known else True
+        if own is False:
+            titled_otherwise = titled_otherwise or _is_title(text.shown, span[1])
+        elif own or not titled_otherwise or stands_alone(text.shown, *span):
+            position = match.end()
+            yield span[0], disambiguator_end(text.shown, span[1], form.known)
+
+
+def _is_title(text: str, end: int) -> bool:
+    """Whether a name that ends there is in the first of several lines: a passage's title."""
+    return "\n" in text[end : end + _TITLE_CHARACTERS] and "\n" not in text[:end]
+
+
+def _is_mention(text: str, start: int, end: int, form: NameForm) -> bool:
+    if form.kind == "date":
+        return True
+    if form.kind == "number":
+        return is_bare_number(text, start, end)
+    if form.kind == "sign":
+        return not _SOLID.match(text[start - 1 : start]) and not _SOLID.match(text[end : end + 1])
+    if not has_borders(text, start, end) or _PARAGRAPH.search(text, start, end):
+        return False
+    if form.shorter and has_article(text, start):  # the form with its article decides
+        return False
+    if stands_alone(text, start, end):
+        return True
+    if is_other_generation(text, end) or is_sequel(text, end):
+        return False
+    return _single(text, start, end, form) if form.single else _several(text, start, end, form)
+
+
+def _several(text: str, start: int, end: int, form: NameForm) -> bool:
+    """A name of several words: capitals where it could be an ordinary phrase."""
+    if form.capitalised and is_in_longer_name(text, start, end):
+        return False
+    if not form.capitalised:
+        return True
+    shown = re.findall(r"[^\W_]+", text[start:end])
+    capitals = {fold(word)[:3] for word in shown if word[0].isupper()}
+    if form.common and not form.sentence_case:
+        return form.capital_starts <= capitals or (len(shown) == 1 and bool(capitals))
+    first = form.words[0]
+    weak = first.capital and first.fold in COMMON_WORDS - FUNCTION_WORDS
+    return not (weak and capitals and shown[0][0].islower())
+
+
+def _single(text: str, start: int, end: int, form: NameForm) -> bool:
+    """A name of one word: written with its capital, and not a part of another name."""
+    word, shown = form.words[0], text[start:end]
+    if _HAN.fullmatch(shown):
+        return not (_HAN.match(text[start - 1 : start]) or _HAN.match(text[end : end + 1]))
+    if not word.capital:
+        return True
+    if not _has_capital(text, start, end, form):
+        return text.islower() and word.fold not in COMMON_WORDS
+    if len(word.fold) == 1 and (text[end : end + 1] in ("-", ".") or word.fold in "aio"):
+        return False
+    if is_part_of_name(text, start, end):
+        return False
+    quoted = text[start - 1 : start] in ('"', "“", "‘") and text[end : end + 1] in ('"', "”", "’")
+    if quoted or not begins_sentence(text, start):
+        return True
+    if word.fold in FUNCTION_WORDS or (form.shorter and word.fold in COMMON_WORDS):
+        return False
+    return word.fold not in COMMON_WORDS or is_title_at_start(text, end)
+
+
+def _has_capital(text: str, start: int, end: int, form: NameForm) -> bool:
+    """Whether a word is written as its form is: "Us" neither "us" nor "US", "WHO" not "Who"."""
+    word = form.words[0]
+    letters = [c for c in text[start:end] if c.isalpha()]
+    capitals = sum(c.isupper() for c in letters)
+    if word.acronym and len(word.fold) < 4:
+        return capitals == len(letters)
+    if not word.acronym and 1 < len(word.fold) < 5 and capitals == len(letters) > 1:
+        return text.isupper() or form.words[0].fold not in COMMON_WORDS
+    return capitals > 0
+
+
+def _longest(spans: set[Span]) -> list[Span]:
+    """Spans in order, without those that lie in or overlap a longer one before them."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not kept or span[0] >= kept[-1][1]:
+            kept.append(span)
+    return kept

@@ -1,0 +1,277 @@
+"""What a form of an answer looks for in a text: a pattern, and what must hold around it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from branchwise.eval.errors.folding import Folded, folded, is_word, loose
+from branchwise.eval.errors.name_words import (
+    ABBREVIATIONS,
+    COMMON_WORDS,
+    COMPANY_FORMS,
+    SMALL_WORDS,
+)
+from branchwise.eval.errors.numerals import date_pattern, number_pattern, read_date
+from branchwise.eval.normalise import MAX_CHARACTERS
+
+_DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
+_TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)
+_ARTICLES = ("the", "a", "an")
+_LONG_WORD = 40
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "inc", "ltd", "llc", "corp", "and", "&"))
+
+# Between two words: white space within a line or over one line's end, a hyphen, or "_" of a URL.
+_SPACE = r"(?:[^\S\t]{1,40}|[-–_])"
+_QUOTES = "[\"']{0,2}"
+_USUAL_GAPS = ("", " ", "-", "–", ". ", ", ", ": ")
+_MARKS = "[:;,./!?()*\"'–—-]"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a name: folded, and how it is written. `acronym`: "NASA", "R.E.M."."""
+
+    fold: str
+    capital: bool
+    acronym: bool
+    gap: str
+
+
+@dataclass(frozen=True)
+class NameForm:
+    """One way of writing a name, and the rules that its mentions must keep.
+
+    `pattern` finds it in folded text. `anchors`, `needed`: `loose(text)` holds one of the first and
+    all of the second where the form is mentioned. `literal`: how a folded text mostly writes it.
+    `shorter`: the name without its article, the weaker form. `known`: the disambiguators that its
+    thing is known by.
+    """
+
+    pattern: str
+    anchors: tuple[str, ...]
+    needed: tuple[str, ...] = ()
+    literal: str = ""
+    words: tuple[Word, ...] = ()
+    shorter: bool = False
+    kind: Literal["name", "number", "date", "sign"] = "name"
+    known: tuple[str, ...] = ()
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one word, which is easily a word of another name."""
+        return len(self.words) == 1
+
+    @property
+    def capitalised(self) -> bool:
+        """Whether it is written with a capital at all."""
+        return any(word.capital for word in self.words)
+
+    @property
+    def sentence_case(self) -> bool:
+        """Whether only its first word has a capital: "Alternative rock"."""
+        later = [word for word in self.words[1:] if word.fold not in SMALL_WORDS]
+        return bool(later) and not any(word.capital for word in later)
+
+    @property
+    def capital_starts(self) -> set[str]:
+        """How the words begin that a title writes with capitals, three letters each."""
+        capital = [word.fold[:3] for word in self.words if word.capital]
+        return {w.fold[:3] for w in self.words if w.capital and w.fold not in SMALL_WORDS} or set(
+            capital
+        )
+
+    @property
+    def common(self) -> bool:
+        """Whether it could be an ordinary phrase: every word is one."""
+        return all(word.fold in COMMON_WORDS for word in self.words)
+
+
+def name_forms(texts: Sequence[str]) -> list[NameForm]:
+    """The forms of one thing, from its text and aliases; an empty text has none."""
+    bounded = [folded(text[:MAX_CHARACTERS]) for text in texts]
+    split = [_split(form) for form in bounded]
+    bare_names = {loose(bare.shown).strip() for bare, known in split if known}
+    known: dict[str, list[str]] = {}
+    for bare, disambiguator in split:
+        if disambiguator:
+            known.setdefault(loose(bare.shown).strip(), []).append(disambiguator)
+    forms: dict[str, NameForm] = {}
+    for bare, _ in split:
+        key = loose(bare.shown).strip()
+        others = tuple(known.get(key, ())) if key in bare_names else ()
+        for form in _forms(bare, others):
+            forms.setdefault(form.pattern, form)
+    return list(forms.values())
+
+
+def _split(form: Folded) -> tuple[Folded, str]:
+    """A form without its trailing disambiguator, and that."""
+    parts = _DISAMBIGUATOR.fullmatch(form.shown)
+    if parts is None or not any(map(is_word, parts[1])):
+        return form, ""
+    return folded(parts[1]), parts[2]
+
+
+def _forms(form: Folded, known: tuple[str, ...]) -> Iterator[NameForm]:
+    """A date, a number, or the name with and without what may be left out."""
+    if date := read_date(form.fold):
+        yield NameForm(date_pattern(date), (str(date.year),), kind="date")
+        return
+    if number := number_pattern(form.fold):
+        whole = form.fold.strip().partition(".")[0].lstrip("+-").replace(",", "")
+        yield NameForm(number, (whole,), kind="number")
+        return
+    if last := _TRAILING_ARTICLE.fullmatch(form.shown):
+        form = folded(f"{last[2]} {last[1]}")
+    words = read_words(form)
+    if not words:
+        yield from _sign(form)
+        return
+    yield _name(words, known)
+    if words[0].fold in _ARTICLES and len(words) > 1 and words[0].gap.isspace():
+        yield _name(words[1:], known, shorter=True)
+    if words[-1].fold in COMPANY_FORMS and len(words) > 1:
+        yield _name(words[:-1], known)
+
+
+def _sign(form: Folded) -> Iterator[NameForm]:
+    """A name without a letter or digit, such as "!!!"."""
+    sign = form.fold.strip()
+    if sign:
+        yield NameForm(re.escape(sign), ("",), kind="sign")
+
+
+def read_words(form: Folded) -> tuple[Word, ...]:
+    """The words of a name, each with what stands between it and the next one."""
+    spans = _word_spans(form.fold)
+    words = []
+    for index, (start, end) in enumerate(spans):
+        written = form.place(start, end)
+        shown = form.shown[slice(*written)] if written else form.fold[start:end]
+        following = spans[index + 1][0] if index + 1 < len(spans) else end
+        words.append(_word(form.fold[start:end], shown, form.fold[end:following]))
+    return tuple(words)
+
+
+def _word(fold: str, shown: str, gap: str) -> Word:
+    letters = [c for c in shown if c.isalpha()]
+    dotted = "." in fold and not fold.replace(".", "").isdigit()
+    capitals = len(letters) > 1 and all(c.isupper() for c in letters)
+    acronym = (
+        (dotted or len(letters) <= 5) and capitals and len(letters) == len(shown) - fold.count(".")
+    )
+    bare = fold.replace("'", "").replace(".", "") if not fold[0].isdigit() else fold
+    return Word(bare, any(c.isupper() for c in letters), acronym, gap)
+
+
+def _word_spans(fold: str) -> list[tuple[int, int]]:
+    """Where the words of a folded name stand: "o'brien", "n.w.a", "c++", "&" and "57.5" are one."""
+    spans: list[tuple[int, int]] = []
+    start = None
+    for index, character in enumerate(fold):
+        if _in_word(fold, index, character, inside=start is not None):
+            start = index if start is None else start
+            if character == "&":
+                if start < index:
+                    spans.append((start, index))
+                spans.append((index, index + 1))
+                start = None
+        elif start is not None:
+            spans.append((start, index))
+            start = None
+    if start is not None:
+        spans.append((start, len(fold)))
+    return spans
+
+
+def _in_word(fold: str, index: int, character: str, *, inside: bool) -> bool:
+    if is_word(character) or character == "&":
+        return True
+    following = fold[index + 1 : index + 2]
+    if character == "'":
+        return inside and following.isalnum()
+    if character == ".":
+        return inside and following.isalnum()
+    return character in "+#$€£%@" and (inside or following.isalnum())
+
+
+def _name(words: tuple[Word, ...], known: tuple[str, ...], *, shorter: bool = False) -> NameForm:
+    parts = []
+    for index, word in enumerate(words):
+        parts.append(_word_pattern(word))
+        if index + 1 < len(words):
+            usual = _gap_pattern(word, words[index + 1])
+            as_written = re.escape(word.gap)
+            parts.append(usual if word.gap in _USUAL_GAPS else f"(?:{usual}|{as_written})")
+    plain = all(word.fold.isalnum() and word.gap == " " for word in words[:-1])
+    literal = " ".join(word.fold for word in words) if plain and words[-1].fold.isalnum() else ""
+    anchors, needed = _anchors(words)
+    return NameForm("".join(parts), anchors, needed, literal, words, shorter, "name", known)
+
+
+def _anchors(words: Sequence[Word]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What `loose` text must hold for the words: one of the first, all of the second.
+
+    Acronyms may be written with stops and spaces, "&" may be a word.
+    """
+    sure = [
+        w.fold for w in words if not w.acronym and w.fold not in ("&", "and") and len(w.fold) > 1
+    ]
+    if sure:
+        longest = max(sure, key=len)
+        return (longest,), tuple({word for word in sure if word != longest})
+    first = words[0].fold
+    if words[0].acronym and len(words) == 1:
+        return (first, " ".join(first)), ()
+    return (first[0] if first not in ("&", "and") else "",), ()
+
+
+def _word_pattern(word: Word) -> str:
+    """A word with the apostrophes and hyphens that a text may have in it, or an acronym's stops."""
+    if word.fold in ("&", "and"):
+        return "(?:&|and)"
+    if len(word.fold) > _LONG_WORD:
+        return re.escape(word.fold)
+    if word.acronym:
+        return r"\.?[^\S\t]?".join(map(re.escape, word.fold))
+    if _CJK.search(word.fold):
+        return r"[^\S\t]?".join(map(re.escape, word.fold))
+    if not word.fold.isascii():
+        return re.escape(word.fold)
+    letters = [re.escape(word.fold[0])]
+    for before, letter in zip(word.fold, word.fold[1:], strict=False):
+        joined = before.isalpha() and letter.isalpha()
+        letters.append(("['-]?" if joined else "") + re.escape(letter))
+    return "".join(letters)
+
+
+def _gap_pattern(word: Word, following: Word) -> str:
+    """What may stand in a text between two words of a name."""
+    gap = word.gap
+    initials = len(word.fold) == 1 and len(following.fold) == 1
+    if "&" in (word.fold, following.fold) or not gap:
+        return _comma(word, following) + r"[^\S\t]{0,3}" if not gap else _spaced(word, following)
+    if gap.strip() in ("", ".") and (initials or gap == "."):
+        return r"\.?[^\S\t]{0,3}"
+    if "\u00b7" in gap:
+        return r"[\u00b7=\s-]{1,3}"
+    if gap.strip() in ("-", "–") and len(gap) == 1:
+        return rf"(?:{_SPACE})?"
+    if not gap.strip(" \n_."):
+        return _spaced(word, following)
+    if gap.strip() == gap:  # "Face/Off", "M*A*S*H"
+        return rf"{_MARKS}{{0,3}}[^\S\t]{{0,3}}"
+    return rf"(?:{_MARKS}{{0,3}}[^\S\t]{{1,40}}(?:[–—-][^\S\t]{{1,3}})?{_QUOTES}|[-–_])"
+
+
+def _spaced(word: Word, following: Word) -> str:
+    """A space: a stop may stand before it after a short word, a comma before "Jr." and "and"."""
+    abbreviated = word.acronym or len(word.fold) == 1 or word.fold in ABBREVIATIONS
+    stop = r"\.?" if abbreviated or word.gap[0] == "." else ""
+    return f"{stop}{_comma(word, following)}:?{_QUOTES}{_SPACE}{_QUOTES}"
+
+
+def _comma(word: Word, following: Word) -> str:
+    return ",?" if following.fold in _SUFFIXES or following.acronym else ""

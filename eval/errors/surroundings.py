@@ -1,0 +1,286 @@
+"""Whether what stands around a name in a text leaves it that name.
+
+A name that is a part of a longer word or name is no mention of the shorter one. All checks look
+at a bounded part of the text.
+"""
+
+import re
+
+from branchwise.eval.errors.folding import is_word
+from branchwise.eval.errors.name_words import (
+    FUNCTION_WORDS,
+    GENERATIONS,
+    HANGUL_PARTICLES,
+    KINDS,
+    LONGER_NAMES,
+    MONTHS,
+    NAME_ENDINGS,
+    NAME_OPENINGS,
+    OCCUPATIONS,
+    PERSON_KINDS,
+    TITLES,
+    WORK_KINDS,
+)
+
+_NEAR = 80
+_ELISION = re.compile(r"(?:^|[^\w])(?:[cdjlmnst]|qu|dell|all|nell|un)['’]$")
+_CLITIC = re.compile(r"['’](?:s|d|ll|re|ve|m)?(?![^\W_])", re.IGNORECASE)
+_WORD_AFTER = re.compile(r"[ _\u00a0]([^\W_][\w'’-]*)")
+_COMMA_WORD_AFTER = re.compile(r",? ?\s([^\W_]\w*)")
+_ARTICLE = re.compile(r"(?<!\w)(?:the|an?)\s$", re.IGNORECASE)
+_WORD_BEFORE = re.compile(r"(?:^|[^\w'’-])([^\W_][\w'’-]*)[ _\u00a0]$")
+_ABBREVIATION = re.compile(r"(?:^|[^\w.])([^\W\d_]\w{0,3})\. $")
+_OF_NAME = re.compile(r" of (?:the )?[^\W\d_]")
+_SURNAME_GENERATION = re.compile(r" ([^\W\d_]\w*),? (?:Jr|Sr|I{1,3}|IV)\b")
+_THE_NAME = re.compile(r" the ([^\W\d_]\w*)")
+_SEQUEL = re.compile(r"[ _](\d{1,4})(?![\w,]|\.\d|[-–:/]\d| ?%)")
+_MONTH = re.compile(rf" \d\d?(?:st|nd|rd|th)? (?:{'|'.join(m[:3] for m in MONTHS)})", re.IGNORECASE)
+_SENTENCE_START = re.compile(r"(?:^|[.!?。؟।]|\n|[•*])[\s\"“”'‘’(\[]*$")
+_LINE_START = re.compile(r"(?:^|\n)[ ]*(?:[-–*•]|\d+[.)])[ ]*$")
+_BRACKETED = re.compile(r"[\"”'’]?[\s_][(（]([^()（）\n]{1,60})[)）]")
+_WORDS = re.compile(r"[^\W_]")
+_YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
+_KIND_BEFORE = re.compile(r"(?<![^\W_])([a-z]+) [\"“'‘]?$")
+_YEAR_BEFORE = re.compile(r"(?<!\d)(\d{4})(?:-born)?(?: [a-z-]+){1,4} [\"“'‘]?$")
+_TITLE_AFTER = re.compile(r"[\"”'’]?\s?[(,;:—–\"”|\]]|['’]s\b| (?:is|was) (?:an?|the|not|\d)")
+_CJK_PART = re.compile(
+    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f]")
+_THAI_FOLLOWING = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3"
+_HANGUL = re.compile("[\uac00-\ud7a3]+")
+
+
+def has_borders(text: str, start: int, end: int) -> bool:
+    """Whether [start, end) of a text begins and ends with a word."""
+    return _begins_word(text, start) and _ends_word(text, start, end)
+
+
+def _begins_word(text: str, start: int) -> bool:
+    before, first = text[start - 1 : start], text[start : start + 1]
+    if not before or not _joined(before, first):
+        if before in ("'", "’") and start >= 2 and is_word(text[start - 2]):
+            return bool(_ELISION.search(text[max(0, start - 8) : start]))
+        if before == "-" and start >= 2 and is_word(text[start - 2]):
+            return _prefix_is_lower(text, start - 1)
+        return not (before == "·" or before == "・") or not is_word(text[start - 2 : start - 1])
+    return False
+
+
+def _prefix_is_lower(text: str, hyphen: int) -> bool:
+    """Whether the word before a hyphen is a prefix, "anti-", and no name, "Jean-"."""
+    prefix = re.search(r"\w+$", text[max(0, hyphen - 30) : hyphen])
+    return prefix is not None and prefix[0].islower()
+
+
+def _ends_word(text: str, start: int, end: int) -> bool:
+    last, after, second = text[end - 1], text[end : end + 1], text[end + 1 : end + 2]
+    if not after:
+        return True
+    if _joined(last, after):
+        return bool(_HANGUL.fullmatch(last)) and _is_particle(text, end)
+    if after in "'’":
+        return not is_word(second) or bool(_CLITIC.match(text[end : end + 5]))
+    if after in "+#":
+        return False
+    if after == "-" and is_word(second):
+        return second.islower()
+    if after in "·・":
+        return not is_word(second)
+    return True
+
+
+def _is_particle(text: str, end: int) -> bool:
+    rest = _HANGUL.match(text[end : end + 8])
+    return rest is not None and rest[0] in HANGUL_PARTICLES
+
+
+def _joined(left: str, right: str) -> bool:
+    """Whether two neighbouring characters are of one word."""
+    if not (is_word(left) and is_word(right)):
+        return False
+    if left.isascii() and right.isascii():
+        return True
+    if right in _THAI_FOLLOWING:
+        return True
+    if not right.isalnum():  # a mark on the last letter
+        return True
+    if _KATAKANA.match(left) and _KATAKANA.match(right):
+        return True
+    return not (_UNSPACED.match(left) or _UNSPACED.match(right))
+
+
+def has_article(text: str, start: int) -> bool:
+    """Whether an English article stands right before."""
+    return _ARTICLE.search(text[max(0, start - 6) : start]) is not None
+
+
+def stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether the span is a whole field: a line, a cell, a quoted text, what follows a colon."""
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR].lstrip(" .")
+    left = before.rstrip(" ")[-1:]
+    if not _WORDS.search(before[before.rfind("\n") + 1 :] + after.partition("\n")[0]):
+        return True
+    if after[:1] in ('"', "”", "'", "’") and left in ('"', "“", "'", "‘"):
+        return text[start - 1 : start] == left
+    if after and after[0] not in "\n\t|]}<\r":
+        return after[0] == "," and left in ("[", '"')
+    return (
+        left in ("", "\n", "\t", "|", "[", "{", ">", ":") or _LINE_START.search(before) is not None
+    )
+
+
+def is_other_generation(text: str, end: int) -> bool:
+    """Whether "Jr.", "II" or "the Younger" makes the name another person's."""
+    after = text[end : end + _NEAR]
+    word = _COMMA_WORD_AFTER.match(after)
+    if word and word[1].lower() in GENERATIONS and word[1][0].isupper():
+        return True
+    if (surname := _SURNAME_GENERATION.match(after)) and surname[1][0].isupper():
+        return True
+    following = _THE_NAME.match(after)
+    return following is not None and following[1] in ("Elder", "Younger")
+
+
+def is_sequel(text: str, end: int) -> bool:
+    """Whether a number behind the name makes it another work's: "Toy Story 2"; no year does."""
+    after = text[end : end + _NEAR]
+    number = _SEQUEL.match(after)
+    if number is None or _MONTH.match(after):
+        return False
+    return len(number[1]) < 3 or (len(number[1]) == 4 and not 1000 <= int(number[1]) <= 2035)
+
+
+def is_in_longer_name(text: str, start: int, end: int) -> bool:
+    """Whether capitals around a name of several words make it another's: "New York Times"."""
+    after, before = text[end : end + _NEAR], text[max(0, start - _NEAR) : start]
+    word = _WORD_AFTER.match(after)
+    if word and word[1][0].isupper() and word[1].lower() in LONGER_NAMES:
+        return True
+    opening = _WORD_BEFORE.search(before)
+    return bool(opening and opening[1][0].isupper() and opening[1].lower() in NAME_OPENINGS)
+
+
+def is_part_of_name(text: str, start: int, end: int) -> bool:
+    """Whether capitals around a single word make it a part of a longer name: "Prince Edward"."""
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
+    return _continues(after, text[start:end]) or _was_begun(before, text[start:end])
+
+
+def _continues(after: str, name: str) -> bool:
+    word = _WORD_AFTER.match(after)
+    if word and word[1][0].isupper() and word[1].lower() not in NAME_ENDINGS:
+        return not (_is_capitals(name) and word[1].isupper())
+    of_name, the_name = _OF_NAME.match(after), _THE_NAME.match(after)
+    return bool((of_name and of_name[0][-1].isupper()) or (the_name and the_name[1][0].isupper()))
+
+
+def _was_begun(before: str, name: str) -> bool:
+    abbreviation = _ABBREVIATION.search(before)
+    if abbreviation and abbreviation[1][0].isupper():
+        return True
+    word = _WORD_BEFORE.search(before)
+    if word is None or not word[1][0].isupper() or word[1].endswith(("'s", "’s", "s'", "s’")):
+        return False
+    lowered = word[1].lower()
+    if (
+        lowered in TITLES
+        or lowered in ("the", "a", "an")
+        or (_is_capitals(name) and word[1].isupper())
+    ):
+        return False
+    if not _SENTENCE_START.search(before[: word.start(1)]):
+        return True
+    return lowered not in FUNCTION_WORDS and word[1].isascii() and not _is_capitals(name)
+
+
+def _is_capitals(name: str) -> bool:
+    return len(name) > 1 and name.isupper()
+
+
+def begins_sentence(text: str, start: int) -> bool:
+    """Whether a word is the first of a sentence or line, where every word has a capital."""
+    return _SENTENCE_START.search(text[max(0, start - _NEAR) : start]) is not None
+
+
+def is_title_at_start(text: str, end: int) -> bool:
+    """Whether what follows the first word of a sentence shows that it is a title."""
+    return _TITLE_AFTER.match(text[end : end + _NEAR]) is not None
+
+
+def names_own_bearer(text: str, start: int, end: int, known: tuple[str, ...]) -> bool | None:
+    """Which bearer of a name is meant: the one with these disambiguators, another, or unsaid.
+
+    "King Kong (1933 film)" and "the 1933 film King Kong" are not "King Kong (1976 film)".
+    Brackets that hold no year and no kind of thing say nothing.
+    """
+    bracketed = _BRACKETED.match(text[end : end + _NEAR])
+    if bracketed and all(_contradicts(bracketed[1], own) for own in known):
+        return False
+    if bracketed and any(_words(bracketed[1]) & _words(own) for own in known):
+        return True
+    if _is_other_before(text, start, known):
+        return False
+    kind = _KIND_BEFORE.search(text[max(0, start - _NEAR) : start])
+    return True if kind and any(kind[1] in KINDS & _words(own) for own in known) else None
+
+
+def _is_other_before(text: str, start: int, known: tuple[str, ...]) -> bool:
+    """Whether a year or a kind of work right before the name is none of its own."""
+    before = text[max(0, start - _NEAR) : start]
+    own_years = {year for own in known for year in _YEAR.findall(own)}
+    year = _YEAR_BEFORE.search(before)
+    if own_years and year and year[1] not in own_years and _is_kind_of_thing(year[0]):
+        return True
+    kind = _KIND_BEFORE.search(before)
+    return kind is not None and all(
+        _is_other(WORK_KINDS, {kind[1]}, _words(own))
+        or _is_other(OCCUPATIONS, {kind[1]}, _words(own))
+        for own in known
+    )
+
+
+def disambiguator_end(text: str, end: int, known: tuple[str, ...]) -> int:
+    """Where the name ends together with its own disambiguator in brackets."""
+    bracketed = _BRACKETED.match(text[end : end + _NEAR])
+    if bracketed and any(_words(bracketed[1]) == _words(own) for own in known):
+        return end + bracketed.end()
+    return end
+
+
+def _is_kind_of_thing(before: str) -> bool:
+    return bool(KINDS & _words(before)) or "-born" in before
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
+
+
+def _contradicts(said: str, own: str) -> bool:
+    """Whether a disambiguator in a text cannot be one's own."""
+    said_words, own_words = _words(said), _words(own)
+    if said_words <= own_words or own_words <= said_words:
+        return False
+    said_years, own_years = set(_YEAR.findall(said)), set(_YEAR.findall(own))
+    if said_years and own_years and not said_years & own_years:
+        return not re.search(r"\d{4}\s?[–-]", said) or bool("born" in own_words)
+    said_kinds, own_kinds = said_words & KINDS, own_words & KINDS
+    if not said_kinds or len(said_words) > 6:
+        return False
+    if _is_other(WORK_KINDS, said_words, own_words):
+        return True
+    if said_kinds <= PERSON_KINDS and own_kinds and own_kinds <= PERSON_KINDS:
+        return not (said_kinds & own_kinds or said_years & own_years)
+    said_rest, own_rest = said_words - KINDS, own_words - KINDS
+    return bool(said_rest and own_rest and not said_rest & own_rest) or not own_kinds & said_kinds
+
+
+def _is_other(groups: tuple[frozenset[str], ...], said: set[str], own: set[str]) -> bool:
+    """Whether both name things of these groups, and no group has a word of both."""
+    said_groups = [group for group in groups if group & said]
+    own_groups = [group for group in groups if group & own]
+    return bool(said_groups and own_groups) and not any(g in own_groups for g in said_groups)

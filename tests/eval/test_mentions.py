@@ -1,0 +1,281 @@
+"""The mention matcher on the labelled list, rule by rule, and on any text at all."""
+
+import re
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from branchwise.eval.errors.folding import fold, folded
+from branchwise.eval.errors.mentions import Mentions
+
+PAIRS = Path(__file__).parent / "mention_pairs.yaml"
+
+
+class Pair(NamedTuple):
+    kind: str
+    mentioned: bool
+    forms: list[str]
+    text: str
+
+
+def labelled() -> list[Pair]:
+    read = yaml.safe_load(PAIRS.read_text(encoding="utf-8"))
+    return [
+        Pair(kind, mentioned, [forms] if isinstance(forms, str) else forms, text)
+        for kind, pairs in read.items()
+        for mentioned, forms, text in pairs
+    ]
+
+
+def mentions(form: str | list[str], text: str) -> bool:
+    return bool(Mentions([[form] if isinstance(form, str) else form]).present(text))
+
+
+def spans(form: str, text: str) -> list[str]:
+    found = Mentions([[form]]).find(text)
+    return [text[start:end] for start, end in found.get(0, [])]
+
+
+# The labelled list
+
+
+def test_precision_and_recall_on_the_labelled_pairs() -> None:
+    counts: dict[tuple[bool, bool], int] = defaultdict(int)
+    pairs = labelled()
+    for pair in pairs:
+        found = mentions(pair.forms, pair.text)
+        counts[pair.mentioned, found] += 1
+        if found != pair.mentioned:
+            print(f"{pair.kind}: {pair.forms} {'found' if found else 'missed'} in {pair.text!r}")  # noqa: T201
+    precision = counts[True, True] / (counts[True, True] + counts[False, True])
+    recall = counts[True, True] / (counts[True, True] + counts[True, False])
+    print(f"\n{len(pairs)} pairs: precision {precision:.3f}, recall {recall:.3f}")  # noqa: T201
+    assert precision >= 0.98
+    assert recall >= 0.98
+
+
+def test_the_labelled_list_holds_both_kinds_in_every_group() -> None:
+    pairs = labelled()
+    assert len(pairs) >= 240
+    assert 0.45 <= sum(pair.mentioned for pair in pairs) / len(pairs) <= 0.55
+    assert len({(tuple(pair.forms), pair.text) for pair in pairs}) == len(pairs)
+    for kind in {pair.kind for pair in pairs}:
+        assert {pair.mentioned for pair in pairs if pair.kind == kind} == {True, False}
+
+
+@pytest.mark.parametrize("pair", labelled(), ids=lambda pair: f"{pair.forms[0]}-{pair.mentioned}")
+def test_find_and_present_agree_on_the_labelled_pairs(pair: Pair) -> None:
+    matcher = Mentions([pair.forms, ["Nobody Anywhere"]])
+    assert set(matcher.find(pair.text)) == matcher.present(pair.text)
+
+
+# Spans
+
+
+def test_spans_are_of_the_text_as_given() -> None:
+    text = "Zoe\u0308 Kravitz met ZOË KRAVITZ\u200b; Zoe\nKravitz’s coat."
+    assert spans("Zoë Kravitz", text) == ["Zoe\u0308 Kravitz", "ZOË KRAVITZ", "Zoe\nKravitz"]
+
+
+def test_spans_count_escapes_as_they_are_written() -> None:
+    text = '["Beyonc\\u00e9", "Fast &amp; Furious"]'
+    assert spans("Beyoncé", text) == ["Beyonc\\u00e9"]
+    assert spans("Fast and Furious", text) == ["Fast &amp; Furious"]
+
+
+def test_a_span_takes_its_own_disambiguator_with_it() -> None:
+    text = "King Kong (1976 film) and King Kong are one, King Kong (1933 film) is not."
+    assert spans("King Kong (1976 film)", text) == ["King Kong (1976 film)", "King Kong"]
+
+
+def test_overlapping_spans_of_one_thing_are_one() -> None:
+    matcher = Mentions([["New York", "New York City", "The New York City"]])
+    assert matcher.find("In the New York City of 1900") == {0: [(3, 20)]}
+
+
+def test_each_thing_has_its_own_index() -> None:
+    matcher = Mentions([["Ann Lee"], ["Bo Ek", "B. Ek"], ["Cy Orr"]])
+    assert matcher.find("B. Ek and Ann Lee, Bo Ek") == {0: [(10, 17)], 1: [(0, 5), (19, 24)]}
+    assert matcher.present("B. Ek and Ann Lee, Bo Ek") == {0, 1}
+
+
+# Rules
+
+
+TITLED = "King Kong (1933 film)\nKing Kong was shot in California. Its ape is small."
+
+
+def test_a_passage_titled_with_another_disambiguator_is_about_that_one() -> None:
+    assert not mentions("King Kong (1976 film)", TITLED)
+    assert mentions("King Kong (1933 film)", TITLED)
+    assert mentions("King Kong", TITLED)
+    assert mentions("King Kong (1976 film)", TITLED + " The 1976 film King Kong is longer.")
+
+
+def test_a_disambiguator_holds_for_an_alias_that_lacks_it() -> None:
+    thing = ["Rosalind Boldon", "Rosalind Boldon (actor, born 1949)"]
+    assert mentions(thing, "It has Rosalind Boldon (born 1949) in its cast.")
+    assert mentions(thing, "It has Rosalind Boldon in its cast.")
+    assert not mentions(thing, "It has Rosalind Boldon (born 1952) in its cast.")
+    assert not mentions(thing, "Rosalind Boldon (novelist) wrote it.")
+
+
+@pytest.mark.parametrize(
+    "said", ["directed by Ann Lee", "Japanese: キングコング", "1976", "film", "1976 American film"]
+)
+def test_brackets_that_do_not_contradict_leave_the_mention(said: str) -> None:
+    assert mentions("King Kong (1976 film)", f"They saw King Kong ({said}) in May.")
+
+
+@pytest.mark.parametrize("said", ["1933 film", "2005", "1976 song", "video game", "novel"])
+def test_brackets_that_contradict_take_it_away(said: str) -> None:
+    assert not mentions("King Kong (1976 film)", f"They saw King Kong ({said}) in May.")
+
+
+def test_a_kind_of_work_before_the_name_says_which_is_meant() -> None:
+    assert not mentions("Reef (1986 song)", "They filmed the novel Reef in May.")
+    assert mentions("Reef (1986 song)", "They sang the song Reef in May.")
+
+
+def test_ordinary_words_are_names_only_with_their_capitals() -> None:
+    assert mentions("Heat", "They liked Heat.")
+    assert not mentions("Heat", "They liked heat.")
+    assert not mentions("Heat", "HEAT wave in May, and the heat was great.")
+    assert mentions("heat", "They liked Heat, heat and HEAT.")
+
+
+@pytest.mark.parametrize(
+    "text", ["heat", '"heat"', "| heat |", "- heat", "answer: heat", "1. heat"]
+)
+def test_a_field_needs_no_capitals(text: str) -> None:
+    assert mentions("Heat", text)
+
+
+def test_a_text_without_capitals_needs_none_unless_the_name_is_an_ordinary_word() -> None:
+    assert mentions("Madonna", "the singer madonna was there")
+    assert not mentions("Heat", "the film heat was there")
+
+
+def test_numbers_are_compared_as_values() -> None:
+    assert spans("1200", "1,200 and 1200 and 1200.0, not 12000, 1,2000 or 1200.5") == [
+        "1,200",
+        "1200",
+        "1200.0",
+    ]
+
+
+def test_a_date_is_found_in_every_way_of_writing_it() -> None:
+    ways = [
+        "18 February 1977",
+        "February 18, 1977",
+        "18th of February, 1977",
+        "Feb. 18 1977",
+        "1977-02-18",
+        "1977-02-18T00:00:00Z",
+        "1977年2月18日",
+    ]
+    for one in ways[:6]:
+        for other in ways:
+            assert mentions(one, f"On {other} it rained."), (one, other)
+            assert not mentions(one, f"On {other.replace('18', '19')} it rained."), (one, other)
+
+
+def test_an_impossible_date_is_a_number_or_a_name_and_never_an_error() -> None:
+    assert not mentions("1977-13-41", "On 1 January 1977 it rained.")
+    assert mentions("1977-13-41", "Number 1977-13-41 was lost.")
+
+
+# Any text
+
+
+LETTERS = st.characters(categories=["L"]).filter(lambda letter: fold(letter).isalpha())
+NAMES = st.lists(st.text(LETTERS, min_size=3, max_size=8), min_size=1, max_size=3).map(" ".join)
+
+
+@given(NAMES)
+@example("ǅabc def")
+@example("ΌΣΣ abc")
+def test_a_name_is_found_between_spaces(name: str) -> None:
+    assert spans(name, f"zq {name} qz") == [name]
+
+
+@given(st.text(max_size=40).filter(lambda form: "ŉ" not in form))
+def test_every_form_with_a_letter_or_digit_is_found_in_itself(form: str) -> None:
+    if any(character.isalnum() for character in form):
+        assert mentions(form, form)
+
+
+@given(st.text(max_size=30), st.text(max_size=200))
+@example("\u200b", "\u200b\u200b")
+@example("a\u0301", "á\u0301")
+@example("ß", "SS s")
+@example("İ", "i\u0307 İ")
+@example("()", "()()")
+@example("\\u", "\\u12 \\ud800 &amp;amp;")
+def test_anything_goes_in_and_spans_write_the_form(form: str, text: str) -> None:
+    matcher = Mentions([[form], [text[:20], form[::-1]]])
+    found = matcher.find(text)
+    assert set(found) == matcher.present(text)
+    for places in found.values():
+        assert places == sorted(places)
+        assert all(0 <= start < end <= len(text) for start, end in places)
+        assert all(a[1] <= b[0] for a, b in pairwise(places))
+
+
+@given(NAMES, st.sampled_from(["{}", "({})", "{}'s", "“{}”", "by {}, who", "{}\n", "{}. Then"]))
+def test_spans_slice_to_the_form(name: str, frame: str) -> None:
+    written = spans(name, "xx " + frame.format(name.upper()).lower() + " yy " + name)
+    letters = re.sub(r"[^\w]", "", fold(name))
+    assert written
+    assert all(re.sub(r"[^\w]", "", fold(part)) == letters for part in written)
+
+
+@given(st.text(max_size=200))
+@example("é\u200b\u0301 \u0301e\u200b\u0301")
+@example("가각 ｶﾞ ﾞ ǆ ŉ")
+def test_the_quick_fold_is_the_exact_one(text: str) -> None:
+    exact = folded(text)
+    assert exact.fold == fold(text)
+    assert [exact.place(i, i + 1) for i in range(len(exact.fold))].count(None) <= len(exact.fold)
+    assert exact.given(0, len(exact.shown)) == (0, len(text))
+
+
+@settings(deadline=None)
+@given(NAMES, st.text(st.sampled_from("ab -'.,\n\"(1é"), max_size=60))
+def test_a_mention_stays_one_whatever_else_a_later_line_says(name: str, more: str) -> None:
+    assert mentions(name, f"{name}\n{more}")
+
+
+# Hostile text
+
+
+def test_a_million_characters_are_read_once() -> None:
+    names = ["aaaa aaaa aaaa b", "(a+)+$", "Ann Lee", "....", "a" * 2_000 + "b", "the the the the"]
+    matcher = Mentions([[name] for name in names])
+    for text in ["a" * 1_000_000, "aaaa " * 200_000, "the " * 250_000, "." * 1_000_000]:
+        assert matcher.present(text + "\nAnn Lee\n") >= {2}
+
+
+def test_patterns_in_a_form_are_letters() -> None:
+    assert not mentions(".*", "Anything at all")
+    assert not mentions("A(n|m)n", "Ann Amn")
+    assert mentions("[a-z]+", "It says [a-z]+ there")
+
+
+def test_five_hundred_answers_are_told_apart() -> None:
+    names = [f"Person{chr(97 + i // 26)}{chr(97 + i % 26)} Example" for i in range(500)]
+    matcher = Mentions([[name] for name in names])
+    assert matcher.present("; ".join(names[100:200])) == set(range(100, 200))
+    assert matcher.present("Example and Personaa") == set()
+
+
+def test_empty_forms_find_nothing() -> None:
+    matcher = Mentions([[], [""], ["\u200b", " "], ["Ann Lee"]])
+    assert matcher.find("Ann Lee \u200b ") == {3: [(0, 7)]}
+    assert Mentions([]).present("Ann Lee") == set()
