@@ -5,20 +5,21 @@ branch. What it accepts becomes an alias in a copy of the question, so that scor
 function of question and prediction.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from branchwise.agents.caller import ModelCaller
-from branchwise.agents.journal import Journal
 from branchwise.agents.spec import check_ready
-from branchwise.corpora.questions import Question
 from branchwise.eval.branch_scores import gold_branches, pooled_score, strict_score
+from branchwise.eval.entities import Entity
 from branchwise.eval.items import Accepted, AnsweredItem
 from branchwise.eval.judging.leftovers import Leftover, alignment_of, leftovers, with_alias
 from branchwise.eval.judging.mapper import Consulted, Mapped, Mapper, Progress, Ready
 from branchwise.eval.judging.mapping import MappingRequest
 from branchwise.eval.judging.occasion import Occasion
+from branchwise.eval.store.judgements import Judgements
 
 ROLE = "judge"
 
@@ -69,7 +70,7 @@ class JudgedItems(NamedTuple):
 async def judge_entities(
     items: Sequence[AnsweredItem],
     judge: ModelCaller,
-    journal: Journal,
+    judgements: Judgements,
     *,
     concurrency: int = 8,
     progress: Progress | None = None,
@@ -77,7 +78,7 @@ async def judge_entities(
 ) -> JudgedItems:
     """Let a model settle the texts and gold answers that are left over under the same branch.
 
-    To be called with aligned items. `journal` is a cache by request, as for `align_with_model`,
+    To be called with aligned items. `judgements` is a cache by request, as for `align_with_model`,
     and failures end the same way; a request that fails alone accepts nothing.
 
     Raises:
@@ -85,7 +86,7 @@ async def judge_entities(
         InputError: the model cannot be asked, and not everything is kept.
     """
     left = [leftovers(item) for item in items]
-    mapper = Mapper(judge, journal, ROLE, ready)
+    mapper = Mapper(judge, judgements, ROLE, ready)
     requests = [part.request for parts in left for part in parts]
     found = await mapper.map_each(requests, concurrency=concurrency, progress=progress)
     settled = [_settled(item, parts, found) for item, parts in zip(items, left, strict=True)]
@@ -93,7 +94,7 @@ async def judge_entities(
         model=judge.spec.model,
         asked=sum(map(bool, left)),
         requests=len(found),
-        accepted=sum(len(one.item.accepted) for one in settled),
+        accepted=sum(one.accepted for one in settled),
         refused=sum(one.refused for one in settled),
         repaired=sum(mapped.repaired for mapped in found.values()),
         failed=tuple(occasion for one in settled for occasion in one.failed),
@@ -105,44 +106,65 @@ async def judge_entities(
 
 class _Settled(NamedTuple):
     item: AnsweredItem
+    accepted: int
     refused: int
     failed: tuple[Occasion, ...]
+
+
+class _Claim(NamedTuple):
+    """A text that the model says is a gold answer."""
+
+    part: Leftover
+    text: str
+    entity: Entity
 
 
 def _settled(
     item: AnsweredItem, parts: Sequence[Leftover], found: Mapping[MappingRequest, Mapped]
 ) -> _Settled:
     """The item after all its verdicts, taken in order of branch and text."""
-    refused = 0
-    failed: list[Occasion] = []
-    for part in parts:
-        mapped = found[part.request]
-        if mapped.indices is None:
-            why = f"{part.branch}: {mapped.problem}"
-            failed.append(Occasion(item.question.id, item.epoch, why))
-            continue
-        taken: set[int] = set()
-        for text, index in zip(part.texts, mapped.indices, strict=True):
-            if index is None:
-                continue
-            accepted = None if index in taken else _accepted(item, part, text, index)
-            taken |= {index} if accepted else set()
-            refused += accepted is None
-            item = accepted or item
-    return _Settled(item, refused, tuple(failed))
+    claims = [claim for part in parts for claim in _claims(part, found[part.request])]
+    failed = tuple(
+        Occasion(item.question.id, item.epoch, f"{part.branch}: {problem}")
+        for part in parts
+        if (problem := found[part.request].problem) is not None
+    )
+    settled = _with_claims(item, claims) if claims else item
+    accepted = len(settled.accepted) - len(item.accepted)
+    return _Settled(settled, accepted, len(claims) - accepted, failed)
 
 
-def _accepted(item: AnsweredItem, part: Leftover, text: str, index: int) -> AnsweredItem | None:
-    """The item with one more alias; None where that would not make one answer more right.
+def _claims(part: Leftover, mapped: Mapped) -> list[_Claim]:
+    if mapped.indices is None:
+        return []
+    pairs = zip(part.texts, mapped.indices, strict=True)
+    return [_Claim(part, text, part.entities[i]) for text, i in pairs if i is not None]
 
-    An alias can take a match away: it may share its bare name with another gold answer, which
-    then is no longer the only one of that name.
+
+def _with_claims(item: AnsweredItem, claims: Sequence[_Claim]) -> AnsweredItem:
+    """The item with those claims accepted that each make one answer more right.
+
+    Others are refused: a second claim on a gold answer, and an alias that takes a match away. It
+    may share its bare name with another gold answer, which then is no longer the only one of it.
     """
-    entity = part.entities[index]
+    first = {(claim.part.branch, claim.entity): claim for claim in reversed(claims)}
+    single = [claim for claim in claims if first[claim.part.branch, claim.entity] is claim]
+    right = _right(item)
+    together = functools.reduce(_with_claim, single, item)
+    if _right(together).exceeds(right, len(single)):
+        return together
+    # Seldom: one at a time, to find which.
+    for claim in claims:
+        candidate = _with_claim(item, claim)
+        more = _right(candidate)
+        if more.exceeds(right, 1):
+            item, right = candidate, more
+    return item
+
+
+def _with_claim(item: AnsweredItem, claim: _Claim) -> AnsweredItem:
+    part, text, entity = claim
     question = with_alias(item.question, part.branch, entity, text)
-    before, after = _right(item, item.question), _right(item, question)
-    if after.strict != before.strict + 1 or after.pooled < before.pooled:
-        return None
     pair = Accepted(part.branch, entity.name, text)
     return replace(item, question=question, accepted=(*item.accepted, pair))
 
@@ -151,9 +173,13 @@ class _Right(NamedTuple):
     strict: int
     pooled: int
 
+    def exceeds(self, before: "_Right", by: int) -> bool:
+        """Whether exactly so many more are right under their branches, and none fewer pooled."""
+        return self.strict == before.strict + by and self.pooled >= before.pooled
 
-def _right(item: AnsweredItem, question: Question) -> _Right:
-    gold, answers = gold_branches(question.branches), item.prediction.answers
+
+def _right(item: AnsweredItem) -> _Right:
+    gold, answers = gold_branches(item.question.branches), item.prediction.answers
     strict = strict_score(gold, answers, alignment_of(item, gold))
     return _Right(strict.right, pooled_score(gold, answers).right)
 

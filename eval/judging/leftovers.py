@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
 from branchwise.eval.alignment import Alignment
@@ -36,7 +37,7 @@ class Leftover:
     entities: tuple[Entity, ...]
     unasked: tuple[int, int] = (0, 0)
 
-    @property
+    @cached_property
     def request(self) -> MappingRequest:
         """The same for every item with these leftovers."""
         right = tuple(shown(entity.name) for entity in self.entities)

@@ -12,10 +12,11 @@ import orjson
 
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.format_error import FormatError
-from branchwise.agents.journal import CallKey, Journal, Slot
+from branchwise.agents.journal import CallKey, Slot
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.eval.judging.mapping import Indices, MappingRequest, read_mapping
+from branchwise.eval.store.judgements import Judgements
 from branchwise.graphs.ledger import RoleUsage
 
 if TYPE_CHECKING:
@@ -64,10 +65,10 @@ class Mapper:
     """
 
     def __init__(
-        self, caller: ModelCaller, journal: Journal, role: str, ready: Ready = check_ready
+        self, caller: ModelCaller, judgements: Judgements, role: str, ready: Ready = check_ready
     ) -> None:
         self._caller, self._role = caller, role
-        self._journal = _Checked(journal, lambda: ready(caller.spec))
+        self._journal = _Checked(judgements, lambda: ready(caller.spec))
         self.consulted = Consulted()
 
     async def map_each(
@@ -140,24 +141,24 @@ class Mapper:
 
 
 class _Checked:
-    """A journal that calls `check` once, before the first call that it holds no reply for."""
+    """Calls `check` once, before the first call that the judgements hold no reply for."""
 
-    def __init__(self, journal: Journal, check: Callable[[], None]) -> None:
-        self._journal = journal
+    def __init__(self, judgements: Judgements, check: Callable[[], None]) -> None:
+        self._judgements = judgements
         self._check: Callable[[], None] | None = check
 
     def recall(self, key: CallKey) -> Slot:
-        slot = self._journal.recall(key)
+        slot = self._judgements.recall(key)
         if slot.value is None and self._check:
             self._check()
             self._check = None
         return slot
 
     async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
-        await self._journal.keep(slot, value)
+        await self._judgements.keep(slot, value)
 
     def event(self, kind: str, data: Mapping[str, Any]) -> None:
-        self._journal.event(kind, data)
+        self._judgements.event(kind, data)
 
 
 def _read(reply: Reply, request: MappingRequest) -> Mapped:

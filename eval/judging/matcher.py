@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from branchwise.agents.caller import ModelCaller
-from branchwise.agents.journal import Journal
 from branchwise.agents.spec import check_ready
 from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
@@ -19,6 +18,7 @@ from branchwise.eval.judging.mapper import Consulted, Mapped, Mapper, Progress, 
 from branchwise.eval.judging.mapping import MappingRequest, listed
 from branchwise.eval.judging.occasion import Occasion
 from branchwise.eval.judging.shown import shown
+from branchwise.eval.store.judgements import Judgements
 
 ROLE = "matcher"
 MAX_NAMES = 200
@@ -117,7 +117,9 @@ def names_to_match(item: AnsweredItem) -> NamesToMatch | None:
     texts = (text for branch in answers.values() for text in branch)
     if item.error is not None or not any(text.strip() for text in texts):
         return None
-    gold = gold_branches(item.question.branches).names
+    # Without their answers, which no name depends on and whose comparison costs most of the time.
+    bare = (branch.model_copy(update={"answers": ()}) for branch in item.question.branches)
+    gold = gold_branches(bare).names
     columns = tuple(i for i, name in enumerate(gold) if not is_default(name))
     rows: dict[str, list[str]] = defaultdict(list)
     for name in sorted(answers):
@@ -132,7 +134,7 @@ def names_to_match(item: AnsweredItem) -> NamesToMatch | None:
 async def align_with_model(
     items: Sequence[AnsweredItem],
     matcher: ModelCaller,
-    journal: Journal,
+    judgements: Judgements,
     *,
     concurrency: int = 8,
     progress: Progress | None = None,
@@ -140,9 +142,9 @@ async def align_with_model(
 ) -> MatchedItems:
     """Let a model align the branches of every item that has more than names alone can decide.
 
-    `journal` is a cache by request (`eval.store.judgements`): a request is asked once however many
-    items share it, and not at all where its reply was kept. A reply that is no mapping of these
-    names to these readings is repaired once; what still fails is aligned by names and says so.
+    `judgements` is a cache by request: equal requests are asked once, however many items share
+    them, and not at all where the reply was kept. A reply that is no mapping of these names to
+    these readings is repaired once; what still fails is aligned by names and says so.
 
     Raises:
         ModelError: no request can be answered (a refused key, a spent quota, an unknown model).
@@ -150,7 +152,7 @@ async def align_with_model(
     """
     asked = [names_to_match(item) for item in items]
     requests = [names.request if names and not names.is_too_long else None for names in asked]
-    mapper = Mapper(matcher, journal, ROLE, ready)
+    mapper = Mapper(matcher, judgements, ROLE, ready)
     wanted = [request for request in requests if request]
     found = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
     too_long = Mapped(None, f"more than {MAX_NAMES} names are too many for one request")

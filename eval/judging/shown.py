@@ -14,7 +14,8 @@ def shown(text: str, limit: int = MAX_SHOWN) -> str:
     begin a line, turn the direction of writing or stand there unseen. Of a long text both ends
     stay: readings of a question may begin alike and end apart.
     """
-    line = " ".join("".join(map(_visible, text)).split())
+    visible = text if text.isprintable() else "".join(map(_visible, text))
+    line = " ".join(visible.split())
     if len(line) <= limit:
         return line
     head = (limit - len(_CUT)) * 2 // 3

@@ -34,14 +34,14 @@ _NOT_WRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sql
 
 
 class Judgements(Journal, Protocol):
-    """A journal by request digest and sample number: equal requests are one request.
+    """A journal by request digest and sample number.
 
-    Unlike an item's journal it counts no occurrences, and it keeps no trace.
+    Unlike an item's journal it counts no occurrences (equal requests are one) and has no trace.
     """
 
 
 class MemoryJudgements:
-    """Kept as long as the object lives."""
+    """Judgements that are kept as long as the object lives."""
 
     def __init__(self, *, sample: int = 0) -> None:
         self._sample = sample
@@ -58,7 +58,7 @@ class MemoryJudgements:
 
 
 class StoredJudgements:
-    """Kept in the SQLite file at `path`, each committed before it is used.
+    """Judgements in the SQLite file at `path`, each reply committed before it is used.
 
     `sample` tells repeated measurements of one request apart. A file that cannot be written is
     read; what is new is then kept for as long as the object lives, with one warning. Close it, or

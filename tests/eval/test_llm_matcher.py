@@ -325,6 +325,40 @@ async def test_a_missing_key_is_said_where_something_must_be_asked(monkeypatch):
         await align_with_model([ITEM], caller, MemoryJudgements())
 
 
+async def test_whether_the_model_can_be_asked_is_looked_at_once_and_only_if_needed(chat_server):
+    chat_server.play(right)
+    items, judgements, looks = [ITEM, an_item({"x": ["y"]}, id="q2")], MemoryJudgements(), []
+    for expected in (1, 1):
+        caller = a_caller(chat_server.url)
+        await align_with_model(items, caller, judgements, ready=looks.append)
+        await caller.aclose()
+        assert looks == [caller.spec] * expected
+
+
+async def test_nonsense_is_kept_too_and_costs_nothing_again(chat_server):
+    judgements = MemoryJudgements()
+    chat_server.play(lambda body: say("I would rather talk about films."))
+    first, _ = await align([ITEM], chat_server.url, judgements)
+    chat_server.play([])
+    again, report = await align([ITEM], chat_server.url, judgements)
+    assert again == first
+    assert (again[0].matched.by, len(report.lexical)) == ("lexical", 1)
+    assert (report.consulted.fresh.calls, len(chat_server.requests)) == (0, 2)
+
+
+async def test_a_server_that_takes_no_schema_is_asked_without_one(chat_server):
+    chat_server.play(
+        lambda body: (
+            fail(400, "response_format is unsupported")
+            if "response_format" in body
+            else right(body)
+        )
+    )
+    (item,), report = await align([ITEM], chat_server.url)
+    assert item.matched.by == "llm"
+    assert (report.consulted.fresh.calls, len(chat_server.requests)) == (1, 2)
+
+
 async def test_the_offline_model_matches_nothing_and_that_is_said():
     from branchwise.agents.caller import ModelCaller
     from branchwise.agents.decoding import Decoding
