@@ -1,0 +1,184 @@
+"""Breakdowns: scores and ceilings by a property of the question, or by what was spent on it."""
+
+import difflib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.ceilings.bins import Bins
+from branchwise.eval.ceilings.ceilings import METRICS as CEILING_METRICS
+from branchwise.eval.ceilings.ceilings import CeilingScores
+from branchwise.eval.ceilings.traced import TracedItem, in_order, means
+from branchwise.eval.scores import ItemScore
+
+METRICS = ("strict_precision", "strict_em", *CEILING_METRICS)
+UNKNOWN, OTHERS = "unknown", "others"
+MAX_LABELS = 30
+"""Bins of a property that is a word; rarer ones are in `OTHERS`. Words come from question files."""
+_MAX_LABEL = 60  # characters
+
+_Place = tuple[int, str]  # where a bin stands among the others, and its label
+_UNKNOWN_PLACE: _Place = (2**62, UNKNOWN)
+_OTHERS_PLACE: _Place = (2**62 - 1, OTHERS)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """A property to break down by: its name, what it says in words, and its bins for an item.
+
+    `bins` gives None for an item without the property, and several bins where it has several
+    values: the item counts in each.
+    """
+
+    name: str
+    words: str
+    bins: Callable[[TracedItem], Sequence[_Place] | None]
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The items with a value: how many, of how many questions, and the means of `METRICS`."""
+
+    label: str
+    questions: int
+    items: int
+    aggregates: Mapping[str, Aggregate]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        found = {metric: value.to_json() for metric, value in self.aggregates.items()}
+        return dict(vars(self)) | {"aggregates": found}
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """The bins of a grouping that hold anything, in order, `UNKNOWN` last."""
+
+    name: str
+    words: str
+    bins: tuple[Bin, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return dict(vars(self)) | {"bins": [found.to_json() for found in self.bins]}
+
+
+def breakdown(
+    by: str, items: Iterable[TracedItem], scores: CeilingScores, *, seed: int = 0
+) -> Breakdown:
+    """Means of `METRICS` in the bins of one of `GROUPINGS`; `scores` are the same items' ceilings.
+
+    Epochs of a question are averaged within a bin; where they fall into several (by calls), the
+    question counts once in each. Questions without the property are in `UNKNOWN`; where none has
+    it there are no bins. Raises InputError for a name that is no grouping.
+    """
+    grouping = get_grouping(by)
+    ordered = in_order(items)
+    places = {item.key: grouping.bins(item) for item in ordered}
+    if not any(places.values()):
+        return Breakdown(grouping.name, grouping.words, ())
+    kept = _most_common(places.values())
+    known = {(row.id, row.epoch): row.metrics for row in scores.items}
+    rows: dict[_Place, list[ItemScore]] = defaultdict(list)
+    for item in ordered:
+        row = item.row({m: item.metrics.get(m) for m in METRICS} | dict(known[item.key]))
+        found = places[item.key] or [_UNKNOWN_PLACE]
+        for place in {p if p in kept else _OTHERS_PLACE for p in found}:
+            rows[place].append(row)
+    bins = tuple(_bin(place, rows[place], seed) for place in sorted(rows))
+    return Breakdown(grouping.name, grouping.words, bins)
+
+
+def get_grouping(name: str) -> Grouping:
+    """The grouping of this name. Raises InputError that says which there are."""
+    if name in GROUPINGS:
+        return GROUPINGS[name]
+    near = difflib.get_close_matches(name, GROUPINGS, n=1, cutoff=0.5)
+    remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(GROUPINGS)}"
+    raise InputError(f"there is no breakdown by {name[:80]!r}", remedy=remedy)
+
+
+def _most_common(places: Iterable[Sequence[_Place] | None]) -> set[_Place]:
+    counts = Counter(place for found in places for place in set(found or ()))
+    ranked = sorted(counts, key=lambda place: (-counts[place], place))
+    return {*ranked[:MAX_LABELS], _UNKNOWN_PLACE}
+
+
+def _bin(place: _Place, rows: Sequence[ItemScore], seed: int) -> Bin:
+    questions = len({row.id for row in rows})
+    return Bin(place[1], questions, len(rows), means(rows, METRICS, seed))
+
+
+def _binned(
+    bins: Bins, value: Callable[[TracedItem], int | None]
+) -> Callable[[TracedItem], Sequence[_Place] | None]:
+    def places(item: TracedItem) -> Sequence[_Place] | None:
+        number = value(item)
+        if number is None:
+            return None
+        place = bins.place(number)
+        return [(place, bins.label(place))]
+
+    return places
+
+
+def _branches(item: TracedItem) -> int | None:
+    """Gold branches that have answers."""
+    return len({pair.branch for pair in item.pairs}) or None
+
+
+def _answers(item: TracedItem) -> int | None:
+    return len(item.pairs) or None
+
+
+def _steps(item: TracedItem) -> int | None:
+    return len(item.item.question.plan) or None
+
+
+def _calls(item: TracedItem) -> int | None:
+    return len(item.trail.calls) if item.trail else None
+
+
+def _tokens(item: TracedItem) -> int | None:
+    return item.trail.tokens if item.trail else None
+
+
+def _operations(item: TracedItem) -> Sequence[_Place] | None:
+    """The kinds of step in the plan, each once."""
+    steps = item.item.question.plan
+    return _labels(step.get("op") for step in steps if isinstance(step, Mapping))
+
+
+def _domain(item: TracedItem) -> Sequence[_Place] | None:
+    return _labels([item.item.question.meta.get("domain")])
+
+
+def _labels(values: Iterable[Any]) -> Sequence[_Place]:
+    """Bins of words; what is no text is no value."""
+    texts = (" ".join(v[: 4 * _MAX_LABEL].split()) for v in values if isinstance(v, str))
+    return [(0, text[:_MAX_LABEL]) for text in dict.fromkeys(texts) if text]
+
+
+_SIZES = Bins((0, 1, 2, 3, 6, 11, 21))
+_THOUSANDS = (1, 2, 5, 10, 20, 50, 100, 200)
+
+GROUPINGS: Mapping[str, Grouping] = {
+    grouping.name: grouping
+    for grouping in (
+        Grouping("branches", "gold branches", _binned(Bins((0, 1, 2, 3, 6, 10)), _branches)),
+        Grouping("steps", "steps of the plan", _binned(Bins((0, 1, 2, 3, 4, 5, 7)), _steps)),
+        Grouping("operations", "operations in the plan (each of them)", _operations),
+        Grouping("domain", "domain", _domain),
+        Grouping("answers", "gold answers, all branches together", _binned(_SIZES, _answers)),
+        Grouping("calls", "tool calls made", _binned(Bins((0, 1, 2, 3, 5, 9, 17)), _calls)),
+        Grouping(
+            "tokens",
+            "tokens spent, input and output",
+            _binned(Bins((0, *(1000 * k for k in _THOUSANDS))), _tokens),
+        ),
+    )
+}
+"""What can be broken down by, by name."""

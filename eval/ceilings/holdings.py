@@ -1,0 +1,176 @@
+"""What a corpus and a graph hold of the gold answers that are looked for."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import parse_object, read_lines
+from branchwise.corpora.folder import CORPUS_FILE, Corpus
+from branchwise.corpora.graph.open import graph_folder, is_address
+from branchwise.corpora.graph.vocabulary import written_id
+from branchwise.corpora.progress import Progress
+from branchwise.corpora.records import to_passage
+from branchwise.eval.ceilings.sources import CorpusSource, GraphSource
+from branchwise.eval.ceilings.wanted import Wanted
+
+_REPORT_EVERY = 10_000
+
+
+class Holding(Protocol):
+    """What a source has. `why` says in words what it means that something is unknown."""
+
+    @property
+    def why(self) -> str: ...
+
+    @property
+    def final(self) -> bool:
+        """False where the source could not be read, which may be mended."""
+        ...
+
+    def has(self, wanted: Wanted) -> bool | None:
+        """Whether the source has an entity; None where that is unknown."""
+        ...
+
+
+@dataclass(frozen=True)
+class UnknownHolding:
+    """A source that nothing can be said of."""
+
+    why: str
+    final: bool = True
+
+    def has(self, wanted: Wanted) -> bool | None:
+        """Unknown."""
+        return None
+
+
+@dataclass(frozen=True)
+class CorpusHolding:
+    """`passages`: the supporting ones that are there; `mentioned`: forms of entities that some
+    passage mentions, None where the passages were not read.
+
+    Where gold's passages are all missing, they are another corpus's, and say nothing of this one.
+    """
+
+    passages: frozenset[str]
+    mentioned: frozenset[tuple[str, ...]] | None = None
+    final: bool = True
+
+    @property
+    def why(self) -> str:
+        return (
+            "no passage of the corpus is named as their support, and it was not read for mentions"
+        )
+
+    def has(self, wanted: Wanted) -> bool | None:
+        """Whether a passage supports the entity or, where none is named, mentions it."""
+        if wanted.support and self.passages:
+            return bool(wanted.support & self.passages)
+        return None if self.mentioned is None else wanted.forms in self.mentioned
+
+
+@dataclass(frozen=True)
+class GraphHolding:
+    """`qids`: the entities' ids that are in the graph."""
+
+    qids: frozenset[str]
+    why: str = "they have no Wikidata id to look up in the graph"
+    final: bool = True
+
+    def has(self, wanted: Wanted) -> bool | None:
+        """Whether an id of the entity is in the graph; unknown for one without ids.
+
+        Dates and numbers have none, and may stand in the graph as values.
+        """
+        return bool(wanted.qids & self.qids) if wanted.qids else None
+
+
+def corpus_holding(
+    source: CorpusSource, wanted: Collection[Wanted], *, read_passages: bool, progress: Progress
+) -> Holding:
+    """Look into the corpus: one pass for ids and, with `read_passages`, one for mentions."""
+    if source.path is None:
+        return UnknownHolding("the run does not say where the corpus is that it searched")
+    try:
+        corpus = Corpus.open(source.path)
+        if source.sha256 not in (None, corpus.sha256):
+            why = f"{source.path} holds another corpus now than the one that was searched"
+            return UnknownHolding(why, final=False)
+        passages = _passages(corpus, frozenset().union(*(one.support for one in wanted)), progress)
+        if not read_passages:
+            return CorpusHolding(passages)
+        unnamed = {one.forms for one in wanted if not (one.support and passages)}
+        return CorpusHolding(passages, _mentioned(corpus, sorted(unnamed), progress))
+    except (InputError, OSError) as error:
+        return UnknownHolding(f"the corpus cannot be read: {error}", final=False)
+
+
+def _passages(corpus: Corpus, wanted: frozenset[str], progress: Progress) -> frozenset[str]:
+    """Those of the wanted ids (or content hashes) that the corpus has; ends at the last one."""
+    found: set[str] = set()
+    for fields in _records(corpus, progress):
+        if len(found) == len(wanted):
+            break
+        found |= wanted & {str(fields.get("id")), str(fields.get("hash"))}
+    return frozenset(found)
+
+
+def _mentioned(
+    corpus: Corpus, wanted: list[tuple[str, ...]], progress: Progress
+) -> frozenset[tuple[str, ...]]:
+    """Those of the wanted forms that some passage mentions, in its title or its text."""
+    from branchwise.eval.ceilings.mentioned import mentioned
+
+    texts = (
+        to_passage("", str(fields["contents"])).contents for fields in _records(corpus, progress)
+    )
+    return frozenset(wanted[number] for number in mentioned(wanted, texts))
+
+
+def _records(corpus: Corpus, progress: Progress) -> Iterator[dict[str, Any]]:
+    """The lines of a corpus file; lines of the file as it is now, checked again."""
+    file: Path = corpus.path / CORPUS_FILE
+    total = len(corpus)
+    for done, (number, line) in enumerate(read_lines(file)):
+        if done % _REPORT_EVERY == 0:
+            progress(done, total)
+        yield parse_object(line, f"{file}:{number}")
+    progress(total, total)
+
+
+def graph_holding(source: GraphSource, wanted: Collection[Wanted]) -> Holding:
+    """Look the ids up in the names of a built graph; no query is asked, of an endpoint neither."""
+    if source.address is None:
+        return UnknownHolding("the run does not say which graph it asked")
+    if is_address(source.address):
+        return UnknownHolding("the graph is behind an endpoint, which is not asked again")
+    try:
+        return GraphHolding(_known_ids(Path(source.address), source.sha256, wanted))
+    except (InputError, OSError) as error:
+        return UnknownHolding(f"the graph cannot be read: {error}", final=False)
+
+
+def _known_ids(path: Path, sha256: str | None, wanted: Collection[Wanted]) -> frozenset[str]:
+    from branchwise.corpora.graph.description import read_description
+    from branchwise.corpora.graph.names.index import NameIndex
+
+    folder = graph_folder(path)
+    if sha256 not in (None, read_description(folder).sha256):
+        raise InputError(
+            "holds another graph now than the one that was asked",
+            where=str(folder),
+            remedy="restore it",
+        )
+    index = NameIndex.open(folder)
+    try:
+        qids = frozenset().union(*(one.qids for one in wanted))
+        return frozenset(qid for qid in qids if (id := _id(qid)) and index.knows(id))
+    finally:
+        index.close()
+
+
+def _id(qid: str) -> str | None:
+    """A gold id as the index writes it; None for what is no id, also where it is no text."""
+    return written_id(qid.encode("utf-8", "replace").decode())

@@ -1,0 +1,76 @@
+"""What the tools of a run searched: its corpus, its graph, and what nobody can look into."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from branchwise.tools.registry import GRAPH_TOOLS
+
+RETRIEVER = "local_retriever"
+
+
+@dataclass(frozen=True)
+class CorpusSource:
+    """The corpus that was searched: where it was, and its SHA-256; None where nothing says."""
+
+    path: Path | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class GraphSource:
+    """The graph that was asked: its folder or an endpoint's address, and a folder's SHA-256."""
+
+    address: str | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a run's tools searched; `others` are the names of tools that ask anything else.
+
+    A corpus or graph that the system had but no tool for is not among them.
+    """
+
+    corpus: CorpusSource | None = None
+    graph: GraphSource | None = None
+    others: tuple[str, ...] = ()
+
+    def identity(self) -> list[Any]:
+        """What they are, JSON-serialisable and free of paths."""
+        return [
+            [self.corpus.sha256] if self.corpus else None,
+            [self.graph.sha256] if self.graph else None,
+            sorted(self.others),
+        ]
+
+
+def run_sources(
+    meta: Mapping[str, Any], *, corpus: Path | None = None, kg: str | None = None
+) -> Sources:
+    """The sources of a run, from what its store says (`RunReader.meta`).
+
+    `corpus` and `kg` say where they lie now, if elsewhere.
+    """
+    system, identity = meta["system"], meta["identity"]
+    names = [tool["function"]["name"] for tool in identity.get("tools") or ()]
+    folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)
+    graph = identity.get("kg") or {}
+    return Sources(
+        CorpusSource(folder, _corpus_sha256(identity.get("retriever") or {}))
+        if RETRIEVER in names
+        else None,
+        GraphSource(kg or system.get("kg"), graph.get("sha256"))
+        if set(GRAPH_TOOLS) & set(names)
+        else None,
+        tuple(name for name in names if name != RETRIEVER and name not in GRAPH_TOOLS),
+    )
+
+
+def _corpus_sha256(retriever: Mapping[str, Any]) -> str | None:
+    """From a retriever's identity; one that is fused names it with its parts."""
+    for part in (retriever, *retriever.get("parts", ())):
+        if found := part.get("corpus_sha256"):
+            return str(found)
+    return None

@@ -1,0 +1,110 @@
+"""What ceilings, curves and breakdowns read: an item, its score and the trail of its evidence."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from branchwise.eval.bootstrap import Aggregate, aggregate
+from branchwise.eval.branch_matches import BranchMatches, GoldPair
+from branchwise.eval.errors.trail import Trail
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.scores import SUBSETS, ItemScore, question_means
+from branchwise.eval.tasks import Metrics
+
+
+@dataclass(frozen=True)
+class TracedItem:
+    """An item as it was scored (`matches`, `metrics`), and its trail.
+
+    `trail` is None where there is no trace: answers from a file.
+    """
+
+    item: AnsweredItem
+    matches: BranchMatches
+    trail: Trail | None = None
+    metrics: Metrics = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Question id and epoch: one item of a run."""
+        return self.item.question.id, self.item.epoch
+
+    @cached_property
+    def right(self) -> frozenset[GoldPair]:
+        """The gold pairs that the answer has."""
+        return frozenset(found.pair for found in self.matches.right)
+
+    @cached_property
+    def pairs(self) -> frozenset[GoldPair]:
+        """All gold pairs, as strict recall counts them."""
+        return self.right | frozenset(self.matches.missing)
+
+    @cached_property
+    def retrieved(self) -> frozenset[GoldPair]:
+        """The gold pairs that were anywhere in what the tools returned or the question brought."""
+        places = self.trail.places if self.trail else {}
+        return self.pairs & {pair for pair, found in places.items() if found}
+
+    @cached_property
+    def extracted(self) -> frozenset[GoldPair]:
+        """The retrieved pairs that extraction left somewhere; all where there was none."""
+        if self.trail is None:
+            return frozenset()
+        dropped, places = self.trail.dropped, self.trail.places
+        return frozenset(pair for pair in self.retrieved if not all(map(dropped, places[pair])))
+
+    @cached_property
+    def shown(self) -> frozenset[GoldPair]:
+        """The gold pairs that the agent had before it, in a request that was answered."""
+        places = self.trail.places if self.trail else {}
+        seen = {pair for pair, found in places.items() if any(place.shown for place in found)}
+        return self.pairs & seen
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether a tool was called or the question came with passages."""
+        given = bool(self.retrieved or self.item.evidence.passages)
+        return self.trail is not None and (given or bool(self.trail.calls))
+
+    def share(self, pairs: frozenset[GoldPair]) -> float | None:
+        """|pairs| / |all gold pairs|; None without gold."""
+        return len(pairs) / len(self.pairs) if self.pairs else None
+
+    def row(self, metrics: Metrics) -> ItemScore:
+        """Numbers of this item, to be averaged."""
+        return ItemScore(*self.key, self.item.question.ambiguous, metrics)
+
+
+def in_order(items: Iterable[TracedItem]) -> list[TracedItem]:
+    """By question and epoch, so that the order in which items come changes no interval."""
+    return sorted(items, key=lambda item: item.key)
+
+
+def with_evidence(items: Sequence[TracedItem]) -> list[TracedItem]:
+    """The items whose evidence is known: none where no item of the set recorded any.
+
+    That is a system without tools, or answers from a file. Where others searched, an item that
+    did not is known to have found nothing.
+    """
+    if not any(item.has_evidence for item in items):
+        return []
+    return [item for item in items if item.trail is not None]
+
+
+def of_subset(rows: Iterable[ItemScore], subset: str) -> list[ItemScore]:
+    """The rows of one of `SUBSETS`."""
+    wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
+    return [row for row in rows if row.ambiguous in wanted]
+
+
+def means(rows: Iterable[ItemScore], metrics: Sequence[str], seed: int = 0) -> dict[str, Aggregate]:
+    """Mean of each metric over questions, epochs of a question averaged first."""
+    rows = list(rows)
+    return aggregate({metric: question_means(rows, metric) for metric in metrics}, seed=seed)
+
+
+def means_by_subset(
+    rows: Sequence[ItemScore], metrics: Sequence[str], seed: int = 0
+) -> dict[str, dict[str, Aggregate]]:
+    """The same for all, ambiguous and unambiguous questions."""
+    return {subset: means(of_subset(rows, subset), metrics, seed) for subset in SUBSETS}

@@ -1,0 +1,186 @@
+import json
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from traced_cases import traced, traced_items, trail
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.ceilings.bins import Bins
+from branchwise.eval.ceilings.breakdowns import GROUPINGS, MAX_LABELS, Breakdown, breakdown
+from branchwise.eval.ceilings.ceilings import ceilings
+from branchwise.eval.ceilings.traced import TracedItem
+
+ONE = [(0, 0)]
+FOUND, NOTHING = trail({(0, 0): [(1, True)]}, [10]), trail({}, [10])
+
+
+def by(name: str, items: Sequence[TracedItem]) -> Breakdown:
+    return breakdown(name, items, ceilings(items))
+
+
+def sizes(found: Breakdown) -> dict[str, tuple[int, int]]:
+    """Label of each bin to its questions and items."""
+    return {place.label: (place.questions, place.items) for place in found.bins}
+
+
+def test_means_in_a_bin_by_hand() -> None:
+    items = [
+        traced("a", ONE, ONE, FOUND, metrics={"strict_precision": 0.5, "strict_em": 0.0}),
+        traced("b", ONE, (), FOUND, metrics={"strict_precision": 0.0, "strict_em": 0.0}),
+        traced("c", [(0, 0), (1, 0)], ONE, FOUND, metrics={"strict_precision": 1.0}),
+    ]
+    first, second = by("branches", items).bins
+    assert (first.label, second.label) == ("1", "2")
+    means = {metric: found.mean for metric, found in first.aggregates.items()}
+    assert means["strict_precision"] == 0.25
+    assert means["strict_recall"] == 0.5
+    assert means["ceiling_retrieved"] == 1
+    assert means["reasoning_loss"] == 0.5
+    assert second.aggregates["strict_recall"].mean == 0.5
+    assert second.aggregates["ceiling_retrieved"].mean == 0.5
+    assert (second.aggregates["strict_em"].n, second.aggregates["strict_precision"].n) == (0, 1)
+    found = first.aggregates["strict_recall"]
+    assert (found.n, found.low, found.high) == (2, 0.0, 1.0)
+
+
+def test_sizes_branches_and_steps_fall_into_fixed_bins() -> None:
+    items = [
+        traced(f"q{n}", [(b, e) for b in range(n) for e in range(2)], plan=[{"op": "join"}] * n)
+        for n in range(1, 13)
+    ]
+    assert sizes(by("branches", items)) == {
+        "1": (1, 1), "2": (1, 1), "3-5": (3, 3), "6-9": (4, 4), "10+": (3, 3)
+    }  # fmt: skip
+    # Answers: 2, 4, 6 ... 24.
+    assert sizes(by("answers", items)) == {
+        "2": (1, 1), "3-5": (1, 1), "6-10": (3, 3), "11-20": (5, 5), "21+": (2, 2)
+    }  # fmt: skip
+    assert sizes(by("steps", items)) == {
+        "1": (1, 1), "2": (1, 1), "3": (1, 1), "4": (1, 1), "5-6": (2, 2), "7+": (6, 6)
+    }  # fmt: skip
+
+
+def test_a_question_counts_once_under_each_of_its_operations() -> None:
+    items = [
+        traced("a", ONE, plan=[{"op": "atomic"}, {"op": "join"}, {"op": "join"}]),
+        traced("b", ONE, plan=[{"op": "atomic"}]),
+        traced("c", ONE),
+    ]
+    found = sizes(by("operations", items))
+    assert found == {"atomic": (2, 2), "join": (1, 1), "unknown": (1, 1)}
+
+
+def test_epochs_are_averaged_in_the_bin_that_they_fall_into() -> None:
+    items = [
+        traced("a", ONE, ONE, trail({}, [10]), epoch=0),
+        traced("a", ONE, (), trail({}, [10]), epoch=1),
+        traced("a", ONE, (), trail({}, [10] * 3), epoch=2),
+        traced("b", ONE, (), trail({}, [10]), epoch=0),
+    ]
+    found = by("calls", items)
+    assert sizes(found) == {"1": (2, 3), "3-4": (1, 1)}
+    assert found.bins[0].aggregates["strict_recall"].mean == (1 / 2 + 0) / 2
+
+
+def test_tokens_are_binned_by_what_the_whole_item_spent() -> None:
+    spent = [0, 999, 1_000, 4_999, 200_000, 10**9]
+    items = [traced(f"q{t}", ONE, (), trail({}, [0], tokens=t)) for t in spent]
+    assert sizes(by("tokens", items)) == {
+        "0-999": (2, 2), "1,000-1,999": (1, 1), "2,000-4,999": (1, 1), "200,000+": (2, 2)
+    }  # fmt: skip
+
+
+def test_questions_without_the_property_are_unknown_beside_others_and_nothing_alone() -> None:
+    with_domain = traced("a", ONE, meta={"domain": "film"})
+    for odd in (None, 7, "", "  ", ["film"], {"film": 1}):
+        without = traced("b", ONE, meta={} if odd is None else {"domain": odd})
+        assert by("domain", [without]).bins == ()
+        found = by("domain", [with_domain, without])
+        assert sizes(found) == {"film": (1, 1), "unknown": (1, 1)}
+    assert by("steps", [traced("a", ONE)]).bins == ()
+    assert by("calls", [traced("a", ONE)]).bins == ()
+    assert by("branches", []).bins == ()
+
+
+def test_plans_that_are_no_plans_have_no_operations() -> None:
+    odd = traced("a", ONE, plan=["join", 3, None, {"op": ["join"]}, {"operation": "join"}])
+    assert by("operations", [odd]).bins == ()
+    assert sizes(by("steps", [odd])) == {"5-6": (1, 1)}
+
+
+def test_labels_from_files_are_short_on_one_line_and_not_too_many() -> None:
+    items = [traced(f"q{n}", ONE, meta={"domain": f"d{n:02}"}) for n in range(MAX_LABELS + 5)]
+    items.append(traced("again", ONE, meta={"domain": "d34"}))
+    items.append(traced("long", ONE, meta={"domain": "a\nb " * 10**6}))
+    items.append(traced("none", ONE))
+    found = by("domain", items)
+    assert len(found.bins) == MAX_LABELS + 2
+    assert [place.label for place in found.bins[-2:]] == ["others", "unknown"]
+    # 36 domains, of which the 30 most common, and first by name, are kept.
+    assert found.bins[-2].items == 6
+    assert all(len(place.label) <= 60 and "\n" not in place.label for place in found.bins)
+    assert "d34" in sizes(found)
+
+
+def test_a_domain_that_is_called_unknown_is_a_domain() -> None:
+    items = [traced("a", ONE, meta={"domain": "unknown"}), traced("b", ONE)]
+    assert [place.questions for place in by("domain", items).bins] == [1, 1]
+
+
+def test_an_unknown_name_is_refused_with_the_nearest() -> None:
+    with pytest.raises(InputError, match="did you mean domain"):
+        by("domains", [])
+    with pytest.raises(InputError, match="branches, steps, operations, domain, answers"):
+        by("\x1b[2J", [])
+
+
+def test_json_holds_every_bin() -> None:
+    document = json.loads(json.dumps(by("calls", [traced("a", ONE, ONE, FOUND)]).to_json()))
+    assert (document["name"], document["words"]) == ("calls", "tool calls made")
+    [place] = document["bins"]
+    assert (place["label"], place["questions"], place["items"]) == ("1", 1, 1)
+    assert place["aggregates"]["strict_recall"]["mean"] == 1
+
+
+@given(st.sampled_from(sorted(GROUPINGS)), traced_items())
+def test_bins_partition_the_items(name: str, items: list[TracedItem]) -> None:
+    found = by(name, items)
+    assert all(place.items >= place.questions > 0 for place in found.bins)
+    if not found.bins:
+        return
+    if name == "operations":
+        counted = Counter(
+            operation
+            for item in items
+            for operation in {step["op"] for step in item.item.question.plan} or {"unknown"}
+        )
+        assert {place.label: place.items for place in found.bins} == counted
+    else:
+        assert sum(place.items for place in found.bins) == len(items)
+
+
+@given(traced_items())
+def test_bins_of_a_question_s_own_average_to_the_whole(items: list[TracedItem]) -> None:
+    """Where a property is the question's, recall over all is the bins' mean weighted by n."""
+    whole = ceilings(items).aggregates["all"]["strict_recall"]
+    found = [place.aggregates["strict_recall"] for place in by("answers", items).bins]
+    scored = [value for value in found if value.mean is not None]
+    assert sum(value.n for value in scored) == whole.n
+    if whole.mean is not None:
+        total = sum((value.mean or 0) * value.n for value in scored)
+        assert total / whole.n == pytest.approx(whole.mean)
+
+
+@given(st.sets(st.integers(0, 50), min_size=1), st.lists(st.integers(0, 60)))
+def test_a_value_is_in_the_bin_whose_label_says_so(edges: set[int], values: list[int]) -> None:
+    bins = Bins(tuple(sorted(edges | {0})))
+    found = defaultdict(set)
+    for value in values:
+        found[bins.label(bins.place(value))].add(value)
+    for label, members in found.items():
+        low, _, high = label.rstrip("+").partition("-")
+        most = 60 if label.endswith("+") else int(high or low)
+        assert members == {value for value in values if int(low) <= value <= most}

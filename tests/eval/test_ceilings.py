@@ -1,0 +1,182 @@
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from traced_cases import traced, traced_items, trail
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.ceilings.ceilings import (
+    CEILINGS,
+    LOSSES,
+    METRICS,
+    Ceilings,
+    ceilings,
+    item_ceilings,
+)
+from branchwise.eval.ceilings.reach import Reach
+from branchwise.eval.ceilings.traced import TracedItem
+
+FOUR = [(0, 0), (0, 1), (1, 0), (1, 1)]
+# The first was shown; the second was retrieved twice and cut off both times; the others never came.
+SOME = trail({(0, 0): [(1, True)], (0, 1): [(1, False), (2, False)], (1, 0): []}, [500, 900])
+
+
+def reach(**known: list[bool | None]) -> Reach:
+    """Reach of the pairs in `FOUR`, in order, by question."""
+    return Reach(
+        {
+            id: {GoldPair(*pair): is_in for pair, is_in in zip(FOUR, found, strict=True)}
+            for id, found in known.items()
+        }
+    )
+
+
+def test_losses_of_one_item_by_hand() -> None:
+    item = traced("q", FOUR, [(0, 0)], SOME)
+    found = item_ceilings(item, reach(q=[True, True, True, False]))
+    assert found == Ceilings(reach=0.75, retrieved=0.5, extracted=0.25, shown=0.25, recall=0.25)
+    assert (found.retrieval_loss, found.extraction_loss) == (0.25, 0.25)
+    assert (found.context_loss, found.reasoning_loss) == (0, 0)
+    assert found.metrics() == {
+        "ceiling_reach": 0.75,
+        "ceiling_retrieved": 0.5,
+        "ceiling_extracted": 0.25,
+        "ceiling_shown": 0.25,
+        "strict_recall": 0.25,
+        "retrieval_loss": 0.25,
+        "extraction_loss": 0.25,
+        "context_loss": 0.0,
+        "reasoning_loss": 0.0,
+    }
+
+
+def test_what_no_answered_request_held_is_no_loss_of_extraction() -> None:
+    # The first was cut off everywhere; the second once, and once it never fitted a request.
+    places = {(0, 0): [(1, False)], (0, 1): [(1, False), (2, False)], (1, 0): [(2, True)]}
+    found = item_ceilings(traced("q", FOUR, (), trail(places, [500, 900], unread=[2])))
+    assert (found.retrieved, found.extracted, found.shown) == (0.75, 0.5, 0.25)
+    assert (found.extraction_loss, found.context_loss) == (0.25, 0.25)
+
+
+def test_what_is_known_by_heart_makes_the_loss_of_reasoning_negative() -> None:
+    item = traced("q", FOUR, [(0, 0), (1, 0), (1, 1)], SOME)
+    assert item_ceilings(item).reasoning_loss == -0.5
+
+
+def test_a_pair_that_was_shown_once_was_shown() -> None:
+    seen = trail({(0, 0): [(1, False), (2, True), (3, False)]}, [1, 2, 3])
+    assert item_ceilings(traced("q", [(0, 0)], (), seen)).shown == 1
+
+
+def test_what_was_retrieved_was_within_reach_whatever_gold_says() -> None:
+    found = item_ceilings(traced("q", FOUR, (), SOME), reach(q=[False, False, True, False]))
+    assert found.reach == 0.75
+
+
+def test_what_another_epoch_retrieved_was_within_reach() -> None:
+    items = [traced("q", FOUR, (), SOME), traced("q", FOUR, (), trail({}, [100]), epoch=1)]
+    scores = ceilings(items, reach(q=[False] * 4))
+    assert [row.metrics["ceiling_reach"] for row in scores.items] == [0.5, 0.5]
+    assert [row.metrics["retrieval_loss"] for row in scores.items] == [0, 0.5]
+
+
+def test_reach_is_unknown_where_it_is_for_any_pair_even_one_that_was_retrieved() -> None:
+    item = traced("q", FOUR, (), SOME)
+    for known in ([None, True, True, True], [True, True, True, None]):
+        found = item_ceilings(item, reach(q=known))
+        assert (found.reach, found.retrieval_loss, found.retrieved) == (None, None, 0.5)
+    assert item_ceilings(item, Reach({})).reach is None
+
+
+def test_means_over_questions_by_subset_with_epochs_averaged_first() -> None:
+    items = [
+        traced("a", FOUR, [(0, 0)], SOME, ambiguous=True),
+        traced("a", FOUR, [(0, 0)], trail({}, [1]), epoch=1, ambiguous=True),
+        traced("b", [(0, 0)], [(0, 0)], trail({(0, 0): [(1, True)]}, [1])),
+    ]
+    found = ceilings(items).aggregates
+    # a: retrieved (2/4 + 0) / 2 = 1/4, shown (1/4 + 0) / 2 = 1/8, recall 1/4; b: 1, 1, 1.
+    assert found["ambiguous"]["ceiling_retrieved"] == Aggregate(0.25, 1, None, None)
+    assert found["unambiguous"]["ceiling_retrieved"] == Aggregate(1.0, 1, None, None)
+    assert found["all"]["ceiling_retrieved"].mean == pytest.approx(5 / 8)
+    assert found["all"]["ceiling_shown"].mean == pytest.approx(9 / 16)
+    assert found["all"]["extraction_loss"].mean == pytest.approx(1 / 16)
+    assert found["all"]["reasoning_loss"].mean == pytest.approx(-1 / 16)
+    assert found["all"]["ceiling_reach"] == Aggregate(None, 0, None, None)
+    # Of two questions a resample has both, or one of them twice.
+    assert (found["all"]["ceiling_retrieved"].low, found["all"]["ceiling_retrieved"].high) == (
+        0.25,
+        1.0,
+    )
+
+
+def test_a_run_without_any_evidence_has_no_ceilings_but_recall() -> None:
+    items = [traced("a", FOUR, [(0, 0)], trail()), traced("b", FOUR, (), trail())]
+    found = ceilings(items, reach(a=[True] * 4, b=[True] * 4)).aggregates["all"]
+    assert {m: found[m].n for m in METRICS} == dict.fromkeys(METRICS, 0) | {"strict_recall": 2}
+    assert found["strict_recall"].mean == 0.125
+
+
+def test_an_item_that_never_searched_in_a_run_that_did_counts_zero() -> None:
+    items = [traced("a", FOUR, (), SOME), traced("b", FOUR, (), trail())]
+    assert ceilings(items).aggregates["all"]["ceiling_retrieved"].mean == 0.25
+
+
+def test_passages_that_mention_nothing_are_evidence_too() -> None:
+    items = [traced("a", FOUR, (), trail(), given=("p1",))]
+    assert ceilings(items).aggregates["all"]["ceiling_retrieved"] == Aggregate(0.0, 1, None, None)
+
+
+def test_answers_from_a_file_are_unscored_beside_a_traced_item() -> None:
+    items = [traced("a", FOUR, (), SOME), traced("b", FOUR, [(0, 0)], None)]
+    found = ceilings(items).aggregates["all"]
+    assert (found["ceiling_retrieved"].n, found["strict_recall"].n) == (1, 2)
+
+
+def test_a_question_without_gold_is_unscored() -> None:
+    found = ceilings([traced("a", [], (), trail({}, [1]))], Reach({"a": {}})).aggregates["all"]
+    assert all(found[metric].n == 0 for metric in METRICS)
+
+
+def test_places_of_pairs_that_are_no_gold_count_nothing() -> None:
+    stray = trail({(0, 0): [(1, True)], (7, 7): [(1, True)]}, [1])
+    assert item_ceilings(traced("q", [(0, 0), (0, 1)], (), stray)).retrieved == 0.5
+
+
+def test_of_no_items_there_are_no_means() -> None:
+    assert set(ceilings([]).aggregates["all"].values()) == {Aggregate(None, 0, None, None)}
+
+
+def test_json_holds_means_items_and_what_is_unknown() -> None:
+    unknown = Reach({}, ("the corpus is gone",), final=False)
+    document = json.loads(json.dumps(ceilings([traced("q", FOUR, (), SOME)], unknown).to_json()))
+    assert document["aggregates"]["all"]["ceiling_retrieved"]["mean"] == 0.5
+    assert document["items"][0]["metrics"]["ceiling_shown"] == 0.25
+    assert document["unknown"] == ["the corpus is gone"]
+
+
+@given(traced_items(), st.booleans())
+def test_each_ceiling_is_at_most_the_one_before_and_losses_add_up(
+    items: list[TracedItem], within: bool
+) -> None:
+    scores = ceilings(
+        items, Reach({i.item.question.id: dict.fromkeys(i.pairs, within) for i in items})
+    )
+    for row in scores.items:
+        values = [row.metrics[metric] for metric in CEILINGS]
+        known = [value for value in values if value is not None]
+        assert len(known) in (0, len(CEILINGS))
+        assert [1, *known, 0] == sorted([1, *known, 0], reverse=True)
+        if known:
+            lost = sum(row.metrics[metric] or 0 for metric in LOSSES)
+            assert lost == pytest.approx(known[0] - (row.metrics["strict_recall"] or 0))
+
+
+@given(traced_items(), st.randoms(use_true_random=False))
+def test_the_order_of_items_changes_nothing(
+    items: list[TracedItem], shuffle: random.Random
+) -> None:
+    assert ceilings(shuffle.sample(items, len(items))) == ceilings(items)

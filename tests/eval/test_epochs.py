@@ -1,0 +1,103 @@
+import json
+import random
+from statistics import stdev
+
+import pytest
+from hypothesis import given
+from traced_cases import traced, traced_items
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.ceilings.epochs import MetricSpread, epoch_spread
+from branchwise.eval.ceilings.traced import TracedItem
+
+FOUR = [(0, 0), (0, 1), (0, 2), (0, 3)]
+
+
+def asked(id: str, *values: float | None, ambiguous: bool = False) -> list[TracedItem]:
+    """A question's epochs with these values of the metric `em`."""
+    return [
+        traced(id, FOUR, epoch=epoch, ambiguous=ambiguous, metrics={"em": value})
+        for epoch, value in enumerate(values)
+    ]
+
+
+def test_spread_of_a_metric_by_hand() -> None:
+    items = asked("a", 1.0, 0.0, 0.5) + asked("b", 1.0, 1.0, 1.0)
+    spread = epoch_spread(items, ["em"])
+    assert spread is not None
+    found = spread.metrics["all"]["em"]
+    # a: sqrt((1/4 + 1/4 + 0) / 2) = 1/2; b: 0. Epochs: 1, 1/2, 3/4.
+    assert found == MetricSpread(n=2, within=0.25, between=0.25, best=1.0, worst=0.5)
+    assert spread.epochs == 3
+
+
+def test_spread_is_apart_for_ambiguous_questions() -> None:
+    items = asked("a", 1.0, 0.0, ambiguous=True) + asked("b", 0.5, 0.5)
+    spread = epoch_spread(items, ["em"])
+    assert spread is not None
+    assert spread.metrics["unambiguous"]["em"] == MetricSpread(1, 0.0, 0.0, 0.5, 0.5)
+    assert spread.metrics["ambiguous"]["em"].within == pytest.approx(2**-0.5)
+    assert spread.metrics["all"]["em"].best == 0.75
+
+
+def test_only_questions_with_every_epoch_are_compared() -> None:
+    # b has not ended in the second epoch, c is unscored there: epoch means are a's alone.
+    items = asked("a", 0.0, 1.0) + asked("b", 1.0) + asked("c", 1.0, None)
+    spread = epoch_spread(items, ["em"])
+    assert spread is not None
+    assert spread.metrics["all"]["em"] == MetricSpread(1, stdev([0, 1]), stdev([0, 1]), 1.0, 0.0)
+    assert spread.metrics["ambiguous"]["em"] == MetricSpread(0)
+    assert spread.union["all"]["mean_recall"].n == 2
+
+
+def test_one_epoch_has_no_spread() -> None:
+    assert epoch_spread(asked("a", 1.0) + asked("b", 1.0), ["em"]) is None
+    assert epoch_spread([], ["em"]) is None
+
+
+def test_what_asking_again_finds_by_hand() -> None:
+    items = [
+        traced("a", FOUR, [(0, 0), (0, 1)], epoch=0),
+        traced("a", FOUR, [(0, 1), (0, 2)], epoch=1),
+        traced("b", [(0, 0)], [], epoch=0),
+        traced("b", [(0, 0)], [], epoch=1),
+        traced("none", [], [], epoch=0),
+        traced("none", [], [], epoch=1),
+    ]
+    spread = epoch_spread(items, [])
+    assert spread is not None
+    found = spread.union["all"]
+    # a: 2/4 each time, 3/4 together; b: nothing; a question without gold is in no mean.
+    assert found["mean_recall"] == Aggregate(0.25, 2, 0.0, 0.5)
+    assert found["union_recall"] == Aggregate(0.375, 2, 0.0, 0.75)
+    assert found["gain"] == Aggregate(0.125, 2, 0.0, 0.25)
+    assert spread.metrics["all"] == {}
+
+
+def test_json_holds_spread_and_union_by_subset() -> None:
+    spread = epoch_spread(asked("a", 1.0, 0.0), ["em"])
+    assert spread is not None
+    document = json.loads(json.dumps(spread.to_json()))
+    assert document["epochs"] == 2
+    assert document["metrics"]["all"]["em"]["best"] == 1.0
+    assert document["union"]["all"]["union_recall"]["mean"] == 0.0
+
+
+@given(traced_items())
+def test_the_union_has_at_least_the_best_and_at_most_the_sum(items: list[TracedItem]) -> None:
+    spread = epoch_spread(items, [])
+    if spread is None:
+        return
+    found = spread.union["all"]
+    mean, union, gain = (found[m].mean for m in ("mean_recall", "union_recall", "gain"))
+    if mean is None or union is None or gain is None:
+        assert mean is union is gain is None
+        return
+    assert gain == pytest.approx(union - mean)
+    assert mean - 1e-12 <= union <= min(1, spread.epochs * mean) + 1e-12
+
+
+@given(traced_items())
+def test_the_order_of_items_changes_no_spread(items: list[TracedItem]) -> None:
+    shuffled = random.Random(1).sample(items, len(items))
+    assert epoch_spread(shuffled, []) == epoch_spread(items, [])

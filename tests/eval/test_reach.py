@@ -1,0 +1,286 @@
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.graph.build import build_graph
+from branchwise.corpora.graph.description import read_description
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
+from branchwise.eval.ceilings.sources import CorpusSource, GraphSource, Sources, run_sources
+
+PASSAGES = {
+    "p1": '"Heat (1995 film)"\nMichael Mann directed it.',
+    "p2": "Heat (1986 film)\nDick Richards directed this one, as its posters say.",
+    "p3": "Cats\nCats sleep for most of the day.",
+}
+LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
+ENTITY = "http://www.wikidata.org/entity/"
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return write_corpus(tmp_path / "C", PASSAGES)
+
+
+def write_corpus(folder: Path, passages: dict[str, str], **more: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    lines = [{"id": id, "contents": contents, **more} for id, contents in passages.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph of Q1, which has a label and a triple, Q2, an object, and an IRI of its own."""
+    folder = tmp_path_factory.mktemp("reach")
+    triples = [
+        f'<{ENTITY}Q1> {LABEL} "Michael Mann" .',
+        f"<{ENTITY}Q1> <http://www.wikidata.org/prop/direct/P31> <{ENTITY}Q2> .",
+        f'<http://films.example/heat> {LABEL} "Heat" .',
+    ]
+    (folder / "g.nt").write_text("\n".join(triples) + "\n")
+    build_graph([folder / "g.nt"], folder / "kg")
+    return folder / "kg"
+
+
+def question(id: str, *answers: Answer) -> Question:
+    return Question(id=id, question="Who?", branches=(Branch(name="default", answers=answers),))
+
+
+def by(name: str, *support: str, qid: str | None = None) -> Answer:
+    return Answer(text=name, support=support, qid=qid)
+
+
+def within(found: Reach, question: Question) -> list[bool | None]:
+    """Reach of a question's answers, in their order; gold pairs are numbered by name."""
+    names = [answer.text for answer in question.branches[0].answers]
+    return [found.of(question.id, GoldPair(0, sorted(names).index(name))) for name in names]
+
+
+def reached(sources: Sources, *answers: Answer, **options: bool) -> list[bool | None]:
+    asked = question("q", *answers)
+    return within(find_reach([asked], sources, **options), asked)
+
+
+def searched(path: Path, sha256: str | None = None) -> Sources:
+    return Sources(corpus=CorpusSource(path, sha256))
+
+
+def asked(address: str | None, sha256: str | None = None) -> Sources:
+    return Sources(graph=GraphSource(address, sha256))
+
+
+def test_an_answer_is_within_reach_if_any_passage_that_supports_it_is_there(corpus: Path) -> None:
+    answers = (by("A", "p1"), by("B", "gone", "p3"), by("C", "gone"), by("D"))
+    assert reached(searched(corpus), *answers) == [True, True, False, None]
+
+
+def test_passages_are_known_by_their_content_hash_too(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "H", PASSAGES, hash="cafe")
+    assert reached(searched(corpus), by("A", "cafe"), by("B", "p1"), by("C", "x")) == [
+        True,
+        True,
+        False,
+    ]
+
+
+def test_where_all_supporting_passages_are_missing_they_are_another_corpus_s(
+    corpus: Path,
+) -> None:
+    asked = question("q", by("Michael Mann", "w1"), by("Nobody", "w2"))
+    found = find_reach([asked], searched(corpus))
+    assert within(found, asked) == [None, None]
+    assert len(found.unknown) == 1
+    assert "2 gold answers" in found.unknown[0]
+    assert within(find_reach([asked], searched(corpus), read_passages=True), asked) == [True, False]
+
+
+def test_mentions_decide_where_gold_names_no_support_and_only_on_request(corpus: Path) -> None:
+    answers = (
+        Answer(text="M. Mann", aliases=("Michael Mann",)),
+        by("Heat (1986 film)"),
+        by("Ridley Scott"),
+        by("Dick Richards", "gone"),
+        by("Al Pacino", "p1"),
+    )
+    assert reached(searched(corpus), *answers) == [None, None, None, False, True]
+    found = reached(searched(corpus), *answers, read_passages=True)
+    assert found == [True, True, False, False, True]
+
+
+def test_an_id_in_the_graph_is_within_reach(graph: Path) -> None:
+    answers = (
+        by("A", qid="Q1"),
+        by("B", qid="Q2"),
+        by("C", qid="Q3"),
+        by("D", qid="<http://films.example/heat>"),
+        by("E", qid="' OR 1=1 --"),
+        by("1995"),
+    )
+    assert reached(asked(str(graph)), *answers) == [True, True, False, True, False, None]
+
+
+def test_a_world_s_folder_stands_for_its_graph(graph: Path) -> None:
+    assert graph.name == "kg"
+    assert reached(asked(str(graph.parent)), by("A", qid="Q1")) == [True]
+
+
+def test_one_source_that_has_it_is_enough_and_one_unknown_leaves_it_open(
+    corpus: Path, graph: Path
+) -> None:
+    both = Sources(CorpusSource(corpus), GraphSource(str(graph)))
+    answers = (
+        by("A", "p1", qid="Q3"),
+        by("B", "gone", qid="Q1"),
+        by("C", "gone", qid="Q4"),
+        by("D", "gone"),
+        by("E", qid="Q5"),
+    )
+    assert reached(both, *answers) == [True, True, False, None, None]
+
+
+def test_a_system_without_tools_could_be_given_nothing() -> None:
+    asked = question("q", by("A", "p1", qid="Q1"))
+    found = find_reach([asked], Sources())
+    assert (within(found, asked), found.unknown, found.final) == ([False], (), True)
+
+
+def test_what_a_plug_in_could_give_is_unknown(corpus: Path) -> None:
+    asked = question("q", by("A", "p1"), by("B", "gone"))
+    found = find_reach([asked], Sources(CorpusSource(corpus), others=("web_search",)))
+    assert within(found, asked) == [True, None]
+    assert found.unknown == (
+        "reach of 1 gold answer is unknown: what the tool web_search could give is not known",
+    )
+
+
+def test_an_endpoint_is_not_asked() -> None:
+    found = find_reach([question("q", by("A", qid="Q1"))], asked("http://127.0.0.1:9/sparql"))
+    assert found.of("q", GoldPair(0, 0)) is None
+    assert "endpoint" in found.unknown[0]
+    assert found.final
+
+
+def test_a_source_that_is_gone_or_another_is_unknown_and_not_to_be_kept(
+    corpus: Path, graph: Path, tmp_path: Path
+) -> None:
+    asked_for = question("q", by("A", "p1", qid="Q1"))
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "corpus.jsonl").write_text('{"id": "p1"}\n')
+    for sources, said in (
+        (searched(tmp_path / "moved"), "no corpus here"),
+        (searched(tmp_path / "bad"), "contents"),
+        (searched(corpus, "0" * 64), "another corpus"),
+        (asked(str(tmp_path / "moved")), "no such folder"),
+        (asked(str(graph), "0" * 64), "another graph"),
+    ):
+        found = find_reach([asked_for], sources)
+        assert within(found, asked_for) == [None]
+        assert not found.final
+        assert said in found.unknown[0]
+        assert "\n" not in found.unknown[0]
+    for unnamed in (Sources(CorpusSource()), asked(None)):
+        found = find_reach([asked_for], unnamed)
+        assert found.final
+        assert "does not say" in found.unknown[0]
+
+
+def test_the_digest_of_the_right_corpus_and_graph_is_accepted(corpus: Path, graph: Path) -> None:
+    corpus_sha256 = Corpus.open(corpus).sha256
+    assert reached(searched(corpus, corpus_sha256), by("A", "p1")) == [True]
+    graph_sha256 = read_description(graph).sha256
+    assert reached(asked(str(graph), graph_sha256), by("A", qid="Q1")) == [True]
+
+
+def test_answers_that_are_one_entity_share_their_support(corpus: Path) -> None:
+    asked = question("q", by("Mann", "gone", qid="Q9"), by("M. Mann", "p1", qid="Q9"))
+    found = find_reach([asked], searched(corpus))
+    assert found.within["q"] == {GoldPair(0, 0): True}
+
+
+def test_pairs_are_numbered_as_gold_is_scored() -> None:
+    branches = (
+        Branch(name="later", answers=(by("A", qid="Q9"), by("B"))),
+        Branch(name="earlier", answers=(by("C"),)),
+    )
+    found = find_reach([Question(id="q", question="?", branches=branches)], Sources())
+    assert set(found.within["q"]) == {GoldPair(0, 0), GoldPair(1, 0), GoldPair(1, 1)}
+
+
+def test_progress_is_in_passages(corpus: Path) -> None:
+    seen: list[tuple[int, int]] = []
+    asked = question("q", by("A"))
+    find_reach(
+        [asked],
+        searched(corpus),
+        read_passages=True,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen[-1] == (3, 3)
+
+
+def test_the_key_depends_on_what_is_looked_up_where_but_not_on_paths(corpus: Path) -> None:
+    questions = [question("q", by("A", "p1"))]
+    here = Sources(CorpusSource(corpus, "1"), GraphSource("kg", "2"), ("t",))
+    moved = Sources(CorpusSource(Path("elsewhere"), "1"), GraphSource("other", "2"), ("t",))
+    key = reach_key(questions, here)
+    assert reach_key(questions, moved) == key
+    others = [
+        reach_key([question("q", by("A", "p2"))], here),
+        reach_key([question("q", by("B", "p1"))], here),
+        reach_key([question("r", by("A", "p1"))], here),
+        reach_key(questions, here, read_passages=True),
+        reach_key(questions, Sources(CorpusSource(corpus, "9"), here.graph, ("t",))),
+        reach_key(questions, Sources(here.corpus, None, ("t",))),
+        reach_key(questions, Sources(here.corpus, here.graph)),
+    ]
+    assert len({key, *others}) == len(others) + 1
+
+
+def tool(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name}}
+
+
+def meta(tools: Sequence[str], retriever: Any = None, kg: Any = None) -> dict[str, Any]:
+    system = {"corpus": "/data/C", "kg": "/data/kg"}
+    identity = {"tools": [tool(name) for name in tools], "retriever": retriever}
+    return {"system": system, "identity": identity | ({"kg": kg} if kg else {})}
+
+
+def test_sources_of_a_run_are_those_that_its_tools_ask() -> None:
+    kg = {"kg": "embedded", "sha256": "22"}
+    flat = {"kind": "flat", "corpus_sha256": "11"}
+    hybrid = {"kind": "hybrid", "parts": [flat, {"kind": "bm25", "corpus_sha256": "11"}]}
+    corpus, graph = CorpusSource(Path("/data/C"), "11"), GraphSource("/data/kg", "22")
+    for retriever in (flat, hybrid):
+        found = run_sources(meta(["local_retriever", "wikisparql", "mine"], retriever, kg))
+        assert found == Sources(corpus, graph, ("mine",))
+    assert run_sources(meta(["wikidata_search"], flat, kg)) == Sources(None, graph)
+    assert run_sources(meta([])) == Sources()
+    moved = run_sources(meta(["local_retriever"], flat), corpus=Path("/new"), kg="/kg")
+    assert moved == Sources(CorpusSource(Path("/new"), "11"))
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=5),
+        st.dictionaries(
+            st.builds(GoldPair, st.integers(0, 9), st.integers(0, 9)),
+            st.sampled_from([True, False, None]),
+        ),
+    ),
+    st.lists(st.text(max_size=9)),
+    st.booleans(),
+)
+def test_a_reach_is_what_was_kept_of_it(
+    known: dict[str, dict[GoldPair, bool | None]], reasons: list[str], final: bool
+) -> None:
+    reach = Reach(known, tuple(reasons), final)
+    assert Reach.from_json(json.loads(json.dumps(reach.to_json()))) == reach
