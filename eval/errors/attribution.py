@@ -17,7 +17,12 @@ from branchwise.eval.errors.item_errors import (
 )
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.sought import Sought
-from branchwise.eval.errors.trace_reading import TraceEvent, TraceReading, read_trace
+from branchwise.eval.errors.trace_reading import (
+    MAX_PROBLEM_CHARS,
+    TraceEvent,
+    TraceReading,
+    read_trace,
+)
 from branchwise.eval.errors.trail import Place, Trail, trail_of
 from branchwise.eval.errors.wrong_calls import failed_calls
 from branchwise.eval.items import AnsweredItem
@@ -234,10 +239,14 @@ def _format_error(item: AnsweredItem, reading: TraceReading) -> Ending | None:
     if reading.answer is None:
         return Ending("the answer could not be read", None)
     problem = reading.answer.data.get("problem")
-    return Ending(str(problem or "the answer could not be read"), reading.answer.seq)
+    return _ending(problem or "the answer could not be read", reading.answer.seq)
 
 
 def _budget_spent(reading: TraceReading) -> Ending | None:
     if reading.budget is None:
         return None
-    return Ending(str(reading.budget.data.get("reason")), reading.budget.seq)
+    return _ending(reading.budget.data.get("reason"), reading.budget.seq)
+
+
+def _ending(reason: object, step: int) -> Ending:
+    return Ending(str(reason)[:MAX_PROBLEM_CHARS], step)

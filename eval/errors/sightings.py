@@ -82,8 +82,8 @@ def _extracted(
     records = listed(mapping(call.extraction).get("passages"))
     if [r.get("id") for r in records] == [p.get("id") for p in passages]:
         return records
-    by_id = {record.get("id"): record for record in records}
-    return [by_id.get(passage.get("id")) for passage in passages]
+    by_id = {_text(record, "id"): record for record in records}
+    return [by_id.get(_text(passage, "id")) for passage in passages]
 
 
 def _in_spans(record: Mapping[str, Any], title: str, things: Found, sought: Sought) -> Found:

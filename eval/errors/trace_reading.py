@@ -4,6 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+MAX_TOOL_CHARS, MAX_PROBLEM_CHARS = 80, 500
+"""Of a tool's name (a model may make one up) and of a problem in words, so much is kept."""
+
 
 class TraceEvent(Protocol):
     """What is read of an event; `eval.store.Event` is one."""
@@ -36,13 +39,13 @@ class ToolCall:
     @property
     def tool(self) -> str:
         """The name that the model called."""
-        return str(mapping(self.data.get("call")).get("name"))
+        return str(mapping(self.data.get("call")).get("name"))[:MAX_TOOL_CHARS]
 
     @property
     def error(self) -> str | None:
         """One line about why there is no result."""
         error = self.data.get("error")
-        return None if error is None else str(error)
+        return None if error is None else str(error)[:MAX_PROBLEM_CHARS]
 
 
 @dataclass(frozen=True)
