@@ -4,11 +4,11 @@ import re
 from itertools import groupby
 
 MAX_READINGS = 50
-_ITEM = re.compile(r"\s*[-*•–]\s+(\S.*?)\s*$")
-_GIVEN = re.compile(r"^\s*\[?Fragment\s+\d", re.IGNORECASE | re.MULTILINE)
-_INTRODUCES = re.compile(
-    r"\bquestion\b.*\b(?:understood|readings?|interpret\w*|mean\w*|ways|senses?)\b",
-    re.IGNORECASE | re.DOTALL,
+_ITEM = re.compile(r"\s*[-*•–]\s+(\S.*)")
+_GIVEN = re.compile(r"\s*\[?Fragment\s+\d", re.IGNORECASE)
+_OF_QUESTION = re.compile(r"\bquestion\b", re.IGNORECASE)
+_OF_READINGS = re.compile(
+    r"\b(?:understood|readings?|interpret\w*|mean\w*|ways|senses?)\b", re.IGNORECASE
 )
 
 
@@ -24,9 +24,9 @@ def split_readings(message: str) -> tuple[str, tuple[str, ...]]:
         return message, ()
     first, readings = runs[-1]
     start = _introduction(lines, first)
-    if not _GIVEN.search(message):
-        start = next((n for n in range(first) if n and not lines[n].strip()), first)
-    elif not _INTRODUCES.search("\n".join(lines[start:first])):
+    if not any(map(_GIVEN.match, lines)):
+        start = next((n for n in range(1, first) if not lines[n].strip()), first)
+    elif not _introduces("\n".join(lines[start:first])):
         return message, ()
     return "\n".join(lines[:start]).rstrip(), readings[:MAX_READINGS]
 
@@ -36,7 +36,7 @@ def _runs(lines: list[str]) -> list[tuple[int, tuple[str, ...]]]:
     items = [_ITEM.match(line) for line in lines]
     groups = [list(group) for listed, group in groupby(enumerate(items), lambda e: bool(e[1]))]
     return [
-        (group[0][0], tuple(found[1] for _, found in group if found))
+        (group[0][0], tuple(found[1].rstrip() for _, found in group if found))
         for group in groups
         if group[0][1] and len(group) > 1
     ]
@@ -50,3 +50,7 @@ def _introduction(lines: list[str], first: int) -> int:
     while start > 1 and lines[start - 1].strip():
         start -= 1
     return start
+
+
+def _introduces(paragraph: str) -> bool:
+    return bool(_OF_QUESTION.search(paragraph) and _OF_READINGS.search(paragraph))

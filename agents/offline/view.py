@@ -12,7 +12,7 @@ from branchwise.agents.offline.words import base_name
 
 _FRAGMENT = re.compile(r"^\s*\[?(Fragment\s+\d+)\]?\s*[:.)-]?\s*(.*)$", re.IGNORECASE)
 _HEADER = re.compile(r"^\[([^\[\]\s]{1,200})\]\s+(\S.*)$")
-_QUESTION = re.compile(r"^\s*\**question\**\s*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
+_QUESTION = re.compile(r"^[^\S\n]*\**question\**\s*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 class Seen(NamedTuple):

@@ -325,9 +325,19 @@ def test_no_message_breaks_any_role(text: str, prompt: str, searched: bool) -> N
         assert parse_answer(said, FORMATS[name]).how == "strict"
 
 
-def test_very_long_messages_are_read() -> None:
+@pytest.mark.parametrize(
+    "many",
+    ["- a\n" * 50_000, f"- a{' ' * 100_000}b\n- c", "\n" * 100_000, "question " * 50_000],
+    ids=["readings", "spaces", "empty lines", "words"],
+)
+def test_very_long_messages_are_read(many: str) -> None:
+    assert answers(user=HumanMessage(f"{QUESTION}\n\n{many}")) == {}
+    passage = f"Fragment 1: a\n{many}\n\n- a\n- b"
+    assert answers(user=HumanMessage(f"{QUESTION}\n\n{passage}")) == {}
+
+
+def test_very_long_passages_are_read() -> None:
+    text = extraction("Who led Oslo?", "Oslo", "Oslo", "A. " * 100_000 + "Oslo.")
+    assert text.endswith("Oslo.")
     headers = "Question: x\n" + "Searched for: y\n" * 50_000
-    assert reply(SystemMessage("Copy."), HumanMessage(headers)).text
-    asked_about = extraction("Who led Oslo?", "Oslo", "Oslo", "A. " * 100_000 + "Oslo.")
-    assert asked_about.endswith("Oslo.")
-    assert answers(user=HumanMessage(QUESTION + "\n\n" + "- a\n" * 50_000)) == {}
+    assert json.loads(reply(SystemMessage("Copy."), HumanMessage(headers)).text)["answers"] == {}
