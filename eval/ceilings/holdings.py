@@ -1,5 +1,6 @@
 """What a corpus and a graph hold of the gold answers that are looked for."""
 
+import sqlite3
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,7 +114,8 @@ def _passages(corpus: Corpus, wanted: frozenset[str], progress: Progress) -> fro
     for fields in _records(corpus, progress):
         if len(found) == len(wanted):
             break
-        found |= wanted & {str(fields.get("id")), str(fields.get("hash"))}
+        ids = (fields.get("id"), fields.get("hash"))
+        found |= wanted & {str(id) for id in ids if id is not None}
     return frozenset(found)
 
 
@@ -124,13 +126,14 @@ def _mentioned(
     from branchwise.eval.ceilings.mentioned import mentioned
 
     texts = (
-        to_passage("", str(fields["contents"])).contents for fields in _records(corpus, progress)
+        to_passage("", str(fields.get("contents", ""))).contents
+        for fields in _records(corpus, progress)
     )
     return frozenset(wanted[number] for number in mentioned(wanted, texts))
 
 
 def _records(corpus: Corpus, progress: Progress) -> Iterator[dict[str, Any]]:
-    """The lines of a corpus file; lines of the file as it is now, checked again."""
+    """The lines of a corpus file, each checked to be a JSON object."""
     file: Path = corpus.path / CORPUS_FILE
     total = len(corpus)
     for done, (number, line) in enumerate(read_lines(file)):
@@ -148,7 +151,7 @@ def graph_holding(source: GraphSource, wanted: Collection[Wanted]) -> Holding:
         return UnknownHolding("the graph is behind an endpoint, which is not asked again")
     try:
         return GraphHolding(_known_ids(Path(source.address), source.sha256, wanted))
-    except (InputError, OSError) as error:
+    except (InputError, OSError, sqlite3.Error) as error:
         return UnknownHolding(f"the graph cannot be read: {error}", final=False)
 
 

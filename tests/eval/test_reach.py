@@ -1,4 +1,5 @@
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def asked(address: str | None, sha256: str | None = None) -> Sources:
 
 
 def test_an_answer_is_within_reach_if_any_passage_that_supports_it_is_there(corpus: Path) -> None:
-    answers = (by("A", "p1"), by("B", "gone", "p3"), by("C", "gone"), by("D"))
+    answers = (by("A", "p1"), by("B", "gone", "p3"), by("C", "gone", "None"), by("D"))
     assert reached(searched(corpus), *answers) == [True, True, False, None]
 
 
@@ -190,6 +191,16 @@ def test_a_source_that_is_gone_or_another_is_unknown_and_not_to_be_kept(
         found = find_reach([asked_for], unnamed)
         assert found.final
         assert "does not say" in found.unknown[0]
+
+
+def test_a_damaged_index_of_names_is_unknown(graph: Path, tmp_path: Path) -> None:
+    damaged = shutil.copytree(graph, tmp_path / "kg")
+    names = damaged / "names.sqlite"
+    for content in (b"not a database", names.read_bytes()[:5000]):
+        names.write_bytes(content)
+        found = find_reach([question("q", by("A", qid="Q1"))], asked(str(damaged)))
+        assert (found.of("q", GoldPair(0, 0)), found.final) == (None, False)
+        assert "the graph cannot be read" in found.unknown[0]
 
 
 def test_the_digest_of_the_right_corpus_and_graph_is_accepted(corpus: Path, graph: Path) -> None:

@@ -1,0 +1,86 @@
+"""Ceilings of a run as it is stored: two searches, an extraction, and an answer by heart."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from by_role import by_role
+from chat_server import ChatServer, call, say
+
+from branchwise import run
+from branchwise.eval.ceilings.ceilings import Ceilings, ceilings, item_ceilings
+from branchwise.eval.ceilings.curves import recall_curve
+from branchwise.eval.ceilings.reach import Reach, find_reach
+from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.errors.attribution import examine
+
+SUPPORT = {
+    "Michael Mann": "heat-1995",
+    "John Guillermin": "kong-1976",
+    "Michael Bay": "island",
+    "Nobody Else": "in-no-corpus",
+}
+ANSWER = {"reasoning": "", "answers": {"default": ["John Guillermin", "Michael Bay"]}}
+
+
+@pytest.fixture
+def reviewed(chat_server: ChatServer, make_system: Any, tmp_path: Path) -> Any:
+    """Answers one question with two searches of one passage each, and reads the run back."""
+    answers = [{"text": name, "support": [id]} for name, id in SUPPORT.items()]
+    question = {"id": "q", "question": "Who directed which film?"}
+    question["branches"] = [{"name": "default", "answers": answers}]
+    (tmp_path / "q.jsonl").write_text(json.dumps(question))
+
+    def play(extract: bool) -> tuple[TracedItem, Reach]:
+        turns = iter(
+            [
+                call("local_retriever", query="Mann wrote"),
+                call("local_retriever", query="Guillermin second"),
+                say(json.dumps(ANSWER)),
+            ]
+        )
+        chat_server.play(by_role(agent=lambda body: next(turns), extractor=extractor))
+        system = make_system().model_copy(update={"extract": extract})
+        reader = run(str(tmp_path / "q.jsonl"), system, out=tmp_path / "run").open()
+        try:
+            (item,) = reader.answered_items()
+            (row,) = reader.items()
+            found = examine(item, reader.events(row.item))
+            reach = find_reach([item.question], run_sources(reader.meta))
+            return TracedItem(item, found.matches, found.trail), reach
+        finally:
+            reader.close()
+
+    return play
+
+
+def extractor(body: dict[str, Any]) -> Any:
+    """Keeps Guillermin's sentence and nothing of any other passage."""
+    kept = "John Guillermin directed the second King Kong film."
+    return say(kept if kept in body["messages"][-1]["content"] else "NONE")
+
+
+def test_ceilings_with_extraction_by_hand(reviewed: Any) -> None:
+    item, reach = reviewed(extract=True)
+    found = item_ceilings(item, reach)
+    assert found == Ceilings(reach=0.75, retrieved=0.5, extracted=0.25, shown=0.25, recall=0.5)
+    assert (found.retrieval_loss, found.extraction_loss) == (0.25, 0.25)
+    assert found.reasoning_loss == -0.25  # Michael Bay was known by heart
+    assert (reach.unknown, reach.final) == ((), True)
+
+
+def test_ceilings_without_extraction_by_hand(reviewed: Any) -> None:
+    item, reach = reviewed(extract=False)
+    found = item_ceilings(item, reach)
+    assert found == Ceilings(reach=0.75, retrieved=0.5, extracted=0.5, shown=0.5, recall=0.5)
+
+
+def test_the_curve_of_a_run_ends_at_its_ceiling(reviewed: Any) -> None:
+    item, _ = reviewed(extract=True)
+    curve = recall_curve([item], "calls")
+    assert [point.recall.mean for point in curve.points] == [0, 0.25, 0.5]
+    assert curve.points[-1].recall == ceilings([item]).aggregates["all"]["ceiling_retrieved"]
+    by_tokens = recall_curve([item], "tokens")
+    assert by_tokens.points[-1].recall.mean == 0.5
