@@ -3,7 +3,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from traced_cases import traced, traced_items, trail
 
@@ -145,6 +145,7 @@ def test_json_holds_every_bin() -> None:
     assert place["aggregates"]["strict_recall"]["mean"] == 1
 
 
+@settings(max_examples=40)
 @given(st.sampled_from(sorted(GROUPINGS)), traced_items())
 def test_bins_partition_the_items(name: str, items: list[TracedItem]) -> None:
     found = by(name, items)
@@ -162,6 +163,7 @@ def test_bins_partition_the_items(name: str, items: list[TracedItem]) -> None:
         assert sum(place.items for place in found.bins) == len(items)
 
 
+@settings(max_examples=40)
 @given(traced_items())
 def test_bins_of_a_question_s_own_average_to_the_whole(items: list[TracedItem]) -> None:
     """Where a property is the question's, recall over all is the bins' mean weighted by n."""

@@ -1,6 +1,6 @@
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from traced_cases import traced, traced_items, trail
 
 from branchwise.eval.bootstrap import Aggregate
@@ -93,6 +93,7 @@ def test_json_holds_every_point() -> None:
     }
 
 
+@settings(max_examples=40)
 @given(traced_items())
 def test_curves_never_fall_and_end_at_the_ceiling_over_what_was_retrieved(
     items: list[TracedItem],
@@ -108,6 +109,7 @@ def test_curves_never_fall_and_end_at_the_ceiling_over_what_was_retrieved(
             assert curve.points[-1].recall == end
 
 
+@settings(max_examples=40)
 @given(traced_items())
 def test_a_point_is_what_a_run_cut_off_there_would_have_retrieved(items: list[TracedItem]) -> None:
     for point in recall_curve(items, "calls").points:

@@ -3,7 +3,7 @@ import random
 from statistics import stdev
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from traced_cases import traced, traced_items
 
 from branchwise.eval.bootstrap import Aggregate
@@ -83,6 +83,7 @@ def test_json_holds_spread_and_union_by_subset() -> None:
     assert document["union"]["all"]["union_recall"]["mean"] == 0.0
 
 
+@settings(max_examples=40)
 @given(traced_items())
 def test_the_union_has_at_least_the_best_and_at_most_the_sum(items: list[TracedItem]) -> None:
     spread = epoch_spread(items, [])
@@ -97,6 +98,7 @@ def test_the_union_has_at_least_the_best_and_at_most_the_sum(items: list[TracedI
     assert mean - 1e-12 <= union <= min(1, spread.epochs * mean) + 1e-12
 
 
+@settings(max_examples=40)
 @given(traced_items())
 def test_the_order_of_items_changes_no_spread(items: list[TracedItem]) -> None:
     shuffled = random.Random(1).sample(items, len(items))
