@@ -107,8 +107,9 @@ def _errors(item: AnsweredItem, reading: TraceReading, case: _Case) -> ItemError
 
 def _case(item: AnsweredItem, reading: TraceReading) -> _Case:
     gold = gold_branches(item.question.branches)
-    # As when it is scored: what a failed item holds is no answer.
-    answers = item.prediction.answers if item.error is None else {}
+    # What a failed item holds is no answer, and without gold nobody knows what is wrong.
+    counts = item.error is None and len(gold.pooled) > 0
+    answers = item.prediction.answers if counts else {}
     alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
     matches = branch_matches(gold, answers, alignment)
     texts = [*dict.fromkeys(wrong.text for wrong in matches.wrong)]

@@ -30,19 +30,20 @@ def sightings(call: ToolCall, sought: Sought) -> Iterator[Sighting]:
     """
     if call.error is not None:
         return
-    artifact = mapping(call.data.get("artifact"))
-    content = str(call.data.get("content") or "")
-    if "passages" in artifact:
-        found = _passages(call, listed(artifact["passages"]), content, sought)
-    elif "rows" in artifact:
-        found = _rows(mapping(artifact["rows"]), _rows_shown(content), sought)
-    elif "matches" in artifact:
-        found = _matches(listed(artifact["matches"]), sought)
-    else:
-        found = iter([_whole(sought.in_text(content))])
-    for sighting in found:
+    for sighting in _pieces(call, mapping(call.data.get("artifact")), sought):
         if sighting.things:
             yield sighting if call.seen else sighting._replace(shown=frozenset())
+
+
+def _pieces(call: ToolCall, artifact: Mapping[str, Any], sought: Sought) -> Iterator[Sighting]:
+    content = str(call.data.get("content") or "")
+    if not artifact.keys() & {"passages", "rows", "matches"}:
+        yield _whole(sought.in_text(content))
+        return
+    yield from _passages(call, listed(artifact.get("passages")), content, sought)
+    if "rows" in artifact:
+        yield from _rows(mapping(artifact["rows"]), _rows_shown(content), sought)
+    yield from _matches(listed(artifact.get("matches")), sought)
 
 
 def given_passages(start: Mapping[str, Any], sought: Sought) -> Iterator[Sighting]:
