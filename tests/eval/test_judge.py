@@ -229,14 +229,13 @@ async def test_hostile_answers_stay_on_their_line(chat_server):
     assert all(line.isprintable() and len(line) < 1_400 for line in lines)
 
 
-NAMES = st.sampled_from(
-    ["Heat", "Heat (1986)", "Heat (1995)", "heat", "Ronin", "Ronin (1998)", "X"]
-)
+GOLD = st.sampled_from(["Heat", "Heat (1986)", "Ronin (1998)", "Alien", "Victoria (London)"])
+GIVEN = st.sampled_from(["Heat (1995)", "heat", "R.", "Ronin", "A.", "Victoria", "Victoria (B)"])
 
 
 @given(
-    gold=st.dictionaries(st.sampled_from(["a", "b"]), st.lists(NAMES, max_size=4), min_size=1),
-    answers=st.dictionaries(st.sampled_from(["a", "b", "c"]), st.lists(NAMES, max_size=4)),
+    gold=st.dictionaries(st.sampled_from(["a", "b"]), st.lists(GOLD, max_size=4), min_size=1),
+    answers=st.dictionaries(st.sampled_from(["a", "b", "c"]), st.lists(GIVEN, max_size=5)),
     choices=st.lists(st.none() | st.integers(0, 3), min_size=40, max_size=40),
 )
 def test_accepting_makes_exactly_so_many_more_answers_right(gold, answers, choices):

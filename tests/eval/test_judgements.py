@@ -204,7 +204,7 @@ def test_a_killed_scorer_goes_on_and_asks_nothing_twice(chat_server, run):
 
 def test_scorers_at_once_leave_a_whole_run(chat_server, run):
     chat_server.play(first_reading)
-    scorers = [start(run, chat_server.url) for _ in range(3)]
+    scorers = [start(run, chat_server.url) for _ in range(2)]
     for scorer in scorers:
         out, errors = scorer.communicate()
         assert scorer.returncode == 0, errors
