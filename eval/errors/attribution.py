@@ -26,6 +26,7 @@ from branchwise.eval.errors.trace_reading import (
 from branchwise.eval.errors.trail import Place, Trail, trail_of
 from branchwise.eval.errors.wrong_calls import failed_calls
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.normalise import MAX_CHARACTERS
 
 TASKS = ("branches",)
 """Tasks whose items can be attributed: answers are entities, which texts mention. The answers of
@@ -204,8 +205,8 @@ def _wrong(case: _Case) -> Iterator[WrongAnswer]:
         elif case.known and not places:
             label = Label.UNSUPPORTED_ANSWER
         yield WrongAnswer(
-            branch=key,
-            text=text,
+            branch=key[:MAX_CHARACTERS],
+            text=text[:MAX_CHARACTERS],
             label=label,
             belongs_to=None if belongs is None else case.name(belongs),
             places=_first(places),

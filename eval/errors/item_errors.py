@@ -34,7 +34,7 @@ class MissingAnswer:
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """A predicted text that counts as wrong, under its predicted branch.
+    """A predicted text that counts as wrong, under its predicted branch; as much of both as scores.
 
     `label`: wrong_branch (`belongs_to` names the gold branch that has it), unsupported_answer, or
     None: it was read at `places` and is wrong, or the item has no trace. `places` and `retrieved`

@@ -1,15 +1,18 @@
 """Error labels, on traces that a person worked out by hand (hand_traces/*.yaml)."""
 
 import json
+from dataclasses import replace
 
 import orjson
 import pytest
 from hand_traces import HandTrace, found, hand_traces
 
+from branchwise.agents.prediction import Prediction
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
+from branchwise.eval.store import Event
 
 TRACES = hand_traces()
 
@@ -53,3 +56,18 @@ def test_every_label_has_its_definition_in_its_docstring() -> None:
         assert "DeepAmbigQA" in label.definition
         assert label.definition.endswith(".")
     assert len({label.definition for label in Label}) == len(Label)
+
+
+def test_endless_texts_are_kept_as_far_as_they_are_compared() -> None:
+    name = "everything goes wrong at once"
+    trace = next(trace for trace in TRACES if trace.name == name)
+    endless = Prediction(answers={"k" * 10**6: ("x" * 10**6,)})
+    calls = [("nope" * 10**5, "no " * 10**6)]
+    events = [
+        Event(1, "tool", 0.0, {"call": {"name": tool}, "error": error}) for tool, error in calls
+    ]
+    events.append(Event(2, "budget", 0.0, {"reason": "r" * 10**6}))
+    errors = attribute(replace(trace.item, prediction=endless), events)
+    (wrong,) = errors.wrong
+    assert (len(wrong.branch), len(wrong.text)) == (2_000, 2_000)
+    assert len(json.dumps(errors.to_json())) < 10_000
