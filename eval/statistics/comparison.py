@@ -82,9 +82,9 @@ def compare(
 ) -> Comparison:
     """Compare two systems on the questions that both have, epochs of a question averaged first.
 
-    `metrics`: by default all that both have. Neither the order of items nor that of metrics
-    changes a number. Raises InputError where the two were scored as different tasks, or answered
-    different questions under one id.
+    `metrics`: by default all that both have; KeyError for one that a side lacks. Neither the order
+    of items nor that of metrics changes a number. Raises InputError where the two were scored as
+    different tasks, or answered different questions under one id.
     """
     if base.scorer.task != other.scorer.task:
         raise InputError(

@@ -52,7 +52,8 @@ class LeftOut:
 class Pairs:
     """Two systems' metrics over the same questions, these in order of their ids.
 
-    `base`, `other`: float64 [metrics, questions], epochs of a question averaged; NaN is unscored.
+    `base`, `other`: float64 [metrics, questions], epochs of a question averaged; NaN is unscored,
+    and so is a mean that is not finite.
     """
 
     metrics: tuple[str, ...]
@@ -127,4 +128,5 @@ def _columns(
 
     chosen = sorted((row for row in rows if row.id in common), key=lambda r: (r.id, r.epoch))
     columns = np.array([question_means(chosen, metric) for metric in metrics], dtype=np.float64)
+    columns[~np.isfinite(columns)] = np.nan
     return columns.reshape(len(metrics), len(common))

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.bootstrap import aggregate
-from branchwise.eval.scores import SUBSETS, Counts, ItemScore, Scorer, Scores, question_means
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.scores import SUBSETS, Counts, ItemScore, Scorer, Scores
 from branchwise.eval.statistics import (
     Comparison,
     Difference,
@@ -25,17 +25,9 @@ FLIPS = 499
 
 
 def make_scores(rows: list[ItemScore], scorer: Scorer = SCORER) -> Scores:
-    """Scores as `score_items` makes them, from item scores."""
-    metrics = list(rows[0].metrics) if rows else ["recall"]
-    chosen = {
-        "all": rows,
-        "ambiguous": [row for row in rows if row.ambiguous],
-        "unambiguous": [row for row in rows if not row.ambiguous],
-    }
-    aggregates = {
-        subset: aggregate({m: question_means(chosen[subset], m) for m in metrics}, resamples=10)
-        for subset in SUBSETS
-    }
+    """Scores of item scores; their means are left out, since a comparison does not read them."""
+    metrics = rows[0].metrics if rows else ("recall",)
+    aggregates = dict.fromkeys(SUBSETS, dict.fromkeys(metrics, Aggregate(None, 0, None, None)))
     return Scores(scorer, Counts(len(rows), len(rows), 0, 0), aggregates, tuple(rows))
 
 
@@ -154,12 +146,23 @@ def test_rounding_makes_no_difference_between_epoch_means():
     assert (found.same, found.p, found.difference) == (2, 1.0, 0.0)
 
 
+def test_what_is_no_finite_number_is_unscored():
+    base = scores_of(q1=float("inf"), q2=float("nan"), q3=0.0, q4=0.5)
+    other = scores_of(q1=float("inf"), q2=1.0, q3=float("-inf"), q4=1.0)
+    found = only(compare(base, other))
+    assert (found.n, found.difference) == (1, 0.5)
+    assert found.left_out == LeftOut(unscored_base=1, unscored_other=1, unscored_both=1)
+
+
 def test_metrics_are_those_of_both_or_those_named():
     base = make_scores([ItemScore(f"q{n}", 0, False, {"p": 1.0, "r": 0.0}) for n in range(2)])
     other = make_scores([ItemScore(f"q{n}", 0, False, {"r": 1.0, "f": 0.0}) for n in range(2)])
     assert {d.metric for d in compare(base, other).differences} == {"r"}
     named = compare(base, base, metrics=["p"], subsets=["all"])
     assert [(d.metric, d.subset) for d in named.differences] == [("p", "all")]
+    assert compare(base, base, metrics=[]).differences == ()
+    with pytest.raises(KeyError):
+        compare(base, base, metrics=["q"])
 
 
 def test_json_holds_everything():
