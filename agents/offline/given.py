@@ -1,4 +1,4 @@
-"""Readings that the question came with: the section of the user's message that lists them."""
+"""Readings that the question came with: which titles and passages each of them means."""
 
 import re
 from collections import Counter
