@@ -6,7 +6,7 @@ import pytest
 from by_role import by_role, counts, passage_of, role_of, turn_of, user_of
 from chat_server import call, calls, cut, fail, hang, refuse, say, too_long
 
-from branchwise import run
+from branchwise import resume, run
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
@@ -346,3 +346,19 @@ def test_at_most_thirty_two_passages_of_an_item_are_asked_about_at_once(
     assert len(seen) == 50
     titles = {p["id"]: p["title"] for p in tool["artifact"]["passages"]}
     assert set(seen[:32]) == {titles[id] for id in order[:32]}
+
+
+def test_what_was_extracted_when_a_run_stopped_is_not_asked_for_again(
+    chat_server, make_system, question_file, tmp_path, five_passages
+):
+    refusing = by_title(p4=fail(401, "bad key"))
+    chat_server.play(by_role(extractor=refusing, agent=search_once))
+    changes = {"extract": True, "corpus": five_passages, "k": 5}
+    system = make_system().model_copy(update=changes)
+    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    assert made.state.stopped
+    assert counts(chat_server.requests) == {"agent": 1, "extractor": 5}
+    chat_server.play(by_role(extractor=say("NONE"), agent=search_once))
+    assert resume(made.path).state.done == 1
+    assert counts(chat_server.requests) == {"agent": 2, "extractor": 6}
+    assert passage_of(chat_server.requests[-2])[0] == PASSAGES["p4"][0]
