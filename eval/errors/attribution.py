@@ -196,9 +196,13 @@ def _elsewhere(case: _Case, key: str, text: str) -> Iterator[GoldPair]:
 
 
 def _wrong(case: _Case) -> Iterator[WrongAnswer]:
+    missing = set(case.matches.missing)
     for key, text in case.matches.wrong:
         places = case.trail.wrong_places.get(text, ())
-        belongs = next(_elsewhere(case, key, text), None)
+        # Of several branches that have it, one that lacks it here.
+        belongs = min(
+            _elsewhere(case, key, text), key=lambda p: (p not in missing, p), default=None
+        )
         label = None
         if belongs is not None:
             label = Label.WRONG_BRANCH

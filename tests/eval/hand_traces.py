@@ -8,7 +8,7 @@ which of them it answers (`of`, the first if it says nothing). Expected are, eac
   labels:   the question's labels
   branches: {gold branch: [its labels]}, those that have some
   missing:  [branch, answer, label, lost_at or key, place, ...]; `unknown` for no label
-  wrong:    [key, text, label (or `read`, `unknown`), place, ...]
+  wrong:    [key, text, label (`wrong_branch of` a gold branch; `read`, `unknown`), place, ...]
   calls:    [number, tool, kind]
   format_error, budget_spent: the reason and the step
 
@@ -72,6 +72,8 @@ def _missing(answer: MissingAnswer) -> list[str]:
 def _wrong(answer: WrongAnswer, errors: ItemErrors) -> list[str]:
     known = "read" if errors.traced else "unknown"
     label = answer.label.value if answer.label else known
+    if answer.belongs_to:
+        label += f" of {answer.belongs_to}"
     return [answer.branch, answer.text, label, *_places(answer)]
 
 
