@@ -35,6 +35,7 @@ from branchwise.corpora.retrieval import Hit
 from branchwise.eval.runner import Silent, run_pending
 from branchwise.eval.scores import score_items
 from branchwise.eval.store import RunSpec, RunStore, create_run
+from branchwise.eval.store.results import save_scores
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
@@ -135,7 +136,7 @@ def harness(agent: Agent, questions: list[Question], concurrency: int) -> Cost:
                 )
                 assert state.done == len(questions), state
                 scores = score_items(task, store.reader.answered_items())
-                store.reader.save_scores(scores.digest, scores.to_json())
+                save_scores(store.path, scores.digest, scores.to_json())
 
     return measure(work)
 

@@ -7,6 +7,7 @@ import typer
 from branchwise.commands.ask import ask
 from branchwise.commands.corpus import corpus_app
 from branchwise.commands.demo import demo
+from branchwise.commands.errors import errors
 from branchwise.commands.export import export
 from branchwise.commands.kg import kg_app
 from branchwise.commands.questions import questions_app
@@ -45,7 +46,7 @@ def options(
     """A harness for search agents on questions with several readings and many answers."""
 
 
-for command in (demo, ask, run, resume, score, report, export):
+for command in (demo, ask, run, resume, score, report, errors, export):
     app.command()(command)
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
 app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")

@@ -1,28 +1,27 @@
 """Runs from beginning to end: made or continued, the same path."""
 
-import asyncio
 import warnings
-from collections.abc import Callable, Collection, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.questions import QuestionSet
+from branchwise.eval.blocking import run_blocking
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
+from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -77,13 +76,16 @@ def run(
     epochs: int = 1,
     concurrency: int = 8,
     observer: Observer | None = None,
+    scoring: ScoringChoice = BY_NAMES,
 ) -> Run:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
-    Blocks until every item has ended or the run was interrupted. Raises InputError before any
-    work where something is missing, StoreError where the folder cannot be written.
+    Blocks until every item has ended or the run was interrupted. `scoring` says who aligns and
+    judges when the run is scored. Raises InputError before any work where something is missing,
+    StoreError where the folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
+    _check_scoring(scoring, system)
     loaded = load_questions(questions) if isinstance(questions, str) else questions
     chosen = selection.of(loaded)
     path = Path(out) if out else _default_folder()
@@ -97,6 +99,7 @@ def run(
         system_digest=agent.digest,
         epochs=epochs,
         version=version("branchwise"),
+        scoring=asdict(scoring) if scoring.asks else {},
     )
     create_run(path, spec, chosen.questions)
     return _continue(path, agent, concurrency, observer, retry_failed=False)
@@ -159,31 +162,14 @@ def _continue(
                 retry_failed=retry_failed,
             )
 
-    return Run(path, _blocking(pass_over_items()))
+    return Run(path, run_blocking(pass_over_items()))
 
 
-def _blocking(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, also where a loop is running already (a notebook): then on a thread."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    stop: list[Callable[[], object]] = []
-
-    async def stoppable() -> T:
-        loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
-        stop.append(lambda: loop.call_soon_threadsafe(task.cancel))
-        return await task
-
-    with ThreadPoolExecutor(1) as thread:
-        result = thread.submit(asyncio.run, stoppable())
-        try:
-            return result.result()
-        except KeyboardInterrupt:
-            # The interrupt of a notebook reaches this thread alone; the run would go on in its own.
-            for cancel in stop:
-                cancel()
-            raise
+def _check_scoring(scoring: ScoringChoice, system: System) -> None:
+    """Raise InputError for a matcher or judge that could not be asked when the run has ended."""
+    chosen = scoring.resolved(system.model_dump())
+    for spec in filter(None, (chosen.model, chosen.judge)):
+        check_ready(ModelSpec.parse(spec))
 
 
 def _check_at_least_one(**counts: int) -> None:

@@ -1,40 +1,212 @@
-"""Scoring a run: read its items, score them with its task, keep the result beside it."""
+"""Scoring: read a run's items, let models settle what was asked of them, score, say what was lost.
+
+What comes of it is kept beside the run.
+"""
 
 import warnings
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.progress import Progress as PassageProgress
+from branchwise.corpora.progress import silent
+from branchwise.eval.analysis import Analysis, analyse
+from branchwise.eval.blocking import run_blocking
+from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
+from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.usage import Costs, run_costs
+from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
 from branchwise.eval.experiment import Run
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.scorers import scorer_of, spent_by
+from branchwise.eval.judging.settle import Progress, Settled, Settling
 from branchwise.eval.scores import Scores, score_items
+from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store import RunReader, StoreError, open_run
+from branchwise.eval.store.judgements import run_judgements
+from branchwise.eval.store.results import keep_reach, save_scores
 from branchwise.eval.tasks import get_task
 
 
-def score(run: Run | Path | str) -> Scores:
+@dataclass(frozen=True)
+class ScoringSettings:
+    """How a run is scored. `choice`: None is the run's own. `prices`: None are the built-in ones.
+
+    `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
+    the whole corpus where gold names no support. `saves`: keep the result beside the run.
+    """
+
+    choice: ScoringChoice | None = None
+    prices: Prices | None = None
+    concurrency: int = 8
+    asks: bool = True
+    read_passages: bool = False
+    saves: bool = True
+    progress: Progress | None = None
+    passage_progress: PassageProgress = silent
+
+
+@dataclass(frozen=True)
+class ScoredRun:
+    """A run's scores and what stands behind them.
+
+    `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
+    for tasks whose answers are sentences.
+    """
+
+    path: Path
+    scores: Scores
+    costs: Costs
+    settled: Settled
+    lexical: Scores | None = None
+    analysis: Analysis | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable: the scores' own keys, and `costs`, `models`, `analysis`, `lexical`."""
+        return {
+            **self.scores.to_json(),
+            "costs": self.costs.to_json(),
+            "models": self.settled.to_json(),
+            "analysis": self.analysis.to_json() if self.analysis else None,
+            "lexical": self.lexical.to_json() if self.lexical else None,
+        }
+
+
+def score(run: Run | Path | str, *, matcher: str | None = None) -> Scores:
     """Score every item of a run that has ended, and save the scores in the run folder.
 
     Failed items count 0; items that have not ended are in no mean (`Counts.pending` says how
-    many; `branchwise resume` first). Where the folder cannot be written, a warning says so.
+    many; `branchwise resume` first). `matcher` as `branchwise score --matcher` takes it; None is
+    the run's own. Where the folder cannot be written, a warning says so.
+    """
+    choice = None if matcher is None else ScoringChoice.parse(matcher)
+    return score_run(run, ScoringSettings(choice)).scores
+
+
+def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings()) -> ScoredRun:
+    """The same with everything behind the scores: errors, ceilings, costs, what models settled.
+
+    Raises:
+        InputError: no run, or a choice that cannot be had (`ScoringChoice.resolved`).
+        ModelError: no request to a matcher or judge can be answered; what was answered is kept.
     """
     reader = open_run(run.path if isinstance(run, Run) else Path(run))
-    scores = _scored(reader)
     try:
-        # Behind the reader's end: the last connection to close folds the write-ahead log back.
-        reader.save_scores(scores.digest, scores.to_json())
-    except StoreError as error:
-        warnings.warn(str(error), stacklevel=2)
-    return scores
-
-
-def read_scores(path: Path) -> Scores:
-    """The same without saving."""
-    return _scored(open_run(path))
-
-
-def _scored(reader: RunReader) -> Scores:
-    try:
-        scores = score_items(get_task(reader.task), reader.answered_items())
-        counts = replace(scores.counts, pending=reader.progress()["pending"])
-        return replace(scores, counts=counts)
+        scored, looked_up = _scored(reader, settings)
     finally:
         reader.close()
+    if settings.saves:
+        # Behind the reader's end: the last connection to close folds the write-ahead log back.
+        _save(scored, looked_up)
+    return scored
+
+
+class _LookedUp(NamedTuple):
+    """What the run's tools could have given, and the key to keep it under; None where it is kept
+    already, or not to be."""
+
+    reach: Reach
+    key: str | None
+
+
+def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _LookedUp | None]:
+    task = get_task(reader.task)
+    rows = [row for row in reader.items() if row.outcome is not None]
+    items = list(reader.answered_items())
+    choice = _choice(reader, settings)
+    prompts = _prompts(reader)
+    settled = _settled(reader, items, choice, prompts, settings)
+    pending = reader.progress()["pending"]
+
+    def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
+        found = score_items(task, chosen, scorer=scorer_of(task, by, prompts))
+        return replace(found, counts=replace(found.counts, pending=pending))
+
+    scores = scores_of(settled.items, choice)
+    lexical = None
+    if settled.lexical is not None:
+        lexical = scores_of(settled.lexical, replace(choice, matcher="lexical"))
+    prices = settings.prices or Prices.load()
+    outcomes = [row.outcome for row in rows if row.outcome is not None]
+    costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
+    analysis = looked_up = None
+    if task.name in ATTRIBUTED:
+        looked_up = _reach(reader, settings)
+        analysis = analyse(reader, settled.items, scores, looked_up.reach)
+    return ScoredRun(reader.path, scores, costs, settled, lexical, analysis), looked_up
+
+
+def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:
+    choice = settings.choice or ScoringChoice(**reader.meta.get("scoring", {}))
+    if choice.asks and reader.task not in ATTRIBUTED:
+        raise InputError(
+            f"the task {reader.task} is not scored by a model",
+            where=str(reader.path),
+            remedy="leave out --matcher and --judge-entities",
+        )
+    return choice.resolved(reader.system)
+
+
+def _prompts(reader: RunReader) -> Prompts:
+    """The run's own, where their folder is still there."""
+    folder = reader.system.get("prompts")
+    return Prompts.load(Path(folder) if folder and Path(folder).is_dir() else None)
+
+
+def _settled(
+    reader: RunReader,
+    items: Sequence[AnsweredItem],
+    choice: ScoringChoice,
+    prompts: Prompts,
+    settings: ScoringSettings,
+) -> Settled:
+    if not choice.asks:
+        return Settled(items)
+
+    def unasked(spec: ModelSpec) -> None:
+        raise InputError(
+            f"not everything that {spec.model} was to settle has been asked yet",
+            where=str(reader.path),
+            remedy=f"ask first: branchwise score {reader.path}",
+        )
+
+    ready = check_ready if settings.asks else unasked
+    with run_judgements(reader.path) as kept:
+        settling = Settling(choice, kept, prompts, settings.concurrency, settings.progress, ready)
+        return run_blocking(settling.settle(items))
+
+
+def _reach(reader: RunReader, settings: ScoringSettings) -> _LookedUp:
+    """What the run's tools could have given: kept from before, or looked up now."""
+    questions, sources = list(reader.questions()), run_sources(reader.meta)
+    key = reach_key(questions, sources, read_passages=settings.read_passages)
+    if kept := reader.kept_reach(key):
+        return _LookedUp(Reach.from_json(kept), None)
+    found = find_reach(
+        questions,
+        sources,
+        read_passages=settings.read_passages,
+        progress=settings.passage_progress,
+    )
+    return _LookedUp(found, key if found.final else None)
+
+
+def _save(scored: ScoredRun, looked_up: _LookedUp | None) -> None:
+    analysis, lexical = scored.analysis, scored.lexical
+    errors = []
+    if analysis:
+        pairs = zip(analysis.items, analysis.item_errors, strict=True)
+        errors = [(traced.item.item or 0, found.to_json()) for traced, found in pairs]
+    try:
+        if looked_up and looked_up.key:
+            keep_reach(scored.path, looked_up.key, looked_up.reach.to_json())
+        save_scores(scored.path, scored.scores.digest, scored.scores.to_json(), errors)
+        if lexical:
+            save_scores(scored.path, lexical.digest, lexical.to_json())
+    except StoreError as error:
+        warnings.warn(str(error), stacklevel=3)

@@ -65,6 +65,10 @@ class ScoringChoice:
         return str(spec)
 
 
+BY_NAMES = ScoringChoice()
+"""The default: no model takes part."""
+
+
 def _remedy(role: str) -> str:
     return f"name one, for example --{role} openai:gpt-5-mini"
 

@@ -6,32 +6,55 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.scoring_options import (
+    Judge,
+    JudgeEntities,
+    Matcher,
+    PriceFile,
+    chosen,
+    load_prices,
+)
+
 if TYPE_CHECKING:
     from branchwise.eval.scores import Scores
+    from branchwise.eval.scoring import ScoredRun, ScoringSettings
 
 
 def report(
     paths: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Break down by branches, steps, operations, domain, answers, calls or tokens."
+        ),
+    ] = None,
+    matcher: Matcher = None,
+    judge_entities: JudgeEntities = False,
+    judge: Judge = None,
+    prices: PriceFile = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print the aggregates as JSON, one entry a run.")
     ] = False,
 ) -> None:
-    """Show the scores of one run, or of several beside each other.
+    """Show the scores of one run, or of several beside each other; nothing is asked or changed.
 
-    Example: branchwise report runs/base runs/expanded
+    Example: branchwise report runs/base runs/expanded --by steps
     """
-    runs = [(path, _read(path)) for path in paths]
-    _warn_if_not_comparable([scores for _, scores in runs])
+    from branchwise.commands.score import print_runs
+    from branchwise.eval.ceilings.breakdowns import get_grouping
+    from branchwise.eval.scoring import ScoringSettings
+
+    groupings = tuple(get_grouping(name).name for name in by or ())
+    choice = chosen(matcher, judge_entities, judge)
+    settings = ScoringSettings(choice, load_prices(prices), asks=False, saves=False)
+    runs = [(path, _read(path, settings)) for path in paths]
+    _warn_if_not_comparable([run.scores for _, run in runs])
     if json_output:
         from branchwise.ui.console import printable_json
 
-        typer.echo(printable_json([{"path": str(p), **_summary(scores)} for p, scores in runs]))
+        typer.echo(printable_json([{"path": str(p), **_summary(run)} for p, run in runs]))
         return
-    from branchwise.ui.console import console
-    from branchwise.ui.report_table import report_tables
-
-    for table in report_tables(list(zip(_labels(paths), [s for _, s in runs], strict=True))):
-        console().print(table)
+    print_runs(list(zip(_labels(paths), [run for _, run in runs], strict=True)), groupings)
 
 
 def warn_if_pending(path: Path) -> None:
@@ -58,11 +81,11 @@ def warn_if_pending(path: Path) -> None:
         )
 
 
-def _read(path: Path) -> "Scores":
-    from branchwise.eval.scoring import read_scores
+def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
+    from branchwise.eval.scoring import score_run
 
     warn_if_pending(path)
-    return read_scores(path)
+    return score_run(path, settings)
 
 
 def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
@@ -75,8 +98,15 @@ def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
         )
 
 
-def _summary(scores: "Scores") -> dict[str, object]:
-    return {key: value for key, value in scores.to_json().items() if key != "items"}
+def _summary(run: "ScoredRun") -> dict[str, object]:
+    """Without what there is an entry of for each item."""
+    document = run.to_json()
+    document.pop("items")
+    for scores in filter(None, (document["lexical"], document["analysis"])):
+        scores.pop("items")
+    if document["analysis"]:
+        document["analysis"]["ceilings"].pop("items")
+    return document
 
 
 def _labels(paths: list[Path]) -> list[str]:

@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.scoring_options import (
+    Judge,
+    JudgeEntities,
+    Matcher,
+    PriceFile,
+    chosen,
+    load_prices,
+)
 from branchwise.commands.system_options import SystemOptions, with_system_options
 
 if TYPE_CHECKING:
+    from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
     from branchwise.eval.scores import Scores
 
@@ -33,15 +42,20 @@ def run(
     limit: Annotated[int | None, typer.Option(help="Run at most this many.", min=1)] = None,
     epochs: Annotated[int, typer.Option(help="Times each question is answered.", min=1)] = 1,
     concurrency: Concurrency = 8,
+    matcher: Matcher = None,
+    judge_entities: JudgeEntities = False,
+    judge: Judge = None,
+    prices: PriceFile = None,
 ) -> None:
     """Answer a question set with a system and score it.
 
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
-    settings = system.to_system()
+    settings, priced = system.to_system(), load_prices(prices)
     allow_open_files(concurrency, extract=settings.extract)
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
+    from branchwise.eval.scoring_choice import BY_NAMES
     from branchwise.ui.progress import RunProgress
 
     loaded = load_questions(questions)
@@ -57,8 +71,9 @@ def run(
             epochs=epochs,
             concurrency=concurrency,
             observer=progress,
+            scoring=chosen(matcher, judge_entities, judge) or BY_NAMES,
         )
-    finish(made)
+    finish(made, priced)
 
 
 def resume(
@@ -127,7 +142,7 @@ def allow_open_files(concurrency: int, *, extract: bool = False) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
-def finish(made: "Run") -> None:
+def finish(made: "Run", prices: "Prices | None" = None) -> None:
     """Say how the run ended: its scores where it is whole, how to go on where it is not."""
     from branchwise.ui.console import error_console
 
@@ -139,7 +154,7 @@ def finish(made: "Run") -> None:
             soft_wrap=True,
         )
         sys.exit(1)
-    counts = show_scores(made).counts
+    counts = show_scores(made, prices).counts
     if counts.failed:
         error_console().print(
             f"{counts.failed} of {counts.items} items failed and count 0; again with:\n"
@@ -151,18 +166,16 @@ def finish(made: "Run") -> None:
         sys.exit(1)
 
 
-def show_scores(made: "Run") -> "Scores":
+def show_scores(made: "Run", prices: "Prices | None" = None) -> "Scores":
     """Score the run, print its tables, and return the scores."""
-    from branchwise.eval.scoring import score
+    from branchwise.commands.score import print_runs, score_and_save
+    from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
-    from branchwise.ui.report_table import report_tables
 
-    screen = console()
-    scores = score(made.path)
-    for table in report_tables([(made.path.name, scores)]):
-        screen.print(table)
-    screen.print(f"Run: {made.path}", markup=False, soft_wrap=True)
-    return scores
+    scored = score_and_save(made.path, ScoringSettings(prices=prices))
+    print_runs([(made.path.name, scored)], brief=True)
+    console().print(f"Run: {made.path}", markup=False, soft_wrap=True)
+    return scored.scores
 
 
 def _read_ids(path: Path | None) -> list[str] | None:

@@ -1,12 +1,26 @@
 """`branchwise score`: scores of a run, or of anyone's predictions."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.scoring_options import (
+    Concurrency,
+    Judge,
+    JudgeEntities,
+    Matcher,
+    PriceFile,
+    ScanCorpus,
+    chosen,
+    load_prices,
+)
+
 if TYPE_CHECKING:
-    from branchwise.eval.scores import Scores
+    from branchwise.eval.scoring import ScoredRun, ScoringSettings
+    from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.eval.scoring_predictions import ScoredFile
 
 
 def score(
@@ -22,22 +36,32 @@ def score(
     task: Annotated[
         str | None, typer.Option(help="Task, where it is not the question set's own.")
     ] = None,
-    matcher: Annotated[
-        str, typer.Option(help="How branch names are aligned: lexical.")
-    ] = "lexical",
+    matcher: Matcher = None,
+    judge_entities: JudgeEntities = False,
+    judge: Judge = None,
+    scan_corpus: ScanCorpus = False,
+    prices: PriceFile = None,
+    concurrency: Concurrency = 8,
     json_output: Annotated[
-        bool, typer.Option("--json", help="Print aggregates and every item's metrics as JSON.")
+        bool, typer.Option("--json", help="Print everything as JSON, each item included.")
     ] = False,
 ) -> None:
     """Score a run folder, or a predictions file against a question set.
 
-    Example: branchwise score --questions q.jsonl --predictions mine.jsonl
+    Example: branchwise score runs/base --matcher both:openai:gpt-5-mini
     """
-    _check_matcher(matcher)
+    choice = chosen(matcher, judge_entities, judge)
     if path is not None and questions is None and predictions is None and task is None:
-        name, scores = path.resolve().name, _score_run(path)
+        from branchwise.eval.scoring import ScoringSettings
+
+        settings = ScoringSettings(
+            choice, load_prices(prices), concurrency, read_passages=scan_corpus
+        )
+        _score_run(path, settings, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
-        name, scores = predictions.name, _score_file(questions, predictions, task)
+        _refuse_for_files(scan_corpus, prices)
+        found = _score_file(questions, predictions, task, choice, concurrency)
+        _show_file(predictions.name, found, as_json=json_output)
     else:
         from branchwise.corpora.errors import InputError
 
@@ -45,46 +69,91 @@ def score(
             "what to score is not clear",
             remedy="name either a run folder, or --questions and --predictions (and --task)",
         )
-    _show(name, scores, as_json=json_output)
 
 
-def _check_matcher(matcher: str) -> None:
-    from branchwise.corpora.errors import InputError
-    from branchwise.eval.alignment import MATCHER
-
-    if matcher != MATCHER:
-        raise InputError(f"unknown matcher {matcher!r}", remedy=f"known matchers: {MATCHER}")
-
-
-def _score_run(path: Path) -> "Scores":
+def _score_run(path: Path, settings: "ScoringSettings", *, as_json: bool) -> None:
     from branchwise.commands.report import warn_if_pending
-    from branchwise.eval.scoring import score as score_run
 
     warn_if_pending(path)
-    return score_run(path)
-
-
-def _score_file(questions: str, predictions: Path, task: str | None) -> "Scores":
-    from dataclasses import replace
-
-    from branchwise.corpora.loaders import load_questions
-    from branchwise.eval.predictions_file import read_predictions
-    from branchwise.eval.scores import score_items
-    from branchwise.eval.tasks import get_task
-
-    loaded = load_questions(questions)
-    scorer = get_task(task or loaded.task)
-    return score_items(scorer, read_predictions(predictions, replace(loaded, task=scorer.name)))
-
-
-def _show(name: str, scores: "Scores", *, as_json: bool) -> None:
+    scored = score_and_save(path, settings)
+    name = path.resolve().name
     if as_json:
         from branchwise.ui.console import printable_json
 
-        typer.echo(printable_json({"name": name, **scores.to_json()}))
+        typer.echo(printable_json({"name": name, **scored.to_json()}))
         return
+    print_runs([(name, scored)])
+
+
+def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
+    """Score a run, and show how it goes where that takes long."""
+    from dataclasses import replace
+
+    from branchwise.commands.scoring_progress import scoring_progress
+    from branchwise.eval.scoring import score_run
+
+    with scoring_progress() as progress:
+        shown = replace(settings, progress=progress.requests, passage_progress=progress.passages)
+        return score_run(path, shown)
+
+
+def print_runs(
+    runs: "list[tuple[str, ScoredRun]]", by: tuple[str, ...] = (), *, brief: bool = False
+) -> None:
+    """Print the report of scored runs."""
     from branchwise.ui.console import console
+    from branchwise.ui.run_report import run_report
+
+    for table in run_report(runs, by, brief=brief):
+        console().print(table)
+
+
+def _refuse_for_files(scan_corpus: bool, prices: Path | None) -> None:
+    from branchwise.corpora.errors import InputError
+
+    for option, given in (("--scan-corpus", scan_corpus), ("--prices", prices)):
+        if given:
+            remedy = "leave it out: a predictions file has no trace"
+            raise InputError(f"{option} is for run folders", remedy=remedy)
+
+
+def _score_file(
+    questions: str,
+    predictions: Path,
+    task: str | None,
+    choice: "ScoringChoice | None",
+    concurrency: int,
+) -> "ScoredFile":
+    from branchwise.agents.caller import ModelError
+    from branchwise.eval.scoring_choice import BY_NAMES
+    from branchwise.eval.scoring_predictions import score_predictions
+    from branchwise.ui.console import error_console
+
+    try:
+        return score_predictions(
+            questions, predictions, task, choice or BY_NAMES, concurrency=concurrency
+        )
+    except ModelError as error:
+        line = f"branchwise: {error.kind}: {error}; what was answered is kept beside the file"
+        error_console().print(line, markup=False, soft_wrap=True)
+        sys.exit(1)
+
+
+def _show_file(name: str, found: "ScoredFile", *, as_json: bool) -> None:
+    if as_json:
+        from branchwise.ui.console import printable_json
+
+        typer.echo(printable_json({"name": name, **found.to_json()}))
+        return
+    from branchwise.ui.cells import indented, plain
+    from branchwise.ui.console import console
+    from branchwise.ui.matcher_notes import matcher_lines
     from branchwise.ui.report_table import report_tables
 
-    for table in report_tables([(name, scores)]):
+    scores = [(name, found.scores)]
+    if found.lexical is not None:
+        scores = [(f"{name} · lexical", found.lexical), (f"{name} · llm", found.scores)]
+    for table in report_tables(scores):
         console().print(table)
+    if lines := matcher_lines(found.settled):
+        console().print(indented(plain("\n".join(["", *lines]))))

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +13,9 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store.connection import DATABASE, FORMAT, connect, connect_to_read
+from branchwise.eval.store.connection import DATABASE, FORMAT, connect_to_read
 from branchwise.eval.store.folding import references, unfold, unfold_question
 from branchwise.eval.store.passages import StoredPassages
-from branchwise.eval.store.writer import StoreError
 
 
 class Event(NamedTuple):
@@ -125,6 +123,7 @@ class RunReader:
         for row in self.items():
             if row.outcome is not None:
                 yield AnsweredItem(
+                    item=row.item,
                     question=row.question,
                     prediction=Prediction.model_validate(row.outcome["prediction"]),
                     epoch=row.epoch,
@@ -153,18 +152,26 @@ class RunReader:
 
     def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
         """Scores that were saved under this scorer's digest."""
-        sql = "SELECT body FROM scores WHERE digest = ?"
-        row = self._connection.execute(sql, (scorer_digest,)).fetchone()
-        return orjson.loads(row[0]) if row else None
+        return self._result("SELECT body FROM scores WHERE digest = ?", (scorer_digest,))
 
-    def save_scores(self, scorer_digest: str, scores: Mapping[str, Any]) -> None:
-        """Keep scores beside the run, one row a scorer. Raises StoreError where it cannot be."""
-        row = (scorer_digest, orjson.dumps(scores))
+    def saved_errors(self, scorer_digest: str, item: int) -> Mapping[str, Any] | None:
+        """Where an item's answers were lost, as it was kept with these scores."""
+        sql = "SELECT body FROM item_errors WHERE scorer = ? AND item = ?"
+        return self._result(sql, (scorer_digest, item))
+
+    def kept_reach(self, key: str) -> Mapping[str, Any] | None:
+        """What was looked up of the run's corpus and graph (`eval.ceilings.reach`)."""
+        return self._result("SELECT body FROM reach WHERE key = ?", (key,))
+
+    def _result(self, sql: str, key: tuple[Any, ...]) -> Mapping[str, Any] | None:
         try:
-            with closing(connect(self.path / DATABASE)) as connection:
-                connection.execute("INSERT OR REPLACE INTO scores VALUES (?, ?)", row)
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.path}: the scores cannot be kept: {error}") from error
+            row = self._connection.execute(sql, key).fetchone()
+        except sqlite3.OperationalError as error:
+            # Tables of results are made when they are first filled.
+            if "no such table" not in str(error):
+                raise
+            return None
+        return orjson.loads(row[0]) if row else None
 
     def _unfolded(self, bodies: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         """Records of one item as they were given; all their passages are read at once."""

@@ -1,7 +1,7 @@
 """What a run is: written once when it is made, compared when it is resumed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -11,7 +11,8 @@ class RunSpec:
 
     `system`: the settings as given (paths included), enough to build the agent again.
     `identity`: everything that answers depend on (`Agent.identity`), `system_digest` its SHA-256.
-    `source`: where the questions came from, `questions_digest` their content.
+    `source`: where the questions came from, `questions_digest` their content. `scoring`: who is to
+    align and judge when the run is scored (`ScoringChoice`), empty for names alone.
     """
 
     task: str
@@ -22,3 +23,4 @@ class RunSpec:
     system_digest: str
     epochs: int
     version: str
+    scoring: Mapping[str, Any] = field(default_factory=dict)

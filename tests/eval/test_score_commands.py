@@ -141,8 +141,8 @@ def test_an_unclear_request_is_refused(arguments: list[str]) -> None:
 
 
 def test_an_unknown_matcher_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match="unknown matcher 'llm'; known matchers: lexical"):
-        run("score", "R", "--matcher", "llm")
+    with pytest.raises(InputError, match="unknown matcher 'lexcal'; did you mean lexical"):
+        run("score", "R", "--matcher", "lexcal")
 
 
 def test_an_unknown_task_is_refused(questions: Path, predictions: Path) -> None:

@@ -25,6 +25,7 @@ from branchwise.eval.store import (
 )
 from branchwise.eval.store.connection import DATABASE, FORMAT
 from branchwise.eval.store.folding import fold, unfold
+from branchwise.eval.store.results import keep_reach, save_scores
 
 KEY = CallKey("model", "agent", "d1")
 
@@ -207,9 +208,14 @@ def test_a_run_of_a_newer_version_is_refused(run_folder):
 def test_scores_are_kept_by_scorer(run_folder):
     reader = open_run(run_folder)
     assert reader.saved_scores("lexical-1") is None
-    reader.save_scores("lexical-1", {"em": 0.5})
-    reader.save_scores("lexical-1", {"em": 0.6})
+    save_scores(run_folder, "lexical-1", {"em": 0.5}, [(1, {"labels": ["old"]}), (2, {})])
+    save_scores(run_folder, "lexical-1", {"em": 0.6}, [(1, {"labels": []})])
     assert reader.saved_scores("lexical-1") == {"em": 0.6}
+    assert reader.saved_errors("lexical-1", 1) == {"labels": []}
+    assert reader.saved_errors("lexical-1", 2) is None
+    assert reader.kept_reach("key") is None
+    keep_reach(run_folder, "key", {"within": {}})
+    assert reader.kept_reach("key") == {"within": {}}
 
 
 async def test_an_ended_run_is_one_file(run_folder):
@@ -231,8 +237,8 @@ def test_a_folder_that_cannot_be_written_is_read_and_scored_with_a_warning(run_f
     def refuse(path):
         raise sqlite3.OperationalError("attempt to write a readonly database")
 
-    monkeypatch.setattr("branchwise.eval.store.reader.connect", refuse)
-    with pytest.warns(UserWarning, match="the scores cannot be kept: attempt to write"):
+    monkeypatch.setattr("branchwise.eval.store.results.connect", refuse)
+    with pytest.warns(UserWarning, match="cannot be kept: attempt to write"):
         assert score(run_folder).items == ()
 
 

@@ -1,0 +1,110 @@
+"""`branchwise errors`: where each answer of a run was lost."""
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from branchwise.commands.scoring_options import Judge, JudgeEntities, Matcher, chosen
+
+if TYPE_CHECKING:
+    from branchwise.eval.errors.item_errors import ItemErrors
+    from branchwise.eval.errors.labels import Label
+    from branchwise.eval.scoring import ScoredRun
+
+Found = tuple[str, "ItemErrors"]
+"""A question's text, and what went wrong with it."""
+
+
+def errors(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
+    question: Annotated[
+        list[str] | None, typer.Option(help="Only the question with this id, repeatable.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Only questions with this label, as in docs/errors.md.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="At most this many.", min=1)] = None,
+    matcher: Matcher = None,
+    judge_entities: JudgeEntities = False,
+    judge: Judge = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="One JSON object a question and epoch.")
+    ] = False,
+) -> None:
+    """Say of every missing and every wrong answer where it was lost, with step and passage.
+
+    Example: branchwise errors runs/base --label missing_branch --limit 5
+    """
+    from branchwise.commands.report import warn_if_pending
+    from branchwise.eval.scoring import ScoringSettings, score_run
+
+    wanted = _label(label)
+    warn_if_pending(path)
+    choice = chosen(matcher, judge_entities, judge)
+    scored = score_run(path, ScoringSettings(choice, asks=False, saves=False))
+    found = [one for one in _items(path, scored, question) if wanted is None or _has(one, wanted)]
+    _print(path, found[:limit], as_json=json_output)
+
+
+def _has(found: Found, label: "Label") -> bool:
+    return label in found[1].labels
+
+
+def _label(name: str | None) -> "Label | None":
+    from branchwise.corpora.errors import InputError
+    from branchwise.eval.errors.labels import Label
+
+    if name is None:
+        return None
+    known = [label.value for label in Label]
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        raise InputError(f"there is no label {name[:80]!r}", remedy=hint)
+    return Label(name)
+
+
+def _items(path: Path, scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
+    """Items with anything wrong, in order; all of those that were asked for by id."""
+    from branchwise.corpora.errors import InputError
+    from branchwise.ui.lost_answers import has_any
+
+    if scored.analysis is None:
+        raise InputError(
+            f"answers of the task {scored.scores.scorer.task} are sentences: nobody can say where "
+            "one was lost",
+            where=str(path),
+            remedy="see `branchwise report` for its scores",
+        )
+    missing = set(ids or ()) - {found.id for found in scored.analysis.item_errors}
+    if missing:
+        raise InputError(
+            f"no ended item has the id {min(missing)[:80]!r}",
+            where=str(path),
+            remedy="ids are in the question set; `branchwise export` lists those that ended",
+        )
+    pairs = zip(scored.analysis.items, scored.analysis.item_errors, strict=True)
+    for traced, found in pairs:
+        if found.id in ids if ids else has_any(found):
+            yield traced.item.question.question, found
+
+
+def _print(path: Path, found: list[Found], *, as_json: bool) -> None:
+    from branchwise.ui.console import console, error_console, harmless_json, print_line
+    from branchwise.ui.lost_answers import lost_lines
+
+    if as_json:
+        import orjson
+
+        for text, one in found:
+            record = orjson.dumps({"question": text, **one.to_json()}).decode()
+            typer.echo(harmless_json(record))
+        return
+    for text, one in found:
+        for line in lost_lines(text, one):
+            print_line(console(), line)
+    if not found:
+        error_console().print(f"{path}: nothing of the kind", markup=False, soft_wrap=True)

@@ -1,0 +1,73 @@
+"""Options of every command that scores."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.eval.costs.prices import Prices
+    from branchwise.eval.scoring_choice import ScoringChoice
+
+SCORING = "Scoring"
+
+Matcher = Annotated[
+    str | None,
+    typer.Option(
+        help="Who aligns branches: lexical (names), llm (the run's model), both, or a model.",
+        rich_help_panel=SCORING,
+    ),
+]
+JudgeEntities = Annotated[
+    bool,
+    typer.Option(
+        "--judge-entities",
+        help="Let a model settle answers that spelling and aliases do not.",
+        rich_help_panel=SCORING,
+    ),
+]
+Judge = Annotated[
+    str | None,
+    typer.Option(help="The model that judges entities; implies them.", rich_help_panel=SCORING),
+]
+PriceFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--prices",
+        help="YAML with prices of models, over the built-in ones.",
+        rich_help_panel=SCORING,
+    ),
+]
+
+
+ScanCorpus = Annotated[
+    bool,
+    typer.Option(
+        "--scan-corpus",
+        help="Read the whole corpus for answers whose passages gold does not name.",
+        rich_help_panel=SCORING,
+    ),
+]
+Concurrency = Annotated[
+    int,
+    typer.Option(help="Requests to matcher and judge at a time.", min=1, max=1024),
+]
+
+
+def load_prices(path: Path | None) -> "Prices":
+    """The built-in prices, under those of the file."""
+    from branchwise.eval.costs.prices import Prices
+
+    return Prices.load(path)
+
+
+def chosen(matcher: str | None, judge_entities: bool, judge: str | None) -> "ScoringChoice | None":
+    """The choice that the options say; None where they say nothing, so that the run's own holds.
+
+    Raises InputError for what is neither a kind of matcher nor a model.
+    """
+    from branchwise.eval.scoring_choice import ScoringChoice
+
+    if matcher is None and not judge_entities and judge is None:
+        return None
+    return ScoringChoice.parse(matcher or "lexical", judge_entities=judge_entities, judge=judge)

@@ -1,0 +1,88 @@
+"""What happened in a run, item by item: where answers were lost, and what could have been found."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from branchwise.eval.ceilings.breakdowns import GROUPINGS, Breakdown, breakdown
+from branchwise.eval.ceilings.ceilings import CeilingScores, ceilings
+from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
+from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
+from branchwise.eval.ceilings.reach import Reach
+from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.errors.attribution import examine
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.totals import ErrorTotals, totals
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.scores import Scores
+from branchwise.eval.store import RunReader
+
+SPREAD_METRICS = ("strict_precision", "strict_recall", "strict_em")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
+
+    `reach`: what the tools could have given, None where nobody looked.
+    """
+
+    items: tuple[TracedItem, ...]
+    item_errors: tuple[ItemErrors, ...]
+    reach: Reach | None = None
+
+    @cached_property
+    def errors(self) -> ErrorTotals:
+        """How often each label and place of loss came up."""
+        return totals(self.item_errors)
+
+    @cached_property
+    def ceilings(self) -> CeilingScores:
+        """What a perfect reader would have found at each place on the way."""
+        return ceilings(self.items, self.reach)
+
+    def curve(self, by: Effort) -> Curve:
+        """Recall of a perfect reader against tool calls or tokens."""
+        return recall_curve(self.items, by)
+
+    def breakdown(self, by: str) -> Breakdown:
+        """Scores and ceilings by a property of the question; InputError for an unknown one."""
+        return breakdown(by, self.items, self.ceilings)
+
+    @cached_property
+    def epochs(self) -> EpochSpread | None:
+        """Spread over epochs; None where there is one."""
+        return epoch_spread(self.items, SPREAD_METRICS)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable: all of it, each item's errors included."""
+        return {
+            "errors": self.errors.to_json(),
+            "ceilings": self.ceilings.to_json(),
+            "curves": {by: self.curve(by).to_json() for by in ("calls", "tokens")},
+            "breakdowns": {by: self.breakdown(by).to_json() for by in GROUPINGS},
+            "epochs": self.epochs.to_json() if self.epochs else None,
+            "items": [found.to_json() for found in self.item_errors],
+        }
+
+
+def analyse(
+    reader: RunReader, items: Iterable[AnsweredItem], scores: Scores, reach: Reach | None = None
+) -> Analysis:
+    """Read the trace of every item, as it was scored. Items come from `reader`, in any order.
+
+    Time and memory are linear in the traces; the passages of one item are held at a time.
+    """
+    metrics: Mapping[tuple[str, int], Any] = {
+        (row.id, row.epoch): row.metrics for row in scores.items
+    }
+    traced: list[TracedItem] = []
+    errors: list[ItemErrors] = []
+    for item in items:
+        assert item.item is not None, "an item of a run has its number"
+        found = examine(item, reader.events(item.item))
+        key = (item.question.id, item.epoch)
+        traced.append(TracedItem(item, found.matches, found.trail, metrics[key]))
+        errors.append(found.errors)
+    return Analysis(tuple(traced), tuple(errors), reach)

@@ -1,0 +1,43 @@
+"""Scores and costs say which models took part."""
+
+from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
+from branchwise.agents.spec import ModelSpec
+from branchwise.eval.costs.usage import Spent
+from branchwise.eval.judging.settle import Settled
+from branchwise.eval.scores import Scorer
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.tasks import Task
+from branchwise.graphs.ledger import RoleUsage
+
+
+def scorer_of(task: Task, choice: ScoringChoice, prompts: Prompts) -> Scorer:
+    """The scorer of a resolved choice; of `both`, the one with the model."""
+    matcher = task.matcher if choice.matcher == "lexical" else "llm"
+    model = _name(choice.model) if choice.matcher != "lexical" else None
+    judge = _name(choice.judge) if choice.judge_entities else None
+    told = prompts.digest_of(SCORING_PROMPTS)[:16] if model or judge else None
+    return Scorer(task.name, task.version, matcher, model=model, judge=judge, prompts=told)
+
+
+def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, Spent]:
+    """What matcher and judge cost, replies that were kept from earlier included: paid for once."""
+    reports = (
+        ("matcher", choice.model, settled.matcher),
+        ("judge", choice.judge, settled.judge),
+        ("judge", choice.judge, settled.lexical_judge),
+    )
+    spent: dict[str, Spent] = {}
+    for role, spec, report in reports:
+        if spec and report:
+            usage = _together(report.consulted.fresh, report.consulted.cached)
+            known = spent.get(role)
+            spent[role] = Spent(spec, _together(known.usage, usage) if known else usage)
+    return spent
+
+
+def _together(one: RoleUsage, other: RoleUsage) -> RoleUsage:
+    return RoleUsage(**{name: value + vars(other)[name] for name, value in vars(one).items()})
+
+
+def _name(spec: str | None) -> str | None:
+    return ModelSpec.parse(spec).model if spec else None

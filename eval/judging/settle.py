@@ -1,0 +1,98 @@
+"""What models settle of a run's items before they are scored: branches, then answers."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.journal import Journal
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.agreement import Agreement, agreement
+from branchwise.eval.judging.judge import JudgeReport, judge_entities
+from branchwise.eval.judging.mapper import Ready
+from branchwise.eval.judging.matcher import MatcherReport, align_with_model
+from branchwise.eval.scoring_choice import ScoringChoice
+
+Progress = Callable[[str, int, int], None]
+"""Is told the role (`matcher`, `judge`), and how many of how many requests are answered."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Items as the chosen matcher and judge leave them, and what these did.
+
+    `lexical`: the same items by names alone, where both matchers were asked for, and what the
+    judge did with these.
+    """
+
+    items: Sequence[AnsweredItem]
+    lexical: Sequence[AnsweredItem] | None = None
+    matcher: MatcherReport | None = None
+    judge: JudgeReport | None = None
+    agreement: Agreement | None = None
+    lexical_judge: JudgeReport | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable: what the models did, and how far the matchers agree."""
+        reports = {
+            "matcher": self.matcher,
+            "judge": self.judge,
+            "agreement": self.agreement,
+            "lexical_judge": self.lexical_judge,
+        }
+        return {role: report.to_json() for role, report in reports.items() if report}
+
+
+@dataclass(frozen=True)
+class Settling:
+    """How models are asked: the choice with its models filled in, their cache and prompts."""
+
+    choice: ScoringChoice
+    judgements: Journal
+    prompts: Prompts
+    concurrency: int = 8
+    progress: Progress | None = None
+    ready: Ready = check_ready
+
+    async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
+        """Ask for whatever names and spelling leave open and is not kept already.
+
+        Raises:
+            ModelError: no request can be answered (a refused key, a spent quota, no such model).
+            InputError: a model cannot be asked, and not everything is kept.
+        """
+        async with AsyncExitStack() as callers:
+            lexical = items if self.choice.matcher == "both" else None
+            matcher, agreed = None, None
+            if self.choice.matcher != "lexical":
+                caller = self._caller(self.choice.model, callers)
+                matched = await align_with_model(
+                    items, caller, self.judgements, **self._settings("matcher")
+                )
+                items, matcher = matched
+                agreed = agreement(items) if lexical is not None else None
+            judge = lexical_judge = None
+            if self.choice.judge_entities:
+                caller = self._caller(self.choice.judge, callers)
+                settings = self._settings("judge")
+                if lexical is not None:
+                    lexical = (await judge_entities(lexical, caller, self.judgements, **settings))[
+                        0
+                    ]
+                items, judge = await judge_entities(items, caller, self.judgements, **settings)
+        return Settled(items, lexical, matcher, judge, agreed, lexical_judge)
+
+    def _caller(self, spec: str | None, callers: AsyncExitStack) -> ModelCaller:
+        assert spec is not None, "the choice was not resolved"
+        caller = ModelCaller(ModelSpec.parse(spec), Decoding(), self.prompts)
+        callers.push_async_callback(caller.aclose)
+        return caller
+
+    def _settings(self, role: str) -> dict[str, Any]:
+        told = self.progress
+        progress = None if told is None else lambda done, of: told(role, done, of)
+        return {"concurrency": self.concurrency, "progress": progress, "ready": self.ready}

@@ -1,0 +1,101 @@
+"""Each lost answer of an item in words, with the step and the passage where it was lost."""
+
+from collections.abc import Iterator, Sequence
+
+from branchwise.eval.errors.item_errors import (
+    BranchErrors,
+    Ending,
+    ItemErrors,
+    MissingAnswer,
+    WrongAnswer,
+)
+from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.trail import Place
+from branchwise.ui.console import printable
+from branchwise.ui.tool_steps import short
+
+_LOST_AT = {
+    "agent": "left out by the agent",
+    "extraction": "lost in extraction",
+    "repair": "lost with an answer that could not be read",
+}
+_MOST_PADDING = 30
+
+
+def lost_lines(question: str, errors: ItemErrors) -> list[str]:
+    """The question, then a line for each thing that went wrong; plain text, one line each."""
+    epoch = f" (epoch {errors.epoch})" if errors.epoch else ""
+    lines = [f"{errors.id}{epoch}  {short(question)}", *(f"  {line}" for line in _lines(errors))]
+    return [printable(line) for line in lines]
+
+
+def has_any(errors: ItemErrors) -> bool:
+    """Whether anything went wrong."""
+    return next(_lines(errors), None) is not None
+
+
+def _lines(errors: ItemErrors) -> Iterator[str]:
+    if errors.error:
+        yield f"failed: {short(errors.error)}"
+    for branch in errors.branches:
+        yield from _branch(branch, [a for a in errors.missing if a.branch == branch.name])
+    for wrong in errors.wrong:
+        yield f"wrong: {short(wrong.branch, 60)}: {short(wrong.text, 60)} · {_why_wrong(wrong)}"
+    for call in errors.failed_calls:
+        yield f"wrong tool call: step {call.step}, {short(call.tool, 60)}: {short(call.error)}"
+    yield from _ending("format error", errors.format_error)
+    yield from _ending("budget spent", errors.budget_spent)
+
+
+def _branch(branch: BranchErrors, missing: Sequence[MissingAnswer]) -> Iterator[str]:
+    """How many of its answers are there, and below it each that is not, with the reason."""
+    if not missing:
+        return
+    nothing = ", nothing retrieved" if Label.MISSING_BRANCH in branch.labels else ""
+    yield f"{short(branch.name, 100)}: {branch.right} of {branch.gold} right{nothing}"
+    names = [short(answer.text, 60) for answer in missing]
+    width = min(max(map(len, names)), _MOST_PADDING)
+    for name, answer in zip(names, missing, strict=True):
+        yield f"  {name:<{width}}  {_why_missing(answer)}"
+
+
+def _why_missing(answer: MissingAnswer) -> str:
+    if answer.under is not None:
+        return f"under {short(answer.under, 60)!r}"
+    if answer.lost_at is not None:
+        return f"{_LOST_AT[answer.lost_at]}{_places(answer.places, answer.retrieved)}"
+    if answer.label is Label.INCOMPLETE_EXTRACTION:
+        return "never retrieved"
+    return "missing"
+
+
+def _why_wrong(answer: WrongAnswer) -> str:
+    if answer.belongs_to is not None:
+        return f"belongs to {short(answer.belongs_to, 60)!r}"
+    if answer.label is Label.UNSUPPORTED_ANSWER:
+        return "nowhere in the evidence"
+    return f"no answer{_places(answer.places, answer.retrieved)}"
+
+
+def _places(places: Sequence[Place], count: int) -> str:
+    """The first place where it was to be seen, and in how many it was besides."""
+    if not places:
+        return ""
+    more = f" and {count - 1} more" if count > 1 else ""
+    return f": {_place(places[0])}{more}"
+
+
+def _place(place: Place) -> str:
+    """The step is the event's number in the trace."""
+    what = "result"
+    if place.passage is not None:
+        what = f"[{short(place.passage, 60)}]"
+    elif place.row is not None:
+        what = f"row {place.row + 1}"
+    return f"{what} at step {place.step}"
+
+
+def _ending(what: str, ending: Ending | None) -> Iterator[str]:
+    if ending is not None:
+        step = f"step {ending.step}, " if ending.step is not None else ""
+        yield f"{what}: {step}{short(ending.reason)}"

@@ -1,0 +1,50 @@
+"""Everything that is printed of scored runs, in order: scores, losses, ceilings, costs."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from branchwise.eval.scores import Scores
+from branchwise.eval.scoring import ScoredRun
+from branchwise.ui.breakdown_table import breakdown_tables
+from branchwise.ui.ceiling_table import ceiling_tables
+from branchwise.ui.cells import indented, plain, run_name
+from branchwise.ui.cost_table import cost_tables
+from branchwise.ui.error_table import error_tables
+from branchwise.ui.matcher_notes import matcher_lines
+from branchwise.ui.report_table import report_tables
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+NamedRun = tuple[str, ScoredRun]
+"""A run's name and what its scoring came to."""
+
+
+def run_report(
+    runs: Sequence[NamedRun], by: Sequence[str] = (), *, brief: bool = False
+) -> "Iterator[RenderableType]":
+    """The tables of one run, or of several beside each other; `by` names breakdowns to add.
+
+    `brief` leaves out the ceilings.
+    """
+    yield from report_tables([pair for name, run in runs for pair in named_scores(name, run)])
+    for name, run in runs:
+        if lines := matcher_lines(run.settled):
+            title = [f"\n{run_name(name)}"] if len(runs) > 1 else [""]
+            yield indented(plain("\n".join([*title, *lines])))
+    analysed = [(name, run.analysis) for name, run in runs if run.analysis]
+    yield from error_tables([(name, analysis.errors) for name, analysis in analysed])
+    if not brief:
+        yield from ceiling_tables([(n, a.ceilings, a.curve("calls")) for n, a in analysed])
+    for grouping in by:
+        for name, analysis in analysed:
+            yield from breakdown_tables(name, analysis.breakdown(grouping))
+    if any(run.costs.usage.calls or run.costs.unsplit.tokens for _, run in runs):
+        yield from cost_tables([(name, run.costs) for name, run in runs])
+
+
+def named_scores(name: str, run: ScoredRun) -> list[tuple[str, Scores]]:
+    """A run's scores, under two names where both matchers were asked."""
+    if run.lexical is None:
+        return [(name, run.scores)]
+    return [(f"{name} · lexical", run.lexical), (f"{name} · llm", run.scores)]
