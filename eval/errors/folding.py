@@ -29,7 +29,8 @@ _ACCENTS = re.compile(
     r"(?<=[a-z\u0370-\u03ff])[\u0300-\u036f]+|(?<=е)[\u0300\u0301\u0308]+"
     r"|(?<=[аиоуыэюя])[\u0300\u0301]+"
 )
-_FOREIGN = re.compile(r"[^\x00-\x7f]+")
+# In parts: putting many marks on one letter in order takes time with the square of their number.
+_FOREIGN = re.compile(r"[^\x00-\x7f]{1,500}")
 _ESCAPED = re.compile(
     r"\\u[0-9a-fA-F]{4}|\\[nrt\"/\\]|&(?:amp|quot|apos|nbsp|lt|gt|#0?39|#x27|#160);"
 )
@@ -40,6 +41,8 @@ _ENTITIES = {
 _CJK = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _CJK_SPACED = re.compile(rf"({_CJK})\s+(?={_CJK})")
 _AT = itemgetter(2)
+_KEPT_CHARACTERS = 4_000
+_KEPT_RUN = 16
 _LOOSE = str.maketrans("", "", "'-.,")
 
 
@@ -104,13 +107,16 @@ def fold(text: str) -> str:
     return lowered if text.isascii() else _FOREIGN.sub(_fold_run, lowered)
 
 
-@lru_cache(maxsize=4_096)
 def loose(text: str) -> str:
     """A fold that a name's longest word is certain to be a part of where the text mentions it.
 
     Apostrophes, hyphens, full stops and commas are left out, and spaces between characters of
-    Chinese and Japanese.
+    Chinese and Japanese. Kept for the next call, if the text is no longer than a passage.
     """
+    return _kept_loose(text) if len(text) <= _KEPT_CHARACTERS else _loose(text)
+
+
+def _loose(text: str) -> str:
     folded = fold(text).replace("–", "")
     if folded.isascii():
         return folded.translate(_LOOSE)
@@ -119,7 +125,9 @@ def loose(text: str) -> str:
     return _CJK_SPACED.sub(r"\1", folded)
 
 
-@lru_cache(maxsize=512)
+_kept_loose = lru_cache(maxsize=2_048)(_loose)
+
+
 def folded(text: str) -> Folded:
     """A text's fold with the place of each of its characters."""
     shown, origins = _unescape(text)
@@ -134,8 +142,9 @@ def folded(text: str) -> Folded:
         pieces.append(plain)
         length += len(plain)
         last = plain[-1:] or last
-        for start, end in _clusters(run[0]):
-            piece = _fold_foreign(run[0][start:end], last)
+        characters = run[0]
+        for start, end in _clusters(characters):
+            piece = _fold_foreign(characters[start:end], last)
             pieces.append(piece)
             clusters.append(
                 Cluster(run.start() + start, run.start() + end, length, length + len(piece))
@@ -196,12 +205,18 @@ def _fold_run(run: re.Match[str]) -> str:
     return _fold_foreign(run[0], before)
 
 
-@lru_cache(maxsize=16_384)
 def _fold_foreign(text: str, before: str) -> str:
     """The fold of characters beyond ASCII that follow the folded character `before`."""
+    return _kept_fold(text, before) if len(text) <= _KEPT_RUN else _fold_characters(text, before)
+
+
+def _fold_characters(text: str, before: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text.translate(_TYPED)).casefold()
     plain = unicodedata.normalize("NFKD", decomposed).translate(_PLAIN)
     return _ACCENTS.sub("", before + plain)[len(before) :]
+
+
+_kept_fold = lru_cache(maxsize=16_384)(_fold_characters)
 
 
 class _Plain(dict[int, str]):

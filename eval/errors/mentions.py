@@ -43,7 +43,7 @@ from branchwise.eval.errors.surroundings import (
 
 Span = tuple[int, int]
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
-_TITLE_CHARACTERS = 100
+_TITLE_CHARACTERS = 300
 _SOLID = re.compile(r"""[^\s"'“”‘’()\[\]]""")
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
@@ -69,8 +69,9 @@ class Mentions:
         Spans of a thing are in order and do not overlap; things without a mention are left out.
         """
         found: dict[int, set[Span]] = defaultdict(set)
-        for index, form in self._candidates(text):
-            read = folded(text)
+        candidates = self._candidates(text)
+        read = folded(text) if candidates else None
+        for index, form in candidates if read else ():
             for span in _mentions(read, form):
                 found[index].add(read.given(*span))
         return {index: _longest(spans) for index, spans in sorted(found.items()) if spans}
@@ -78,9 +79,12 @@ class Mentions:
     def present(self, text: str) -> set[int]:
         """The indices of the things that a text mentions: the keys of `find`, sooner."""
         found: set[int] = set()
+        read: Folded | None = None
         for index, form in self._candidates(text):
-            if index not in found and _mentioned(folded(text), form):
-                found.add(index)
+            if index not in found:
+                read = read or folded(text)
+                if _mentioned(read, form):
+                    found.add(index)
         return found
 
     def _candidates(self, text: str) -> list[tuple[int, NameForm]]:
@@ -130,7 +134,8 @@ def _mentions(text: Folded, form: NameForm) -> Iterator[Span]:
 
 def _is_title(text: str, end: int) -> bool:
     """Whether a name that ends there is in the first of several lines: a passage's title."""
-    return "\n" in text[end : end + _TITLE_CHARACTERS] and "\n" not in text[:end]
+    line_end = text.find("\n", end, end + _TITLE_CHARACTERS)
+    return line_end >= 0 and end <= _TITLE_CHARACTERS and "\n" not in text[:end]
 
 
 def _is_mention(text: str, start: int, end: int, form: NameForm) -> bool:
@@ -174,7 +179,7 @@ def _single(text: str, start: int, end: int, form: NameForm) -> bool:
     if not word.capital:
         return True
     if not _has_capital(text, start, end, form):
-        return text.islower() and word.fold not in COMMON_WORDS
+        return word.fold not in COMMON_WORDS and _is_without_capitals(text)
     if len(word.fold) == 1 and (text[end : end + 1] in ("-", ".") or word.fold in "aio"):
         return False
     if is_part_of_name(text, start, end):
@@ -195,8 +200,18 @@ def _has_capital(text: str, start: int, end: int, form: NameForm) -> bool:
     if word.acronym and len(word.fold) < 4:
         return capitals == len(letters)
     if not word.acronym and 1 < len(word.fold) < 5 and capitals == len(letters) > 1:
-        return text.isupper() or form.words[0].fold not in COMMON_WORDS
+        return form.words[0].fold not in COMMON_WORDS or _is_without_small_letters(text)
     return capitals > 0
+
+
+@lru_cache(maxsize=16)
+def _is_without_capitals(text: str) -> bool:
+    return text.islower()
+
+
+@lru_cache(maxsize=16)
+def _is_without_small_letters(text: str) -> bool:
+    return text.isupper()
 
 
 def _longest(spans: set[Span]) -> list[Span]:
