@@ -168,11 +168,13 @@ def _settled(
     if not choice.asks:
         return Settled(items)
 
+    options = f" {settings.choice.options}" if settings.choice else ""
+
     def unasked(spec: ModelSpec) -> None:
         raise InputError(
             f"not everything that {spec.model} was to settle has been asked yet",
             where=str(reader.path),
-            remedy=f"ask first: branchwise score {reader.path}",
+            remedy=f"ask first: branchwise score {reader.path}{options}",
         )
 
     ready = check_ready if settings.asks else unasked

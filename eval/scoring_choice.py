@@ -46,6 +46,13 @@ class ScoringChoice:
         """Whether any model is needed."""
         return self.matcher != "lexical" or self.judge_entities
 
+    @property
+    def options(self) -> str:
+        """As it is written on the command line."""
+        matcher = f"{self.matcher}:{self.model}" if self.model else self.matcher
+        judge = f" --judge {self.judge}" if self.judge else " --judge-entities"
+        return f"--matcher {matcher}{judge if self.judge_entities else ''}"
+
     def resolved(self, system: Mapping[str, Any] | None) -> Self:
         """With the models filled in: the run's own for the role, else the run's agent.
 

@@ -89,12 +89,21 @@ def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
     """Score a run, and show how it goes where that takes long."""
     from dataclasses import replace
 
+    from branchwise.agents.caller import ModelError
     from branchwise.commands.scoring_progress import scoring_progress
     from branchwise.eval.scoring import score_run
+    from branchwise.ui.console import error_console
 
     with scoring_progress() as progress:
         shown = replace(settings, progress=progress.requests, passage_progress=progress.passages)
-        return score_run(path, shown)
+        try:
+            return score_run(path, shown)
+        except ModelError as error:
+            failed = f"branchwise: {error.kind}: {error}"
+    again = f"what was answered is kept; go on with:\n  branchwise score {path}"
+    options = f" {settings.choice.options}" if settings.choice else ""
+    error_console().print(f"{failed}; {again}{options}", markup=False, soft_wrap=True)
+    sys.exit(1)
 
 
 def print_runs(

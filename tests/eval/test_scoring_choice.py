@@ -52,3 +52,11 @@ def test_names_alone_need_no_model() -> None:
     assert ScoringChoice().resolved(None) == ScoringChoice()
     assert not ScoringChoice().asks
     assert ScoringChoice(judge_entities=True).asks
+
+
+@pytest.mark.parametrize("text", ["lexical", "llm", f"llm:{MODEL}", f"both:{MODEL}"])
+def test_options_read_back_as_the_same_choice(text: str) -> None:
+    choice = ScoringChoice.parse(text)
+    assert choice.options == f"--matcher {text}"
+    judged = ScoringChoice.parse(text, judge=MODEL)
+    assert judged.options == f"--matcher {text} --judge {MODEL}"

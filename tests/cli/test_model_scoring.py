@@ -1,0 +1,252 @@
+"""Scoring with a matcher and a judge, from the command line, against the scripted server."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from chat_server import Body, ChatServer, fail, say
+
+from branchwise.__main__ import main
+from branchwise.agents import retries
+from branchwise.agents.prompt_files import Prompts
+
+QUESTION = {
+    "id": "q1",
+    "question": "Who stars in Heat?",
+    "ambiguous": True,
+    "answers": {"Heat (1986 film)": ["Burt Reynolds"], "Heat (1995 film)": ["Al Pacino"]},
+}
+# Names that share no telling word with the gold names: only a model can align them.
+ANSWERS = {"the one by Michael Mann": ["Alfredo Pacino"], "the Las Vegas one": ["Burt Reynolds"]}
+PROMPTS = Prompts.load().texts
+MEANT = {"the one by Michael Mann": "Heat (1995 film)", "the Las Vegas one": "Heat (1986 film)"}
+
+
+def listed(text: str, letter: str) -> dict[str, str]:
+    return dict(re.findall(rf"^({letter}\d+): (.*)$", text, re.MULTILINE))
+
+
+def scripted(body: Body):
+    """Answers as agent, aligns by `MEANT`, and takes Alfredo for Al."""
+    system, user = (body["messages"][n]["content"] for n in (0, 1))
+    if system == PROMPTS["matcher"]:
+        readings = {name: id for id, name in listed(user, "r").items()}
+        names = listed(user, "n").items()
+        return say(json.dumps({id: readings[MEANT[name]] for id, name in names}))
+    if system == PROMPTS["judge"]:
+        return say(json.dumps(dict.fromkeys(listed(user, "a"), "g1")))
+    return say(json.dumps({"reasoning": "r", "answers": ANSWERS}))
+
+
+@pytest.fixture
+def type_in(monkeypatch, capfd):
+    """Run the command line; return its exit code, standard output and standard error."""
+
+    def call_main(*arguments):
+        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return call_main
+
+
+@pytest.fixture
+def model(chat_server: ChatServer, monkeypatch):
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    chat_server.play(scripted)
+    return f"openai:scripted@{chat_server.url}"
+
+
+@pytest.fixture
+def answered(tmp_path: Path, type_in, model) -> Path:
+    """A run of the one question, scored by names alone."""
+    questions = tmp_path / "q.jsonl"
+    questions.write_text(json.dumps(QUESTION))
+    run = tmp_path / "R"
+    code, _, error = type_in("run", "--questions", questions, "--model", model, "--out", run)
+    assert code == 0, error
+    return run
+
+
+def recalls(document) -> float:
+    return document["aggregates"]["all"]["strict_recall"]["mean"]
+
+
+def test_names_alone_find_nothing_a_matcher_and_a_judge_find_both(answered: Path, type_in):
+    by_names = json.loads(type_in("score", answered, "--json")[1])
+    by_model = json.loads(type_in("score", answered, "--matcher", "llm", "--json")[1])
+    judged = json.loads(
+        type_in("score", answered, "--matcher", "llm", "--judge-entities", "--json")[1]
+    )
+    assert [recalls(one) for one in (by_names, by_model, judged)] == [0.0, 0.5, 1.0]
+    assert [one["scorer"]["matcher"] for one in (by_names, by_model)] == ["lexical", "llm"]
+    assert by_model["scorer"]["model"] == "openai:scripted"
+    assert judged["items"][0]["accepted"] == [
+        {"branch": "Heat (1995 film)", "gold": "Al Pacino", "predicted": "Alfredo Pacino"}
+    ]
+    assert len({one["digest"] for one in (by_names, by_model, judged)}) == 3
+
+
+def test_scoring_again_asks_nobody_and_a_report_reads_what_was_said(
+    answered: Path, type_in, chat_server: ChatServer
+):
+    type_in("score", answered, "--matcher", "llm")
+    asked = len(chat_server.requests)
+    chat_server.play(lambda body: fail(500))
+    again = json.loads(type_in("score", answered, "--matcher", "llm", "--json")[1])
+    assert recalls(again) == 0.5
+    assert len(chat_server.requests) == asked
+    code, shown, _ = type_in("report", answered, "--matcher", "llm")
+    assert code == 0
+    assert "llm (openai:scripted)" in shown
+    assert "0 calls made, 1 kept" in " ".join(shown.split())
+
+
+def test_a_report_never_asks_a_model(answered: Path, type_in, chat_server: ChatServer):
+    asked = len(chat_server.requests)
+    code, _, error = type_in("report", answered, "--matcher", "llm")
+    assert code == 2
+    assert f"branchwise score {answered} --matcher llm" in error
+    assert len(chat_server.requests) == asked
+
+
+def test_both_matchers_stand_beside_each_other_with_their_agreement(answered: Path, type_in):
+    shown = type_in("score", answered, "--matcher", "both")[1]
+    assert "R · lexical" in shown
+    assert "R · llm" in shown
+    document = json.loads(type_in("score", answered, "--matcher", "both", "--json")[1])
+    assert recalls(document["lexical"]) == 0.0
+    found = document["models"]["agreement"]
+    # Four pairs of names; the model aligned two, names alone none: .5 observed, .5 by chance.
+    assert (found["pairs"], found["observed"], found["kappa"]) == (4, 0.5, 0.0)
+    assert [one["id"] for one in found["differences"]] == ["q1"]
+    assert "they differ on 1 of 1 questions" in " ".join(shown.split())
+
+
+def test_what_matcher_and_judge_cost_stands_beside_the_agent(answered: Path, type_in, model):
+    options = ("--matcher", "llm", "--judge-entities", "--json")
+    for _ in range(2):
+        costs = json.loads(type_in("score", answered, *options)[1])["costs"]
+        calls = {role["role"]: role["usage"]["calls"] for role in costs["roles"]}
+        assert calls == {"agent": 1, "matcher": 1, "judge": 1}
+        assert costs["cost"] is None
+        assert costs["unpriced"] == [model]
+
+
+def test_a_run_may_name_its_matcher_for_every_later_score(tmp_path: Path, type_in, model):
+    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
+    questions.write_text(json.dumps(QUESTION))
+    begin = ("run", "--questions", questions, "--model", model, "--out", run, "--matcher", "llm")
+    shown = type_in(*begin)[1]
+    assert "matcher: llm (openai:scripted)" in shown
+    assert recalls(json.loads(type_in("score", run, "--json")[1])) == 0.5
+    assert recalls(json.loads(type_in("score", run, "--matcher", "lexical", "--json")[1])) == 0.0
+
+
+@pytest.mark.parametrize("command", ["run", "score"])
+def test_offline_is_no_matcher_and_says_so_before_any_work(
+    tmp_path: Path, type_in, answered: Path, command: str
+):
+    questions, run = tmp_path / "q2.jsonl", tmp_path / "R2"
+    questions.write_text(json.dumps(QUESTION))
+    ways = {
+        "run": ("run", "--questions", questions, "--out", run, "--matcher", "llm"),
+        "score": ("score", answered, "--matcher", "offline"),
+    }
+    code, _, error = type_in(*ways[command])
+    assert code == 2
+    assert "offline cannot be the matcher" in error
+    assert not run.exists()
+
+
+def test_a_refused_key_stops_scoring_with_one_line(
+    answered: Path, type_in, chat_server: ChatServer
+):
+    chat_server.play(lambda body: fail(401, "Incorrect API key provided: sk-test-0123456789"))
+    code, shown, error = type_in("score", answered, "--matcher", "llm")
+    assert code == 1
+    assert shown == ""
+    assert "auth" in error
+    assert "sk-test" not in error
+
+
+def test_a_server_that_fails_leaves_the_question_to_names_and_says_so(
+    answered: Path, type_in, chat_server: ChatServer
+):
+    chat_server.play(lambda body: fail(500))
+    code, shown, _ = type_in("score", answered, "--matcher", "llm")
+    assert code == 0
+    assert "aligned by names after all: 1 items" in shown
+    document = json.loads(type_in("score", answered, "--matcher", "llm", "--json")[1])
+    assert document["items"][0]["matcher"] == "lexical"
+    assert "500" in document["items"][0]["problem"]
+
+
+def test_a_predictions_file_keeps_what_was_said_beside_it(
+    tmp_path: Path, type_in, model, chat_server: ChatServer
+):
+    questions, mine = tmp_path / "q.jsonl", tmp_path / "mine.jsonl"
+    questions.write_text(json.dumps(QUESTION))
+    mine.write_text(json.dumps({"id": "q1", "answers": ANSWERS}))
+    command = ("score", "--questions", questions, "--predictions", mine, "--matcher", model)
+    assert recalls(json.loads(type_in(*command, "--json")[1])) == 0.5
+    assert (tmp_path / "mine.jsonl.judgements.sqlite").exists()
+    asked = len(chat_server.requests)
+    assert recalls(json.loads(type_in(*command, "--json")[1])) == 0.5
+    assert len(chat_server.requests) == asked
+
+
+def test_without_a_named_model_a_predictions_file_has_no_matcher(tmp_path: Path, type_in):
+    questions, mine = tmp_path / "q.jsonl", tmp_path / "mine.jsonl"
+    questions.write_text(json.dumps(QUESTION))
+    mine.write_text(json.dumps({"id": "q1", "answers": ANSWERS}))
+    command = ("score", "--questions", questions, "--predictions", mine, "--matcher", "llm")
+    code, _, error = type_in(*command)
+    assert code == 2
+    assert "no model is named as matcher" in error
+
+
+def test_errors_name_each_lost_answer_once(answered: Path, type_in):
+    code, shown, _ = type_in("errors", answered)
+    assert code == 0
+    assert shown.splitlines() == [
+        "q1  Who stars in Heat?",
+        "  Heat (1986 film): 0 of 1 right",
+        "    Burt Reynolds  under 'the Las Vegas one'",
+        "  Heat (1995 film): 0 of 1 right, nothing retrieved",
+        "    Al Pacino  never retrieved",
+        "  wrong: the Las Vegas one: Burt Reynolds · belongs to 'Heat (1986 film)'",
+        "  wrong: the one by Michael Mann: Alfredo Pacino · nowhere in the evidence",
+    ]
+    assert type_in("errors", answered, "--label", "format_error")[1] == ""
+    records = type_in("errors", answered, "--question", "q1", "--json")[1].splitlines()
+    assert json.loads(records[0])["missing"][1]["label"] == "incomplete_extraction"
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (("--label", "wrong_brunch"), "did you mean wrong_branch?"),
+        (("--question", "q9"), "no ended item has the id 'q9'"),
+    ],
+)
+def test_errors_refuse_what_is_not_there(answered: Path, type_in, options, hint):
+    code, _, error = type_in("errors", answered, *options)
+    assert code == 2
+    assert hint in error
+
+
+def test_a_report_breaks_down_by_a_property(answered: Path, type_in):
+    shown = type_in("report", answered, "--by", "branches")[1]
+    assert "by gold branches" in shown
+    code, _, error = type_in("report", answered, "--by", "branch")
+    assert code == 2
+    assert "did you mean branches?" in error
