@@ -69,9 +69,9 @@ class Mentions:
         Spans of a thing are in order and do not overlap; things without a mention are left out.
         """
         found: dict[int, set[Span]] = defaultdict(set)
-        candidates = self._candidates(text)
-        read = folded(text) if candidates else None
-        for index, form in candidates if read else ():
+        read: Folded | None = None
+        for index, form in self._candidates(text):
+            read = read or folded(text)
             for span in _mentions(read, form):
                 found[index].add(read.given(*span))
         return {index: _longest(spans) for index, spans in sorted(found.items()) if spans}
