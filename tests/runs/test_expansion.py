@@ -126,10 +126,10 @@ def test_an_expander_that_fails_leaves_the_question_as_it_stands(expand_one, exp
     assert row.outcome["error"] is None
 
 
-def test_an_expander_that_hangs_leaves_the_agent_half_of_the_time(expand_one):
-    row, expansion, _ = expand_one(hang(), budget={"seconds": 1.0})
+def test_an_expander_that_hangs_leaves_the_question_as_it_stands(expand_one):
+    row, expansion, prompt = expand_one(hang(), budget={"seconds": 1.0})
     assert expansion["error"].startswith("timeout: ")
-    assert 0.4 < expansion["seconds"] < 1.0
+    assert prompt.startswith(QUESTION)
     assert row.outcome["how"] == "strict"
 
 
