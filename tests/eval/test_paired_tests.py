@@ -66,6 +66,8 @@ def test_monte_carlo_test_comes_near_the_exact_one():
 
 def test_equal_sums_count_as_extreme_whatever_their_rounding():
     assert random_flips(np.array([[0.1, -0.1] * 20])) == [1.0]
+    # Every |sum| is at least 0, which .1 + .2 - .3 is but for rounding.
+    assert random_flips(np.array([[0.1, 0.2, -0.3] * 7])) == [1.0]
     assert all_flips(np.array([0.1, 0.2, -0.3])) == 1.0
     # .1 and .2 with one sign: 2 of 8 vectors; .1 + .2 is .30000000000000004.
     assert all_flips(np.array([0.3, 0.1, 0.2])) == 2 / 8
