@@ -1,0 +1,107 @@
+"""The questions of a study, with what every system answered and where it lost answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from branchwise.corpora.questions import Question
+from branchwise.eval.branch_scores import align_answers, gold_branches
+from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.tasks import Metrics
+
+Branches = Mapping[str, tuple[str, ...]]
+"""Branch name to its texts."""
+
+
+@dataclass(frozen=True)
+class SystemAnswer:
+    """What a system answered in one epoch.
+
+    `aligned`: predicted branch to the gold branch that it stands for, or None. `right`: predicted
+    branch to those of its texts that count as right. `errors` is None for tasks whose answers are
+    sentences.
+    """
+
+    system: str
+    epoch: int
+    answers: Branches
+    aligned: Mapping[str, str | None]
+    right: Branches
+    metrics: Metrics
+    errors: ItemErrors | None = None
+    error: str | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The error labels, sorted; `failed` for an item that ended in an error."""
+        found = [label.value for label in self.errors.labels] if self.errors else []
+        return (*found, *(["failed"] if self.error else []))
+
+
+@dataclass(frozen=True)
+class QuestionReport:
+    """A question with its gold branches and the systems' answers, in the systems' order."""
+
+    id: str
+    question: str
+    ambiguous: bool
+    gold: Branches
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    answers: tuple[SystemAnswer, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return {
+            **vars(self),
+            "gold": {name: list(texts) for name, texts in self.gold.items()},
+            "meta": dict(self.meta),
+            "answers": [
+                {
+                    **vars(one),
+                    "answers": dict(one.answers),
+                    "aligned": dict(one.aligned),
+                    "right": dict(one.right),
+                    "metrics": dict(one.metrics),
+                    "errors": one.errors.to_json() if one.errors else None,
+                }
+                for one in self.answers
+            ],
+        }
+
+
+def question_report(question: Question, answers: Sequence[SystemAnswer]) -> QuestionReport:
+    """A question beside the answers to it."""
+    gold = {
+        branch.name: tuple(answer.text for answer in branch.answers) for branch in question.branches
+    }
+    return QuestionReport(
+        question.id, question.question, question.ambiguous, gold, question.meta, tuple(answers)
+    )
+
+
+def analysed_answer(system: str, traced: TracedItem, errors: ItemErrors) -> SystemAnswer:
+    """The answer of an item whose trace was analysed."""
+    item, aligned = traced.item, _aligned(traced.item)
+    right: dict[str, tuple[str, ...]] = {}
+    for found in traced.matches.right:
+        right[found.branch] = (*right.get(found.branch, ()), found.text)
+    return SystemAnswer(
+        system,
+        item.epoch,
+        {} if item.error else item.prediction.answers,
+        aligned,
+        right,
+        traced.metrics,
+        errors,
+        item.error,
+    )
+
+
+def _aligned(item: AnsweredItem) -> dict[str, str | None]:
+    gold = gold_branches(item.question.branches)
+    answers = {} if item.error else item.prediction.answers
+    alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
+    named = {name: alignment[name] for name in answers}
+    return {name: None if index is None else gold.names[index] for name, index in named.items()}
