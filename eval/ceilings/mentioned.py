@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from branchwise.eval.errors.folding import loose
+from branchwise.eval.errors.folding import squeezed
 from branchwise.eval.errors.mentions import Mentions
 from branchwise.eval.errors.name_forms import name_forms
 
@@ -26,8 +26,7 @@ class ManyNames:
         anchored: dict[str, set[int]] = defaultdict(set)
         for number, forms in enumerate(things):
             for form in name_forms(forms):
-                for anchor in form.anchors:
-                    anchored[anchor].add(number)
+                anchored[form.letters].add(number)
         # By length and text of the anchors' first characters: the anchors, and whose they are.
         self._tables: dict[int, dict[str, list[tuple[str, set[int]]]]] = {}
         for anchor, numbers in anchored.items():
@@ -42,7 +41,7 @@ class ManyNames:
 
     def _candidates(self, text: str) -> set[int]:
         """The things of which the text holds an anchor."""
-        searched, found = loose(text), set[int]()
+        searched, found = squeezed(text), set[int]()
         for length, table in self._tables.items():
             grams: Iterable[str] = table
             if len(table) > _FEW:

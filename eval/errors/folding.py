@@ -41,7 +41,6 @@ _ENTITIES = {
 _CJK = "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _CJK_SPACED = re.compile(rf"({_CJK})\s+(?={_CJK})")
 _AT = itemgetter(2)
-_KEPT_CHARACTERS = 4_000
 _KEPT_RUN = 16
 _LOOSE = str.maketrans("", "", "'-.,")
 
@@ -108,15 +107,11 @@ def fold(text: str) -> str:
 
 
 def loose(text: str) -> str:
-    """A fold that a name's longest word is certain to be a part of where the text mentions it.
+    """A fold by which two ways of typing a name are one.
 
     Apostrophes, hyphens, full stops and commas are left out, and spaces between characters of
-    Chinese and Japanese. Kept for the next call, if the text is no longer than a passage.
+    Chinese and Japanese.
     """
-    return _kept_loose(text) if len(text) <= _KEPT_CHARACTERS else _loose(text)
-
-
-def _loose(text: str) -> str:
     folded = fold(text).replace("–", "")
     if folded.isascii():
         return folded.translate(_LOOSE)
@@ -125,7 +120,12 @@ def _loose(text: str) -> str:
     return _CJK_SPACED.sub(r"\1", folded)
 
 
-_kept_loose = lru_cache(maxsize=2_048)(_loose)
+def squeezed(text: str) -> str:
+    """The letters and digits of a fold alone, without what stands between them.
+
+    Whatever is typed between its words, a name is in one piece here where a text mentions it.
+    """
+    return fold(text).translate(_ONLY_LETTERS)
 
 
 def folded(text: str) -> Folded:
@@ -237,3 +237,14 @@ class _Plain(dict[int, str]):
 
 
 _PLAIN = _Plain({ord(k): v for k, v in _LETTERS.items()} | _TYPED)
+
+
+class _OnlyLetters(dict[int, int | None]):
+    """Keeps letters and digits. Filled as characters are met."""
+
+    def __missing__(self, code: int) -> int | None:
+        self[code] = kept = code if chr(code).isalnum() else None
+        return kept
+
+
+_ONLY_LETTERS = _OnlyLetters({code: code if chr(code).isalnum() else None for code in range(128)})

@@ -19,11 +19,11 @@ linearly with the text.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
-from branchwise.eval.errors.folding import Folded, fold, folded, loose
+from branchwise.eval.errors.folding import Folded, fold, folded, squeezed
 from branchwise.eval.errors.name_forms import NameForm, name_forms
 from branchwise.eval.errors.name_words import COMMON_WORDS, FUNCTION_WORDS
 from branchwise.eval.errors.numerals import is_bare_number
@@ -42,6 +42,7 @@ from branchwise.eval.errors.surroundings import (
 )
 
 Span = tuple[int, int]
+_ORDINARY = COMMON_WORDS - FUNCTION_WORDS
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 _TITLE_CHARACTERS = 300
 _SOLID = re.compile(r"""[^\s"'“”‘’()\[\]]""")
@@ -56,80 +57,109 @@ class Mentions:
     """
 
     def __init__(self, answers: Sequence[Sequence[str]]) -> None:
-        anchored: dict[str, list[tuple[int, NameForm]]] = defaultdict(list)
-        for index, texts in enumerate(answers):
-            for form in name_forms(texts):
-                for anchor in form.anchors:
-                    anchored[anchor].append((index, form))
-        self._anchored = list(anchored.items())
+        self._things = [_Thing.of(index, name_forms(texts)) for index, texts in enumerate(answers)]
 
     def find(self, text: str) -> dict[int, list[Span]]:
         """Where each thing is mentioned: its index to spans [start, end) of the text as given.
 
         Spans of a thing are in order and do not overlap; things without a mention are left out.
         """
-        found: dict[int, set[Span]] = defaultdict(set)
+        found: dict[int, list[Span]] = {}
+        letters = squeezed(text)
         read: Folded | None = None
-        for index, form in self._candidates(text):
-            read = read or folded(text)
-            for span in _mentions(read, form):
-                found[index].add(read.given(*span))
-        return {index: _longest(spans) for index, spans in sorted(found.items()) if spans}
-
-    def present(self, text: str) -> set[int]:
-        """The indices of the things that a text mentions: the keys of `find`, sooner."""
-        found: set[int] = set()
-        read: Folded | None = None
-        for index, form in self._candidates(text):
-            if index not in found:
+        for thing in self._things:
+            spans: set[Span] = set()
+            for form in thing.candidates(letters) if thing.shared in letters else ():
                 read = read or folded(text)
-                if _mentioned(read, form):
-                    found.add(index)
+                spans.update(read.given(*span) for span in _mentions(read, letters, form))
+            if spans:
+                found[thing.number] = _longest(spans)
         return found
 
-    def _candidates(self, text: str) -> list[tuple[int, NameForm]]:
-        """The forms that the text may hold: an exact search leaves few to be looked at closely."""
-        searched = loose(text)
-        return [
-            (index, form)
-            for anchor, forms in self._anchored
-            if anchor in searched
-            for index, form in forms
-            if all(word in searched for word in form.needed)
-        ]
+    def present(self, text: str, among: Iterable[int] | None = None) -> set[int]:
+        """The indices of the things that a text mentions: the keys of `find`, sooner.
+
+        `among`: the only things to look for.
+        """
+        found: set[int] = set()
+        letters = squeezed(text)
+        read: Folded | None = None
+        for thing in self._things if among is None else [self._things[n] for n in among]:
+            for form in thing.candidates(letters) if thing.shared in letters else ():
+                read = read or folded(text)
+                if next(_mentions(read, letters, form), None):
+                    found.add(thing.number)
+                    break
+        return found
 
 
-def _mentioned(text: Folded, form: NameForm) -> bool:
-    """Whether there is a mention; the usual way of writing comes first, to spare the pattern."""
-    if form.literal and not form.known:
-        start = text.fold.find(form.literal)
-        span = text.place(start, start + len(form.literal)) if start >= 0 else None
-        if span and _is_mention(text.shown, *span, form):
-            return True
-    return next(_mentions(text, form), None) is not None
+class _Thing(NamedTuple):
+    """A thing's forms. `shared`: letters in a row that every one of them has, as many as a word."""
+
+    number: int
+    forms: Sequence[NameForm]
+    shared: str
+
+    @classmethod
+    def of(cls, number: int, forms: Sequence[NameForm]) -> "_Thing":
+        own = [form.letters for form in forms]
+        words = [squeezed(word.fold) for form in forms[:1] for word in form.words]
+        parts = sorted([*own[:1], *words], key=len, reverse=True)
+        shared = next((part for part in parts if all(part in letters for letters in own)), "")
+        return cls(number, forms, shared)
+
+    def candidates(self, letters: str) -> list[NameForm]:
+        """The forms that a text with these letters may hold: few are left to be looked at."""
+        return [form for form in self.forms if form.letters in letters]
 
 
-@lru_cache(maxsize=8_192)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
-
-
-def _mentions(text: Folded, form: NameForm) -> Iterator[Span]:
-    """Spans in the shown text that mention the form."""
+def _mentions(text: Folded, letters: str, form: NameForm) -> Iterator[Span]:
+    """Spans in the shown text that mention the form; `letters` are all that the text has."""
     position = 0
     titled_otherwise = False
-    pattern = _compiled(form.pattern)
-    while match := pattern.search(text.fold, position):
-        position = match.start() + 1
-        span = text.place(*match.span())
+    literally = _is_literal(text.fold, letters, form)
+    while match := _next(text.fold, position, form, literally=literally):
+        position = match[0] + 1
+        span = text.place(*match)
         if span is None or not _is_mention(text.shown, *span, form):
             continue
         own = names_own_bearer(text.shown, *span, form.known) if form.known else True
         if own is False:
             titled_otherwise = titled_otherwise or _is_title(text.shown, span[1])
         elif own or not titled_otherwise or stands_alone(text.shown, *span):
-            position = match.end()
+            position = match[1]
             yield span[0], disambiguator_end(text.shown, span[1], form.known)
+
+
+def _next(fold: str, position: int, form: NameForm, *, literally: bool) -> Span | None:
+    """Where the form is written next."""
+    if literally:
+        start = fold.find(form.literal, position)
+        return None if start < 0 else (start, start + len(form.literal))
+    match = _compiled(form.pattern).search(fold, position)
+    return match.span() if match else None
+
+
+def _is_literal(fold: str, letters: str, form: NameForm) -> bool:
+    """Whether the form is written in its usual way wherever its letters stand in the text.
+
+    Then a search for that finds all that the pattern would, and this need not be compiled, which
+    takes longer than to search a hundred passages.
+    """
+    return bool(form.literal) and _count(fold, form.literal) == _count(letters, form.letters)
+
+
+def _count(text: str, part: str) -> int:
+    """How often a part stands in a text, overlapping ones counted."""
+    count, position = 0, text.find(part)
+    while position >= 0:
+        count, position = count + 1, text.find(part, position + 1)
+    return count
+
+
+@lru_cache(maxsize=8_192)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def _is_title(text: str, end: int) -> bool:
@@ -162,13 +192,16 @@ def _several(text: str, start: int, end: int, form: NameForm) -> bool:
         return False
     if not form.capitalised:
         return True
+    first = form.words[0]
+    phrase = form.common and not form.sentence_case
+    weak = first.capital and first.fold in _ORDINARY
+    if not phrase and not weak:
+        return True
     shown = re.findall(r"[^\W_]+", text[start:end])
     capitals = {fold(word)[:3] for word in shown if word[0].isupper()}
-    if form.common and not form.sentence_case:
+    if phrase:
         return form.capital_starts <= capitals or (len(shown) == 1 and bool(capitals))
-    first = form.words[0]
-    weak = first.capital and first.fold in COMMON_WORDS - FUNCTION_WORDS
-    return not (weak and capitals and shown[0][0].islower())
+    return not (capitals and shown[0][0].islower())
 
 
 def _single(text: str, start: int, end: int, form: NameForm) -> bool:

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
-from branchwise.eval.errors.folding import Folded, folded, is_word, loose
+from branchwise.eval.errors.folding import Folded, folded, is_word, loose, squeezed
 from branchwise.eval.errors.name_words import (
     ABBREVIATIONS,
     COMMON_WORDS,
@@ -18,6 +19,7 @@ from branchwise.eval.normalise import MAX_CHARACTERS
 _DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
 _TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)
 _ARTICLES = ("the", "a", "an")
+_AND = ("&", "and")
 _LONG_WORD = 40
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _SUFFIXES = frozenset(("jr", "sr", "ii", "iii", "iv", "inc", "ltd", "llc", "corp", "and", "&"))
@@ -43,15 +45,14 @@ class Word:
 class NameForm:
     """One way of writing a name, and the rules that its mentions must keep.
 
-    `pattern` finds it in folded text. `anchors`, `needed`: `loose(text)` holds one of the first and
-    all of the second where the form is mentioned. `literal`: how a folded text mostly writes it.
+    `pattern` finds it in folded text. `letters`: `squeezed(text)` holds them where the form is
+    mentioned. `literal`: how a folded text mostly writes it, with just these letters, or "".
     `shorter`: the name without its article, the weaker form. `known`: the disambiguators that its
     thing is known by.
     """
 
     pattern: str
-    anchors: tuple[str, ...]
-    needed: tuple[str, ...] = ()
+    letters: str
     literal: str = ""
     words: tuple[Word, ...] = ()
     shorter: bool = False
@@ -63,18 +64,18 @@ class NameForm:
         """Whether it is one word, which is easily a word of another name."""
         return len(self.words) == 1
 
-    @property
+    @cached_property
     def capitalised(self) -> bool:
         """Whether it is written with a capital at all."""
         return any(word.capital for word in self.words)
 
-    @property
+    @cached_property
     def sentence_case(self) -> bool:
         """Whether only its first word has a capital: "Alternative rock"."""
         later = [word for word in self.words[1:] if word.fold not in SMALL_WORDS]
         return bool(later) and not any(word.capital for word in later)
 
-    @property
+    @cached_property
     def capital_starts(self) -> set[str]:
         """How the words begin that a title writes with capitals, three letters each."""
         capital = [word.fold[:3] for word in self.words if word.capital]
@@ -82,7 +83,7 @@ class NameForm:
             capital
         )
 
-    @property
+    @cached_property
     def common(self) -> bool:
         """Whether it could be an ordinary phrase: every word is one."""
         return all(word.fold in COMMON_WORDS for word in self.words)
@@ -117,11 +118,11 @@ def _split(form: Folded) -> tuple[Folded, str]:
 def _forms(form: Folded, known: tuple[str, ...]) -> Iterator[NameForm]:
     """A date, a number, or the name with and without what may be left out."""
     if date := read_date(form.fold):
-        yield NameForm(date_pattern(date), (str(date.year),), kind="date")
+        yield NameForm(date_pattern(date), str(date.year), kind="date")
         return
     if number := number_pattern(form.fold):
         whole = form.fold.strip().partition(".")[0].lstrip("+-").replace(",", "")
-        yield NameForm(number, (whole,), kind="number")
+        yield NameForm(number, whole, kind="number")
         return
     if last := _TRAILING_ARTICLE.fullmatch(form.shown):
         form = folded(f"{last[2]} {last[1]}")
@@ -140,7 +141,7 @@ def _sign(form: Folded) -> Iterator[NameForm]:
     """A name without a letter or digit, such as "!!!"."""
     sign = form.fold.strip()
     if sign:
-        yield NameForm(re.escape(sign), ("",), kind="sign")
+        yield NameForm(re.escape(sign), "", kind="sign")
 
 
 def read_words(form: Folded) -> tuple[Word, ...]:
@@ -200,37 +201,44 @@ def _in_word(fold: str, index: int, character: str, *, inside: bool) -> bool:
 def _name(words: tuple[Word, ...], known: tuple[str, ...], *, shorter: bool = False) -> NameForm:
     parts = []
     for index, word in enumerate(words):
-        parts.append(_word_pattern(word))
+        parts.append(_word_pattern(word) if len(words) > 1 else _only_word_pattern(word))
         if index + 1 < len(words):
             usual = _gap_pattern(word, words[index + 1])
             as_written = re.escape(word.gap)
             parts.append(usual if word.gap in _USUAL_GAPS else f"(?:{usual}|{as_written})")
-    plain = all(word.fold.isalnum() and word.gap == " " for word in words[:-1])
-    literal = " ".join(word.fold for word in words) if plain and words[-1].fold.isalnum() else ""
-    anchors, needed = _anchors(words)
-    return NameForm("".join(parts), anchors, needed, literal, words, shorter, "name", known)
+    return NameForm("".join(parts), _letters(words), _literal(words), words, shorter, "name", known)
 
 
-def _anchors(words: Sequence[Word]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What `loose` text must hold for the words: one of the first, all of the second.
+def _letters(words: Sequence[Word]) -> str:
+    """The letters and digits of the words; of the longest part between "and"s, also "&"."""
+    parts = [""]
+    for word in words:
+        if word.fold in _AND:
+            parts.append("")
+        else:
+            parts[-1] += word.fold
+    return squeezed(max(parts, key=len))
 
-    Acronyms may be written with stops and spaces, "&" may be a word.
-    """
-    sure = [
-        w.fold for w in words if not w.acronym and w.fold not in ("&", "and") and len(w.fold) > 1
-    ]
-    if sure:
-        longest = max(sure, key=len)
-        return (longest,), tuple({word for word in sure if word != longest})
-    first = words[0].fold
-    if words[0].acronym and len(words) == 1:
-        return (first, " ".join(first)), ()
-    return (first[0] if first not in ("&", "and") else "",), ()
+
+def _literal(words: Sequence[Word]) -> str:
+    """The name as it is given; "" where its letters are not all there is to its words."""
+    if any(word.fold in _AND or not word.fold.isalnum() for word in words):
+        return ""
+    return "".join(word.fold + word.gap for word in words[:-1]) + words[-1].fold
+
+
+def _only_word_pattern(word: Word) -> str:
+    """An acronym on its own is in one piece or all apart: "Shot" is not "S. Hot"."""
+    if not word.acronym:
+        return _word_pattern(word)
+    letters = [re.escape(letter) for letter in word.fold]
+    close, apart = r"\.?".join(letters), r"\.?[^\S\t]".join(letters)
+    return f"(?:{close}|{apart})"
 
 
 def _word_pattern(word: Word) -> str:
     """A word with the apostrophes and hyphens that a text may have in it, or an acronym's stops."""
-    if word.fold in ("&", "and"):
+    if word.fold in _AND:
         return "(?:&|and)"
     if len(word.fold) > _LONG_WORD:
         return re.escape(word.fold)
@@ -240,6 +248,8 @@ def _word_pattern(word: Word) -> str:
         return r"[^\S\t]?".join(map(re.escape, word.fold))
     if not word.fold.isascii():
         return re.escape(word.fold)
+    if word.fold.isalpha():
+        return "['-]?".join(word.fold)
     letters = [re.escape(word.fold[0])]
     for before, letter in zip(word.fold, word.fold[1:], strict=False):
         joined = before.isalpha() and letter.isalpha()

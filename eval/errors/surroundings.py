@@ -161,7 +161,7 @@ def is_in_longer_name(text: str, start: int, end: int) -> bool:
     word = _WORD_AFTER.match(after)
     if word and word[1][0].isupper() and word[1].lower() in LONGER_NAMES:
         return True
-    opening = _WORD_BEFORE.search(before)
+    opening = _word_before(before)
     return bool(opening and opening[1][0].isupper() and opening[1].lower() in NAME_OPENINGS)
 
 
@@ -183,7 +183,7 @@ def _was_begun(before: str, name: str) -> bool:
     abbreviation = _ABBREVIATION.search(before)
     if abbreviation and abbreviation[1][0].isupper():
         return True
-    word = _WORD_BEFORE.search(before)
+    word = _word_before(before)
     if word is None or not word[1][0].isupper() or word[1].endswith(("'s", "’s", "s'", "s’")):
         return False
     lowered = word[1].lower()
@@ -196,6 +196,15 @@ def _was_begun(before: str, name: str) -> bool:
     if not _SENTENCE_START.search(before[: word.start(1)]):
         return True
     return lowered not in FUNCTION_WORDS and word[1].isascii() and not _is_capitals(name)
+
+
+def _word_before(before: str) -> re.Match[str] | None:
+    """The word at the end of a text, with a space behind it.
+
+    Only what follows the last other space is searched: a pattern that is bound to the end alone
+    is tried at every word.
+    """
+    return _WORD_BEFORE.search(before, max(0, before.rfind(" ", 0, -1)))
 
 
 def _is_capitals(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +12,9 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from branchwise.eval.errors.folding import fold, folded
-from branchwise.eval.errors.mentions import Mentions
+from branchwise.eval.errors.folding import fold, folded, squeezed
+from branchwise.eval.errors.mentions import Mentions, _mentions
+from branchwise.eval.errors.name_forms import name_forms
 
 PAIRS = Path(__file__).parent / "mention_pairs.yaml"
 
@@ -279,3 +281,34 @@ def test_empty_forms_find_nothing() -> None:
     matcher = Mentions([[], [""], ["\u200b", " "], ["Ann Lee"]])
     assert matcher.find("Ann Lee \u200b ") == {3: [(0, 7)]}
     assert Mentions([]).present("Ann Lee") == set()
+
+
+NAME_PARTS = st.sampled_from(
+    ["Ann", "Bell", "ann", "Ann Bell", "Ann-Bell", "Anna", "Bell's", "A. Bell", "AnnBell", "Ann B"]
+)
+
+
+@given(
+    st.lists(st.tuples(NAME_PARTS, st.sampled_from([" ", ". ", "\n", ", ", "-", ""])), max_size=8)
+)
+def test_a_literal_search_finds_what_the_pattern_does(parts: list[tuple[str, str]]) -> None:
+    text = "".join(part + gap for part, gap in parts)
+    for form in name_forms(["Ann Bell", "A. Bell", "Ann B. Bell"]):
+        usual = list(_mentions(folded(text), squeezed(text), form))
+        by_pattern = replace(form, literal="")
+        assert usual == list(_mentions(folded(text), squeezed(text), by_pattern))
+
+
+def test_only_the_things_asked_for_are_looked_for() -> None:
+    found = Mentions([["Ann Bell"], ["Bob Cole"], ["Cy Dane"]])
+    text = "Ann Bell and Bob Cole"
+    assert found.present(text) == {0, 1}
+    assert found.present(text, [1, 2]) == {1}
+    assert found.present(text, []) == set()
+
+
+def test_an_acronym_is_in_one_piece_or_all_apart() -> None:
+    found = Mentions([["SHOT"]])
+    assert found.present("They signed with SHOT in May.")
+    assert found.present("They signed with S. H. O. T. in May.")
+    assert not found.present("It reached the U.S. Hot 100.")
