@@ -63,7 +63,8 @@ def _why_missing(answer: MissingAnswer) -> str:
     if answer.under is not None:
         return f"under {short(answer.under, 60)!r}"
     if answer.lost_at is not None:
-        return f"{_LOST_AT[answer.lost_at]}{_places(answer.places, answer.retrieved)}"
+        where = _places(answer.places, answer.retrieved)
+        return f"{_LOST_AT[answer.lost_at]}{f'; was{where}' if where else ''}"
     if answer.label is Label.INCOMPLETE_EXTRACTION:
         return "never retrieved"
     return "missing"
@@ -74,7 +75,7 @@ def _why_wrong(answer: WrongAnswer) -> str:
         return f"belongs to {short(answer.belongs_to, 60)!r}"
     if answer.label is Label.UNSUPPORTED_ANSWER:
         return "nowhere in the evidence"
-    return f"no answer{_places(answer.places, answer.retrieved)}"
+    return f"read{_places(answer.places, answer.retrieved)}" if answer.places else "wrong"
 
 
 def _places(places: Sequence[Place], count: int) -> str:
@@ -82,7 +83,7 @@ def _places(places: Sequence[Place], count: int) -> str:
     if not places:
         return ""
     more = f" and {count - 1} more" if count > 1 else ""
-    return f": {_place(places[0])}{more}"
+    return f" in {_place(places[0])}{more}"
 
 
 def _place(place: Place) -> str:
