@@ -96,8 +96,8 @@ def _in_spans(record: Mapping[str, Any], title: str, things: Found, sought: Soug
         return things
     spans = record.get("spans")
     texts = [str(span) for span in spans] if isinstance(spans, list) else []
-    found = [sought.in_text(text) for text in [title, *texts]] if texts else []
-    return things & frozenset().union(*found)
+    found = [sought.among(things, text) for text in [title, *texts]] if texts else []
+    return frozenset().union(*found)
 
 
 def _rows(record: Mapping[str, Any], shown: int | None, sought: Sought) -> Iterator[Sighting]:

@@ -60,6 +60,10 @@ class Sought:
             found = self._names[text] = frozenset(self._mentions.present(text))
         return found
 
+    def among(self, things: Found, text: str) -> Found:
+        """Which of these things a text mentions."""
+        return frozenset(self._mentions.present(text, among=things))
+
     def named(self, id: str, names: Iterable[str]) -> Found:
         """Which things something of a graph is: by its id, or by its names.
 
