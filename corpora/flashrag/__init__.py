@@ -1,0 +1,1 @@
+"""FlashRAG's retrievers and indexes: read here, and its own code run behind our protocol."""
