@@ -110,7 +110,7 @@ def random_flips(
     `differences`: float64 [metrics, questions], NaN where left out. (b + 1) / (m + 1), b of m
     random sign vectors giving at least the observed |sum|: never 0, and never rejecting too often
     (Phipson and Smyth 2010). One matrix product does for all metrics; scipy's `permutation_test`
-    takes 40 times as long or more (docs/statistics.md) and draws for each metric alone.
+    takes 30 times as long or more (docs/statistics.md) and draws for each metric alone.
     """
     import numpy as np
 
