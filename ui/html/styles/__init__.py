@@ -1,0 +1,1 @@
+"""How the HTML report looks."""

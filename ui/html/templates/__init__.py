@@ -1,0 +1,1 @@
+"""The sections of the HTML report, as Jinja2 templates."""
