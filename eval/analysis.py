@@ -81,7 +81,7 @@ def analyse(
     errors: list[ItemErrors] = []
     for item in items:
         assert item.item is not None, "an item of a run has its number"
-        found = examine(item, reader.events(item.item))
+        found = examine(item, reader.events(item.item, contents=False))
         key = (item.question.id, item.epoch)
         traced.append(TracedItem(item, found.matches, found.trail, metrics[key]))
         errors.append(found.errors)

@@ -5,7 +5,7 @@ artifact. `fold` takes the texts out, `unfold` puts them back, byte for byte.
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -98,26 +98,40 @@ def references(record: Mapping[str, Any]) -> list[str]:
     return [slim["p"] for slim in record.get("artifact", {}).get("passages") or ()]
 
 
-def unfold(record: Mapping[str, Any], lookup: Callable[[str], StoredPassage]) -> dict[str, Any]:
-    """The record as it was; `lookup` returns the stored passage of a hash."""
+def unfold(
+    record: Mapping[str, Any], lookup: Callable[[str], StoredPassage], *, contents: bool = True
+) -> dict[str, Any]:
+    """The record as it was; `lookup` returns the stored passage of a hash.
+
+    Without `contents`, `content` is "" where it is nothing but the passages of the artifact, put
+    into words: to write these out again is a third of the work.
+    """
     listed = record.get("artifact", {}).get("passages")
     if not listed:
         return dict(record)
-    found = {slim["p"]: lookup(slim["p"]) for slim in listed}
-    texts = {hash: stored.text for hash, stored in found.items()}
     passages = []
+    texts: dict[str, str] = {}
     for slim in listed:
-        stored = found[slim["p"]]
+        stored = lookup(slim["p"])
+        texts[slim["p"]] = stored.text
         passage = {"id": stored.id, "title": stored.title, "text": stored.text, **slim}
         del passage["p"]
         passages.append(passage)
-    pieces = [
-        piece
-        if isinstance(piece, str)
-        else on_one_line(texts[piece["p"]])
-        if "line" in piece
-        else texts[piece["p"]]
-        for piece in record["content"]
-    ]
     artifact = {**record["artifact"], "passages": passages}
-    return {**record, "content": "".join(pieces), "artifact": artifact}
+    # What stands behind the last passage may say that something was cut, or is of other things.
+    needed = contents or len(artifact) > 1 or bool(record["content"][-1])
+    content = _unfold_text(record["content"], texts) if needed else ""
+    return {**record, "content": content, "artifact": artifact}
+
+
+def _unfold_text(pieces: Iterable[Any], texts: Mapping[str, str]) -> str:
+    return "".join(
+        [
+            piece
+            if isinstance(piece, str)
+            else on_one_line(texts[piece["p"]])
+            if "line" in piece
+            else texts[piece["p"]]
+            for piece in pieces
+        ]
+    )

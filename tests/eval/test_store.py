@@ -146,7 +146,11 @@ def test_unfolding_restores_any_record(passages, pieces):
     )
     record = {"content": content, "artifact": {"passages": listed}, "error": None}
     slim, stored = fold(record)
-    assert unfold(slim, {p.hash: p for p in stored}.__getitem__) == record
+    lookup = {p.hash: p for p in stored}.__getitem__
+    assert unfold(slim, lookup) == record
+    brief = unfold(slim, lookup, contents=False)
+    assert {**brief, "content": content} == record
+    assert brief["content"] == content or content.endswith(tuple(p["text"] for p in listed))
 
 
 def test_epochs_are_separate_items(tmp_path):
