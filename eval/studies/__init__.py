@@ -1,0 +1,1 @@
+"""Several systems over the same questions, from one file."""

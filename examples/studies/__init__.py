@@ -1,0 +1,1 @@
+"""Study files to start from: see README.md."""
