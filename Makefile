@@ -49,6 +49,9 @@ bench: install
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/names.py
 	$(BIN)/python benchmarks/sparql.py
+	$(BIN)/python benchmarks/synthesis.py
+	$(BIN)/python benchmarks/scoring.py
+	$(BIN)/python benchmarks/paired_statistics.py
 
 clean:
 	rm -rf $(VENV) .typing .mypy_cache .ruff_cache .pytest_cache build *.egg-info
