@@ -1,0 +1,1 @@
+"""The tables of a report as plain data, which every exporter reads."""
