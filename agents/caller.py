@@ -14,6 +14,7 @@ from branchwise.agents.journal import CallKey, Journal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import Completion, FailureKind, Finish, ModelError, Reply, Usage
 from branchwise.agents.request_digest import ToolSet, canonical, fingerprint
+from branchwise.agents.restraints import UNRESTRAINED, Restraints, within_limits
 from branchwise.agents.retries import Sleep, with_retries
 from branchwise.agents.spec import ModelSpec
 from branchwise.agents.text_protocol import describe_tools, read_calls, render_messages
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
 _MAX_TOOL_SETS = 64
+# What a server's template may add to a request's own text: its default prompt, how to call tools.
+_TEMPLATE_TOKENS = 1_000
 __all__ = ["FailureKind", "Finish", "ModelCaller", "ModelError", "Reply", "Usage"]
 
 
@@ -31,7 +34,7 @@ class ModelCaller:
     """Asks one model, for all items of a run at once. Holds one client; cheap to call.
 
     `model` puts an in-process chat model in the place of the spec's (for embedding and
-    benchmarks); `sleep` is how retries wait, in seconds.
+    benchmarks); `sleep` is how retries wait, in seconds; `restraints` hold requests back.
     """
 
     def __init__(
@@ -42,9 +45,12 @@ class ModelCaller:
         *,
         model: BaseChatModel | None = None,
         sleep: Sleep = asyncio.sleep,
+        restraints: Restraints = UNRESTRAINED,
     ) -> None:
         self.spec, self.decoding, self.prompts = spec, decoding, prompts
         self._sleep = sleep
+        self._limiter = restraints.limiter(spec) if model is None else None
+        self._allowance = restraints.allowance
         self._endpoint = _endpoint(spec, decoding, model)
         # In-process models take calls as they are: there is no server that could lack them.
         self._text = decoding.tool_protocol == "text" and isinstance(self._endpoint, OpenAIServer)
@@ -117,6 +123,13 @@ class ModelCaller:
             return ""
         return self.prompts.render("text_protocol", tools=describe_tools(tools.schemas))
 
+    def _most_tokens(self, messages: list[BaseMessage], tools: ToolSet, schema: Any) -> Usage:
+        """More than a request can take: every token is a byte of its text at least."""
+        body = canonical([schema, [fingerprint(message) for message in messages]])
+        instructions = self._instructions(tools) if self._text else ""
+        read = len(body) + len(tools.canonical) + len(instructions.encode("utf-8", "replace"))
+        return Usage(read + _TEMPLATE_TOKENS, self.decoding.max_tokens or 0)
+
     async def _send(
         self, messages: list[BaseMessage], tools: ToolSet, schema: Any, seconds: float
     ) -> Completion:
@@ -158,20 +171,39 @@ class _Call:
         )
 
     async def _attempt(self) -> tuple[Completion, float]:
+        return await within_limits(
+            self._caller._limiter,
+            self._timed,
+            deadline=self._deadline,
+            sleep=self._caller._sleep,
+            on_retry=self._on_retry,
+        )
+
+    async def _timed(self) -> tuple[Completion, float]:
         started = time.perf_counter()
         completion = await self._request(self._caller._endpoint.takes_schema)
         return completion, time.perf_counter() - started
 
     async def _request(self, with_schema: bool) -> Completion:
         schema = self._schema if with_schema else None
-        seconds = self._timeout()
         try:
-            return await self._caller._send(self._messages, self._tools, schema, seconds)
+            return await self._paid(schema)
         except ModelError as error:
             if schema is None or not self._caller._endpoint.refuses_schema(error):
                 raise
             self._journal.event("structured_off", {"role": self._role, "message": str(error)})
         return await self._request(with_schema=False)
+
+    async def _paid(self, schema: Mapping[str, Any] | None) -> Completion:
+        caller = self._caller
+        if caller._allowance is None:
+            return await caller._send(self._messages, self._tools, schema, self._timeout())
+        most = caller._most_tokens(self._messages, self._tools, schema)
+        async with caller._allowance.request(caller.spec, most) as payment:
+            seconds = self._timeout()
+            completion = await caller._send(self._messages, self._tools, schema, seconds)
+            payment.usage = completion.usage
+        return completion
 
     def _timeout(self) -> float:
         timeout = self._caller.decoding.timeout

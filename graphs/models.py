@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.graphs.system import System
@@ -28,7 +29,13 @@ class Models:
     extractor: ModelCaller | None = None
 
     @classmethod
-    def of(cls, system: System, prompts: Prompts, model: BaseChatModel | None = None) -> Models:
+    def of(
+        cls,
+        system: System,
+        prompts: Prompts,
+        model: BaseChatModel | None = None,
+        restraints: Restraints = UNRESTRAINED,
+    ) -> Models:
         """The callers of a system; `model` takes the place of the agent's spec in every role.
 
         Raises InputError for a spec that is none, and for one that cannot be asked at all.
@@ -36,14 +43,15 @@ class Models:
         spec = ModelSpec.parse(system.model)
         if model is None:
             check_ready(spec)
-        callers = {spec: ModelCaller(spec, system.decoding, prompts, model=model)}
+        first = ModelCaller(spec, system.decoding, prompts, model=model, restraints=restraints)
+        callers = {spec: first}
 
         def role(option: str, text: str | None) -> ModelCaller:
             if text is None:
                 return callers[spec]
             own = _ready(option, text, callers)
             if own not in callers:
-                callers[own] = ModelCaller(own, system.decoding, prompts)
+                callers[own] = ModelCaller(own, system.decoding, prompts, restraints=restraints)
             return callers[own]
 
         return cls(

@@ -7,9 +7,10 @@ Nothing waits for company: with no search under way, a query goes at once.
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from branchwise.corpora.retrieval import Hit, Retriever
 
@@ -36,6 +37,11 @@ class Batcher:
         self._lock = threading.Lock()
         self._working = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="retriever")
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The retriever's."""
+        return self.retriever.identity
 
     async def search(self, query: str, k: int) -> list[Hit]:
         """The best `k` passages. Raises what the retriever raised for the batch."""

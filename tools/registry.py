@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.retrieval import Retriever
+from branchwise.tools.batcher import Batcher
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 class ToolContext:
     """What tools are made from: the corpus searched (k where the user fixed it) and the graph."""
 
-    retriever: Retriever | None = None
+    retriever: Retriever | Batcher | None = None
     k: int | None = None
     graph: Graph | None = None
 

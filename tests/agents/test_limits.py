@@ -1,0 +1,366 @@
+"""Requests to one server: how many at a time, in which order, and what a 429 changes."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from aiohttp import web
+from chat_server import Answer, Body, ChatServer, fail, say
+
+from branchwise.agents import retries
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.limits import Limiter, Limits
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.reply import ModelError
+from branchwise.agents.restraints import Restraints
+from branchwise.agents.retries import LONGEST_WAIT
+from branchwise.agents.spec import ModelSpec
+
+from .asking import ask, error_of
+from .conftest import Waits
+
+
+@dataclass
+class Clock:
+    """Time that passes only where someone sleeps."""
+
+    now: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+def refused(retry_after: float | None = None) -> ModelError:
+    return ModelError("rate_limit", "429", retryable=True, retry_after=retry_after, status=429)
+
+
+class Request:
+    """A request that is on its way until it is ended."""
+
+    def __init__(self, limiter: Limiter, name: int, went: list[int]) -> None:
+        self._end: asyncio.Future[ModelError | None] = asyncio.get_running_loop().create_future()
+        self.task = asyncio.ensure_future(self._go(limiter, name, went))
+
+    async def _go(self, limiter: Limiter, name: int, went: list[int]) -> None:
+        async with limiter.slot():
+            went.append(name)
+            if (error := await self._end) is not None:
+                raise error
+
+    async def end(self, error: ModelError | None = None) -> None:
+        self._end.set_result(error)
+        await asyncio.gather(self.task, return_exceptions=True)
+        await settled()
+
+
+async def settled() -> None:
+    """Let everything run that can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+async def begin(limiter: Limiter, count: int, went: list[int]) -> list[Request]:
+    requests = [Request(limiter, name, went) for name in range(count)]
+    await settled()
+    return requests
+
+
+async def let_go(*requests: Request) -> None:
+    for request in requests:
+        request.task.cancel()
+    await asyncio.gather(*(request.task for request in requests), return_exceptions=True)
+
+
+async def test_requests_go_first_come_first_served_and_never_too_many() -> None:
+    went: list[int] = []
+    limiter = Limiter(2)
+    requests = await begin(limiter, 5, went)
+    assert (went, limiter.in_flight) == ([0, 1], 2)
+    await requests[1].end()
+    assert went == [0, 1, 2]
+    await requests[0].end()
+    await requests[2].end()
+    assert went == [0, 1, 2, 3, 4]
+    await requests[3].end()
+    await requests[4].end()
+    assert limiter.in_flight == 0
+
+
+async def test_a_request_that_is_cancelled_in_the_queue_takes_no_slot() -> None:
+    went: list[int] = []
+    limiter = Limiter(1)
+    first, second, third = await begin(limiter, 3, went)
+    await let_go(second)
+    await first.end()
+    assert went == [0, 2]
+    await third.end()
+    assert limiter.in_flight == 0
+
+
+async def test_a_request_that_is_cancelled_on_its_way_gives_its_slot_back() -> None:
+    went: list[int] = []
+    first, second = await begin(limiter := Limiter(1), 2, went)
+    await let_go(first)
+    await settled()
+    assert went == [0, 1]
+    await second.end()
+    assert limiter.in_flight == 0
+
+
+async def test_a_burst_of_refusals_halves_the_limit_once() -> None:
+    limiter = Limiter(8)
+    requests = await begin(limiter, 8, [])
+    for request in requests:
+        await request.end(refused())
+    assert (limiter.limit, limiter.refusals) == (4, 8)
+    for request in await begin(limiter, 4, []):
+        await request.end(refused())
+    assert limiter.limit == 2
+
+
+async def test_without_a_limit_half_of_what_was_on_its_way_is_the_first_one() -> None:
+    limiter = Limiter()
+    first, *rest = await begin(limiter, 10, [])
+    assert (limiter.limit, limiter.in_flight) == (None, 10)
+    await first.end(refused())
+    assert limiter.limit == 5
+    await let_go(*rest)
+
+
+async def test_a_limit_that_was_not_reached_is_not_what_is_halved() -> None:
+    limiter = Limiter(64)
+    first, *rest = await begin(limiter, 4, [])
+    await first.end(refused())
+    assert limiter.limit == 2
+    await let_go(*rest)
+
+
+async def test_the_limit_never_falls_below_one() -> None:
+    limiter = Limiter(1)
+    for _ in range(3):
+        (request,) = await begin(limiter, 1, [])
+        await request.end(refused())
+    assert limiter.limit == 1
+
+
+async def test_as_many_successes_as_there_are_slots_raise_the_limit_by_one_up_to_the_most() -> None:
+    limiter = Limiter(4)
+    for request in await begin(limiter, 4, []):
+        await request.end(refused())
+    grown = []
+    requests = await begin(limiter, 12, [])
+    for request in requests:
+        await request.end()
+        grown.append(limiter.limit)
+    # The last three are on their way with free slots beside them.
+    assert grown == [2, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4]
+
+
+async def test_a_limit_that_is_not_reached_does_not_grow() -> None:
+    limiter = Limiter(8)
+    for request in await begin(limiter, 8, []):
+        await request.end(refused())
+    for _ in range(10):
+        (request,) = await begin(limiter, 1, [])
+        await request.end()
+    assert limiter.limit == 4
+
+
+async def test_successes_from_before_the_refusal_do_not_raise_the_limit() -> None:
+    limiter = Limiter(8)
+    first, *rest = await begin(limiter, 8, [])
+    await first.end(refused())
+    for request in rest:
+        await request.end()
+    assert limiter.limit == 4
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelError("server", "500", retryable=True, status=500),
+        ModelError("rate_limit", "the quota is spent", status=429),
+    ],
+    ids=["500", "quota"],
+)
+async def test_other_failures_change_no_limit(error: ModelError) -> None:
+    limiter = Limiter(8)
+    requests = await begin(limiter, 8, [])
+    await requests[0].end(error)
+    assert (limiter.limit, limiter.refusals) == (8, 0)
+    await let_go(*requests[1:])
+
+
+async def test_a_retry_after_holds_every_request_until_it_is_over() -> None:
+    clock = Clock()
+    limiter = Limiter(4, sleep=clock.sleep, clock=clock)
+    (request,) = await begin(limiter, 1, [])
+    await request.end(refused(retry_after=30.0))
+    assert limiter.held == 30.0
+    went: list[int] = []
+    requests = await begin(limiter, 2, went)
+    # One was on its way when it was refused: one goes at a time now.
+    assert (went, clock.slept) == ([0], [30.0])
+    await let_go(*requests)
+
+
+async def test_a_retry_after_of_more_than_an_hour_holds_nobody() -> None:
+    limiter = Limiter(4)
+    (request,) = await begin(limiter, 1, [])
+    await request.end(refused(retry_after=LONGEST_WAIT + 1))
+    assert limiter.held == 0
+
+
+async def test_a_hold_that_outlasts_the_time_left_fails_at_once() -> None:
+    clock = Clock()
+    limiter = Limiter(4, sleep=clock.sleep, clock=clock)
+    (request,) = await begin(limiter, 1, [])
+    await request.end(refused(retry_after=30.0))
+    with pytest.raises(ModelError) as raised:
+        async with limiter.slot(20.0):
+            pass
+    assert (raised.value.kind, raised.value.retryable) == ("timeout", False)
+    assert clock.slept == []
+
+
+async def test_a_slot_that_does_not_come_in_time_is_a_timeout() -> None:
+    limiter = Limiter(1)
+    (request,) = await begin(limiter, 1, [])
+    with pytest.raises(ModelError) as raised:
+        async with limiter.slot(0.001):
+            pass
+    assert raised.value.kind == "timeout"
+    await request.end()
+    async with limiter.slot(1.0) as slot:
+        assert slot.company == 1
+
+
+def test_a_limiter_outlives_its_event_loop() -> None:
+    limiter = Limiter(1)
+
+    async def crowd() -> None:
+        requests = await begin(limiter, 3, [])
+        for request in requests:
+            await request.end()
+
+    async def cut_off() -> None:
+        await begin(limiter, 3, [])
+
+    asyncio.run(crowd())
+    asyncio.run(cut_off())
+    asyncio.run(crowd())
+    assert limiter.in_flight == 0
+
+
+def test_a_limit_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        Limiter(0)
+
+
+def test_models_at_one_address_share_a_limiter() -> None:
+    shared = Restraints(Limits(8))
+    one = ModelSpec.parse("openai:a@http://localhost:8000/v1")
+    other = ModelSpec.parse("openai:b@http://localhost:8000/v1/")
+    elsewhere = ModelSpec.parse("openai:a@http://localhost:9000/v1")
+    assert shared.limiter(one) is shared.limiter(other)
+    assert shared.limiter(one) is not shared.limiter(elsewhere)
+    assert shared.limiter(ModelSpec.parse("openai:a")) is shared.limiter(
+        ModelSpec.parse("openai:b")
+    )
+    assert shared.limiter(ModelSpec.parse("offline")) is None
+
+
+class CrowdedServer(ChatServer):
+    """Refuses whatever comes while it is busy with `room` requests."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__(self._answer, delay=0.01)
+        self.room, self.busy, self.refused = room, 0, 0
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        self.busy += 1
+        try:
+            return await super()._chat(request)
+        finally:
+            self.busy -= 1
+
+    def _answer(self, body: Body) -> Answer:
+        if self.busy > self.room:
+            self.refused += 1
+            return fail(429, "too many at once")
+        return say("done")
+
+
+@pytest.fixture
+def crowded_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[CrowdedServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.01)
+    server = CrowdedServer(4)
+    server.start()
+    yield server
+    server.stop()
+
+
+async def asked_at_once(
+    caller: ModelCaller, requests: int, concurrency: int
+) -> list[str | ModelError]:
+    at_once = asyncio.Semaphore(concurrency)
+
+    async def one() -> str | ModelError:
+        async with at_once:
+            try:
+                return str((await ask(caller)).message.text)
+            except ModelError as error:
+                return error
+
+    said = await asyncio.gather(*(one() for _ in range(requests)))
+    await caller.aclose()
+    return said
+
+
+async def test_a_server_with_room_for_four_answers_everyone_after_few_refusals(
+    crowded_server: CrowdedServer,
+) -> None:
+    """120 requests, 64 at a time, each with one attempt.
+
+    Whatever is refused at one limit was on its way when the first refusal came: at most 64, 32,
+    16 and 8 requests. After that the limit goes up from 2 to 5 by 2 + 3 + 4 successes, where at
+    most 5 are refused before it falls again.
+    """
+    limits = Limits(64)
+    spec = ModelSpec.parse(f"openai:scripted@{crowded_server.url}")
+    caller = ModelCaller(spec, Decoding(attempts=1), Prompts.load(), restraints=Restraints(limits))
+    assert await asked_at_once(caller, 120, 64) == ["done"] * 120
+    limiter = limits.at(crowded_server.url)
+    assert limiter.refusals == crowded_server.refused
+    assert limiter.refusals <= 64 + 32 + 16 + 8 + 5 * (120 // 9 + 1)
+    assert limiter.limit in (2, 3, 4, 5)
+
+
+async def test_without_a_limiter_the_same_crowd_is_refused(crowded_server: CrowdedServer) -> None:
+    spec = ModelSpec.parse(f"openai:scripted@{crowded_server.url}")
+    caller = ModelCaller(spec, Decoding(attempts=1), Prompts.load())
+    said = await asked_at_once(caller, 120, 64)
+    assert sum(isinstance(answer, ModelError) for answer in said) >= 60
+
+
+async def test_a_server_that_always_refuses_uses_the_attempts_up(
+    chat_server: ChatServer, waits: Waits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone at limit 8: halved from 1 on its way to 1, after which no refusal is news."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    chat_server.play(lambda body: fail(429, "never"))
+    spec = ModelSpec.parse(f"openai:scripted@{chat_server.url}")
+    shared = Restraints(Limits(8, sleep=waits))
+    caller = ModelCaller(spec, Decoding(attempts=3), Prompts.load(), sleep=waits, restraints=shared)
+    error = await error_of(caller)
+    assert error.kind == "rate_limit"
+    assert len(chat_server.requests) == 1 + 3
