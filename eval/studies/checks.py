@@ -1,0 +1,158 @@
+"""What a study names must be there: models, tools, folders, indexes. Nothing is opened or asked."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import ModelSpec
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.folder import CORPUS_FILE
+from branchwise.corpora.graph.open import graph_folder, open_graph
+from branchwise.corpora.manifest import index_names
+from branchwise.corpora.open import HYBRID
+from branchwise.eval.studies.complaints import StudyError, did_you_mean
+from branchwise.eval.studies.paths import FLASHRAG, absolute, is_elsewhere, near_paths, resolved
+from branchwise.eval.studies.settings import MODELS, Value
+from branchwise.eval.studies.yaml_lines import Place, shown
+from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import brings_its_own_corpus, searches
+from branchwise.tools.registry import GRAPH_TOOLS, known_tools
+
+SEARCH_TOOL = "local_retriever"
+
+
+def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
+    """Raise StudyError where a setting's value names nothing that there is."""
+    if value is None:
+        return
+    if key in MODELS:
+        check_model(key, str(value), place)
+    elif isinstance(value, tuple):
+        _check_tools(value, place)
+    elif key in ("corpus", "kg", "prompts"):
+        _check_folder(key, str(value), folder, place)
+    elif key == "retriever" and str(value).startswith(FLASHRAG):
+        written = str(value).removeprefix(FLASHRAG)
+        check_file(key, written, absolute(written, folder), place)
+
+
+def check_model(key: str, text: str, place: Place) -> None:
+    """Raise StudyError where a text is no model spec."""
+    try:
+        ModelSpec.parse(text)
+    except InputError as error:
+        prefix, colon, name = text.strip().partition(":")
+        near = [f"openai:{name}" if colon else "", "offline", f"openai:{prefix}"]
+        hint = did_you_mean(text.strip(), filter(None, near), else_=error.remedy or "", cutoff=0.75)
+        raise StudyError(f"{key}: {error.what}", place, hint) from None
+
+
+def _check_tools(names: Sequence[str], place: Place) -> None:
+    for n, name in enumerate(names):
+        if name not in known_tools():
+            remedy = did_you_mean(name, known_tools())
+            raise StudyError(f"there is no tool {shown(name)}", (*place, n), remedy)
+        if name in names[:n]:
+            raise StudyError(f"the tool {name} stands twice", (*place, n), "keep one of them")
+
+
+def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:
+    path = Path(resolved(key, text, folder))
+    if is_elsewhere(key, text):
+        if key == "kg":
+            _open_address(text, place)
+        return
+    if not path.is_dir():
+        what = "is no folder" if path.exists() else "no such folder"
+        remedy = near_paths(path, text) or f"paths are relative to the study file: {path}"
+        raise StudyError(f"{key}: {what}: {shown(text)}", place, remedy)
+    try:
+        _look_into(key, path)
+    except InputError as error:
+        if error.where and Path(error.where) != path and Path(error.where).is_file():
+            raise  # a file in the folder is wrong: it says where
+        raise StudyError(f"{key} {shown(text)}: {error.what}", place, error.remedy) from None
+
+
+def check_file(key: str, written: str, path: Path, place: Place) -> None:
+    """Raise StudyError where there is no such file, with the name of one that may be meant."""
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "no such file"
+        remedy = near_paths(path, written) or f"paths are relative to the study file: {path}"
+        raise StudyError(f"{key}: {what}: {shown(written)}", place, remedy)
+
+
+def _open_address(text: str, place: Place) -> None:
+    """An address is read, but not asked."""
+    try:
+        open_graph(text).close()
+    except InputError as error:
+        raise StudyError(f"kg: {error.what}", place, error.remedy) from None
+
+
+def _look_into(key: str, path: Path) -> None:
+    """Raise InputError where a folder is not what its key says."""
+    if key == "kg":
+        graph_folder(path)
+    elif key == "prompts":
+        Prompts.load(path)
+    elif not (path / CORPUS_FILE).is_file():
+        raise InputError(
+            f"there is no {CORPUS_FILE} in it",
+            remedy=f"build a corpus with `branchwise corpus build --from SRC --out {path}`",
+        )
+
+
+def tools_of(system: System) -> tuple[str, ...]:
+    """The tools that a system's agent has: those named, else all that corpus and graph allow."""
+    if system.tools is not None:
+        return tuple(dict.fromkeys(system.tools))
+    return (*((SEARCH_TOOL,) if searches(system) else ()), *(GRAPH_TOOLS if system.kg else ()))
+
+
+def retriever_of(system: System) -> str | None:
+    """The retriever that a system searches with; None where its folder decides at the start."""
+    if system.retriever or not system.corpus:
+        return system.retriever
+    names = index_names(Path(system.corpus))
+    return names[0] if len(names) == 1 else None
+
+
+def check_parts(system: System) -> tuple[str, str, str] | None:
+    """The first part of a system that lacks another: the key, what is wrong, what to do."""
+    for tool in tools_of(system):
+        if tool in GRAPH_TOOLS and system.kg is None:
+            return "tools", f"the tool {tool} has no graph to ask", "add kg: DIR or kg: URL to base"
+        if tool == SEARCH_TOOL and not searches(system):
+            return "tools", f"the tool {tool} has no corpus to search", "add corpus: DIR to base"
+    if system.extract and not tools_of(system):
+        what = "there are no tools whose passages evidence could be extracted from"
+        return "extraction", what, "add corpus: DIR to base, or leave out extraction"
+    return _missing_index(system)
+
+
+def _missing_index(system: System) -> tuple[str, str, str] | None:
+    if not system.corpus or brings_its_own_corpus(system.retriever):
+        return None
+    names, wanted = index_names(Path(system.corpus)), system.retriever
+    if SEARCH_TOOL not in tools_of(system) and wanted is None:
+        return None
+    known = [*names, HYBRID] if {"flat", "bm25"} <= set(names) else names
+    if wanted is None:
+        if len(names) == 1 or "flat" in names:
+            return None
+        if names:
+            remedy = f"add retriever: {names[0]} to base"
+            what = f"the corpus has several indexes ({', '.join(names)}) and none is called flat"
+            return "corpus", what, remedy
+    elif wanted in known:
+        return None
+    kinds = (*names, "flat", "bm25", HYBRID, "http:URL", "flashrag:CONFIG.yaml")
+    if wanted and wanted not in kinds:
+        remedy = did_you_mean(wanted, dict.fromkeys(kinds))
+        return "retriever", f"there is no retriever {shown(wanted)}", remedy
+    has = f"it has {', '.join(names)}" if names else "it has none yet"
+    missing = next(k for k in ("flat", "bm25") if k not in names) if wanted == HYBRID else wanted
+    command = f"branchwise corpus index {system.corpus} --kind {missing or 'flat'}"
+    key = "retriever" if wanted else "corpus"
+    return key, f"the corpus has no index {shown(missing or 'flat')} ({has})", f"make it: {command}"

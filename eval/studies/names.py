@@ -1,0 +1,108 @@
+"""What the systems of a study are called, and the names of their folders."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from branchwise.agents.spec import ModelSpec
+from branchwise.corpora.errors import InputError
+from branchwise.eval.studies.settings import MODELS, Value
+
+BASE = "base"
+MAX_NAME, MAX_SLUG, _MAX_VALUE = 80, 60, 40
+_NOTHING = {"corpus": "none", "kg": "none", "prompts": "built-in", "tools": "all"}
+
+
+def system_name(
+    changes: Mapping[str, Value], base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
+) -> str:
+    """What differs from the base, in words: "+expansion, k=15"; "base" where nothing does.
+
+    `base`: its value of each factor; `levels`: all values of each factor, which tell how much of
+    one must be said.
+    """
+    parts = [_change(key, value, base[key], levels[key]) for key, value in changes.items()]
+    return _bounded(", ".join(parts), MAX_NAME) if parts else BASE
+
+
+def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> str:
+    if isinstance(value, bool):
+        return f"+{key}" if value else f"-{key}"
+    if key == "tools":
+        return f"tools: {_bounded(_tools(value, before), _MAX_VALUE + 20)}"
+    brief = [_brief(key, one) for one in levels]
+    own = _brief(key, value)
+    said = own if brief.count(own) == 1 else str(value)
+    return f"{key}={_bounded(said, _MAX_VALUE)}"
+
+
+def _tools(value: Value, before: Value) -> str:
+    """What is added and taken away, else the whole list."""
+    if not isinstance(value, tuple):
+        return "all"
+    if isinstance(before, tuple):
+        added = [f"+{name}" for name in value if name not in before]
+        gone = [f"-{name}" for name in before if name not in value]
+        if value and (added or gone) and len(added) + len(gone) <= len(value) + 1:
+            return " ".join(added + gone)
+    return " ".join(value) or "none"
+
+
+def _brief(key: str, value: Value) -> str:
+    """A value as short as it can be read: a model without its server, a path's last part."""
+    if value is None:
+        return _NOTHING.get(key, "default")
+    text = str(value)
+    if key in MODELS:
+        try:
+            return ModelSpec.parse(text).name
+        except InputError:
+            return text
+    if "://" not in text and key in ("corpus", "kg", "prompts", "retriever"):
+        return Path(text).name or text
+    return text
+
+
+def _bounded(text: str, most: int) -> str:
+    """Printable, and its two ends where it is too long: what differs is often at the end."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def distinct_names(names: Iterable[str]) -> list[str]:
+    """The names, those that are taken already with a number behind them."""
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        number, chosen = 2, name
+        while chosen in taken:
+            chosen, number = f"{name} ({number})", number + 1
+        taken.add(chosen)
+        found.append(chosen)
+    return found
+
+
+def slugs(names: Iterable[str]) -> list[str]:
+    """For each name one of a folder: lower-case letters, digits, . _ and -, each once, also where
+    case does not tell files apart.
+    """
+    taken: set[str] = set()
+    found = []
+    for name in names:
+        slug = _slug(name)
+        number, chosen = 2, slug
+        while chosen in taken:
+            ending = f"-{number}"
+            chosen, number = slug[: MAX_SLUG - len(ending)] + ending, number + 1
+        taken.add(chosen)
+        found.append(chosen)
+    return found
+
+
+def _slug(name: str) -> str:
+    without = re.sub(r"(^|[ ,])-(?=\w)", r"\1no-", name)
+    slug = re.sub(r"[^a-z0-9._]+", "-", without.lower())
+    return re.sub(r"\.{2,}", ".", slug)[:MAX_SLUG].strip("-._") or "system"

@@ -1,0 +1,112 @@
+"""Reading a study file: everything in it is checked before anything runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.studies.checks import check_file, check_model
+from branchwise.eval.studies.complaints import StudyError, did_you_mean, first_error
+from branchwise.eval.studies.paths import absolute, question_source
+from branchwise.eval.studies.study import Questions, Study
+from branchwise.eval.studies.systems import NamedSystem, systems_of
+from branchwise.eval.studies.yaml_lines import Place, line_of, read_document
+
+__all__ = ["LoadedStudy", "Questions", "Study", "load_study"]
+
+
+@dataclass(frozen=True)
+class LoadedStudy:
+    """A study, its file, and the line of every key and list entry of it by its place."""
+
+    study: Study
+    path: Path
+    lines: Mapping[Place, int]
+
+    @property
+    def folder(self) -> Path:
+        """What the file's paths are relative to."""
+        return self.path.resolve().parent
+
+    def where(self, *place: str | int) -> str:
+        """File and line of a place, for a message: `where("factors", "k", 1)`."""
+        return f"{self.path}:{line_of(self.lines, place)}"
+
+    @property
+    def scoring(self) -> ScoringChoice:
+        """Who aligns branches and judges answers, of every system alike."""
+        study = self.study
+        return ScoringChoice.parse(
+            study.matcher, judge_entities=study.judge_entities, judge=study.judge
+        )
+
+    def systems(self) -> tuple[NamedSystem, ...]:
+        """The systems, the base first. Raises InputError, naming file and line."""
+        return systems_of(self.study, self.folder, lambda place: self.where(*place))
+
+    def prices(self) -> Prices:
+        """The built-in prices, those of the study's own file before them. Raises InputError."""
+        given = self.study.prices
+        return Prices.load(absolute(given, self.folder) if given else None)
+
+
+def load_study(path: Path | str) -> LoadedStudy:
+    """Read and check a study file.
+
+    Raises InputError for the first thing that is wrong, with file and line, and the nearest right
+    name: no YAML, unknown or repeated keys, values of a wrong type or out of range, what
+    `systems_of` refuses, a missing file of questions, ids or prices. Asks no model, opens no
+    index, and does not read the questions.
+    """
+    path = Path(path)
+    document = read_document(path)
+    if not isinstance(document.value, dict):
+        what = "is empty" if document.value is None else "holds no study"
+        raise InputError(what, where=f"{path}:1", remedy="see examples/studies")
+    try:
+        study = Study.model_validate(document.value)
+    except ValidationError as error:
+        first = first_error(error, document.lines)
+        where = f"{path}:{line_of(document.lines, first.place)}"
+        raise first.located(where) from None
+    loaded = LoadedStudy(study, path, document.lines)
+    try:
+        _check_files(loaded)
+        _check_scoring(study)
+    except StudyError as error:
+        raise error.located(loaded.where(*error.place)) from None
+    loaded.systems()
+    return loaded
+
+
+def _check_files(loaded: LoadedStudy) -> None:
+    study, folder = loaded.study, loaded.folder
+    questions, place = study.questions, ("questions", "source")
+    _, file = question_source(questions.source, folder)
+    if file is not None:
+        check_file("questions", questions.source, file, place)
+    if isinstance(questions.ids, str):
+        ids = absolute(questions.ids, folder)
+        check_file("ids", questions.ids, ids, ("questions", "ids"))
+    if study.prices is not None:
+        check_file("prices", study.prices, absolute(study.prices, folder), ("prices",))
+        loaded.prices()
+
+
+def _check_scoring(study: Study) -> None:
+    if study.judge is not None:
+        check_model("judge", study.judge, ("judge",))
+    kind, _, spec = study.matcher.strip().partition(":")
+    if kind in ("llm", "both"):
+        if spec:
+            check_model("matcher", spec, ("matcher",))
+        return
+    try:
+        ScoringChoice.parse(study.matcher)
+    except InputError as error:
+        remedy = did_you_mean(study.matcher, ("lexical", "llm", "both"), else_=error.remedy or "")
+        raise StudyError(f"matcher: {error.what}", ("matcher",), remedy) from None

@@ -1,0 +1,91 @@
+"""What a study file says, as it says it: paths and names are looked at later."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+)
+
+from branchwise.eval.studies.settings import (
+    Text,
+    Texts,
+    Value,
+    checked_base,
+    checked_factors,
+)
+
+Design = Literal["vary", "factorial"]
+MAX_NAME = 80
+
+_STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Questions(BaseModel):
+    """What is asked: a question set, as after `run --questions`, and which part of it.
+
+    `ids`: these questions only, or a file that lists them, one a line. `limit`: the first ones
+    only. `epochs`: how many times each is answered.
+    """
+
+    model_config = _STRICT
+
+    source: Text
+    ids: Texts | Text | None = Field(default=None, union_mode="left_to_right")
+    limit: int | None = Field(default=None, ge=1, le=2**31)
+    epochs: int = Field(default=1, ge=1, le=1000)
+
+
+def _as_questions(value: Any) -> Any:
+    return {"source": value} if isinstance(value, str) else value
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON has it."""
+    return {key: [*value] if isinstance(value, tuple) else value for key, value in values.items()}
+
+
+_Settings = Annotated[
+    Mapping[str, Value],
+    PlainValidator(checked_base),
+    PlainSerializer(_plain, return_type=dict[str, Any]),
+]
+_Factors = Annotated[
+    Mapping[str, tuple[Value, ...]],
+    PlainValidator(checked_factors),
+    PlainSerializer(_plain, return_type=dict[str, Any]),
+]
+
+
+class Study(BaseModel):
+    """A base system, what is varied about it, and the questions that all systems answer.
+
+    `base` and `factors` use the words of `eval/studies/settings.py`. Where a factor does not name
+    the value that `base` gives, that value comes first; where `base` gives none, the factor's first
+    value is the base's. `design`: each value alone against the base (`vary`), or all combinations
+    (`factorial`). `max_cost` in USD. `matcher`, `judge_entities` and `judge` as on the command
+    line. Paths are relative to the study file.
+    """
+
+    model_config = _STRICT
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=MAX_NAME)
+    questions: Annotated[Questions, BeforeValidator(_as_questions)]
+    base: _Settings = Field(default={})
+    factors: _Factors
+    design: Design = "vary"
+    concurrency: int = Field(default=8, ge=1, le=1024)
+    max_cost: float | None = Field(default=None, gt=0, le=1_000_000, allow_inf_nan=False)
+    matcher: Text = "lexical"
+    judge_entities: bool = False
+    judge: Text | None = None
+    prices: Text | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; `Study.model_validate` reads it back."""
+        return self.model_dump(mode="json")

@@ -1,0 +1,218 @@
+"""The systems of a study: the base, and what the factors make of it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.spec import ModelSpec
+from branchwise.corpora.errors import InputError
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.studies.checks import (
+    SEARCH_TOOL,
+    check_parts,
+    check_value,
+    retriever_of,
+    tools_of,
+)
+from branchwise.eval.studies.complaints import StudyError
+from branchwise.eval.studies.names import distinct_names, slugs, system_name
+from branchwise.eval.studies.paths import resolved
+from branchwise.eval.studies.settings import FIELDS, MODULES, Value
+from branchwise.eval.studies.study import Study
+from branchwise.eval.studies.yaml_lines import Place
+from branchwise.graphs.system import Budget, Roles, System
+from branchwise.graphs.system_checks import SettingError, check_system
+from branchwise.tools.registry import GRAPH_TOOLS
+
+MAX_SYSTEMS = 256
+
+
+@dataclass(frozen=True)
+class NamedSystem:
+    """A system of a study.
+
+    `name` is shown, `slug` names its folder: each is the system's alone. `changes`: the factors in
+    which it is not the base, with its values as the file has them.
+    """
+
+    name: str
+    slug: str
+    system: System
+    changes: Mapping[str, Value]
+
+
+def systems_of(
+    study: Study, folder: Path, where: Callable[[Place], str] | None = None
+) -> tuple[NamedSystem, ...]:
+    """The systems of a study whose file lies in `folder`, the base first.
+
+    `vary`: then each other value of each factor alone, in the file's order; `factorial`: then all
+    other combinations, the last factor varying fastest. A model for a module is left out of
+    systems that do not have the module. Raises InputError where something named is not there, does
+    not fit, or two systems are the same; `where` says where a place of the study stands.
+    """
+    said = where or (lambda place: ".".join(map(str, place)) or study.name)
+    try:
+        return _Systems(study, folder).checked()
+    except StudyError as error:
+        raise error.located(said(error.place)) from None
+
+
+@dataclass(frozen=True)
+class _Systems:
+    study: Study
+    folder: Path
+
+    def checked(self) -> tuple[NamedSystem, ...]:
+        self._check_values()
+        base, levels = self._base(), self._levels()
+        all_changes = list(self._changes(base, levels))
+        names = distinct_names(system_name(changes, base, levels) for changes in all_changes)
+        found = [
+            NamedSystem(name, slug, self._system({**base, **changes}), changes)
+            for name, slug, changes in zip(names, slugs(names), all_changes, strict=True)
+        ]
+        self._check_modules(found)
+        for named in found:
+            self._check(named)
+        self._check_distinct(found)
+        return tuple(found)
+
+    def _base(self) -> dict[str, Value]:
+        """The base's settings; where a factor's is not given it is the first of its values."""
+        firsts = {key: values[0] for key, values in self.study.factors.items()}
+        return firsts | dict(self.study.base)
+
+    def _levels(self) -> dict[str, tuple[Value, ...]]:
+        """All values of each factor: the base's before them where they do not have it."""
+        base = self._base()
+        return {
+            key: values if base[key] in values else (base[key], *values)
+            for key, values in self.study.factors.items()
+        }
+
+    def _changes(
+        self, base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
+    ) -> Iterator[dict[str, Value]]:
+        factorial = self.study.design == "factorial"
+        sizes = [len(values) for values in levels.values()]
+        count = prod(sizes) if factorial else 1 + sum(size - 1 for size in sizes)
+        if count > MAX_SYSTEMS:
+            remedy = f"at most {MAX_SYSTEMS}: write design: vary, or fewer values"
+            raise StudyError(f"comes to {count:,} systems", ("factors",), remedy)
+        yield {}
+        if factorial:
+            for values in product(*levels.values()):
+                combined = dict(zip(levels, values, strict=True))
+                if changes := {k: v for k, v in combined.items() if v != base[k]}:
+                    yield changes
+        else:
+            for key, level in levels.items():
+                yield from ({key: value} for value in level if value != base[key])
+
+    def _system(self, settings: Mapping[str, Value]) -> System:
+        parts: dict[type, dict[str, Any]] = {part: {} for part, _ in FIELDS.values()}
+        for key, value in settings.items():
+            part, name = FIELDS[key]
+            if key in MODULES and not settings.get(MODULES[key]):
+                continue
+            is_path = isinstance(value, str) and part is System
+            parts[part][name] = resolved(key, str(value), self.folder) if is_path else value
+        nested: dict[str, type[BaseModel]] = {
+            "decoding": Decoding,
+            "budget": Budget,
+            "roles": Roles,
+        }
+        whole = {name: part.model_validate(parts[part]) for name, part in nested.items()}
+        return System.model_validate({**parts[System], **whole})
+
+    def _check_values(self) -> None:
+        for key, value in self.study.base.items():
+            check_value(key, value, self.folder, ("base", key))
+        for key, values in self.study.factors.items():
+            for n, value in enumerate(values):
+                check_value(key, value, self.folder, ("factors", key, n))
+
+    def _check_modules(self, found: Sequence[NamedSystem]) -> None:
+        """A model that no system asks is a module that was forgotten."""
+        for role, module in MODULES.items():
+            section = "base" if self.study.base.get(role) else "factors"
+            named = self.study.base.get(role) or role in self.study.factors
+            if named and not any(getattr(one.system, FIELDS[module][1]) for one in found):
+                remedy = f"write {module}: on in base, make it a factor, or leave out {role}"
+                what = f"no {role} is asked: {module} is off in every system"
+                raise StudyError(what, (section, role), remedy)
+
+    def _check(self, named: NamedSystem) -> None:
+        """Raise StudyError where the parts of a system do not fit, by the command line's rules."""
+        words = {field: key for key, (_, field) in FIELDS.items()}
+        try:
+            check_system(named.system, lambda setting: words.get(setting, setting))
+        except SettingError as error:
+            key = words[error.setting]
+            self._refuse(named, key, f"{key}: {error.what}", error.remedy)
+        if problem := check_parts(named.system):
+            self._refuse(named, *problem)
+        study = self.study
+        choice = ScoringChoice.parse(
+            study.matcher, judge_entities=study.judge_entities, judge=study.judge
+        )
+        try:
+            choice.resolved(named.system.model_dump())
+        except InputError as error:
+            key = "judge_entities" if choice.matcher == "lexical" else "matcher"
+            raise StudyError(error.what, (key,), "name a model: matcher: openai:NAME") from None
+
+    def _refuse(self, named: NamedSystem, key: str, what: str, remedy: str | None) -> None:
+        place: Place = ("base", key)
+        if key in named.changes:
+            values = self.study.factors[key]
+            place = ("factors", key, values.index(named.changes[key]))
+        elif key in self.study.factors and key not in self.study.base:
+            place = ("factors", key, 0)
+        whose = f" (system {named.name!r})" if named.changes else ""
+        raise StudyError(f"{what}{whose}", place, remedy)
+
+    def _check_distinct(self, found: Sequence[NamedSystem]) -> None:
+        first: dict[System, NamedSystem] = {}
+        for named in found:
+            other = first.setdefault(_effective(named.system), named)
+            if other is named:
+                continue
+            key = list(named.changes)[-1]
+            values = self.study.factors[key]
+            value = named.changes[key]
+            place = ("factors", key, values.index(value)) if value in values else ("base", key)
+            what = f"the systems {other.name!r} and {named.name!r} are the same"
+            raise StudyError(what, place, self._why_same(named, key))
+
+    def _why_same(self, named: NamedSystem, key: str) -> str:
+        if (module := MODULES.get(key)) and not getattr(named.system, FIELDS[module][1]):
+            return f"{module} is off in both: write {module}: on in base, or design: vary"
+        return f"this {key} changes nothing there: leave it out"
+
+
+def _effective(system: System) -> System:
+    """The system without what no answer of it depends on: two that agree in this are the same.
+
+    Left out: a module's model that is the agent's own, what belongs to a tool that is not there,
+    and who scores.
+    """
+    tools = tools_of(system)
+    agent = ModelSpec.parse(system.model)
+    specs = {role: getattr(system.roles, role) for role in MODULES}
+    own = {role: str(ModelSpec.parse(spec)) for role, spec in specs.items() if spec}
+    roles = Roles(**{role: spec for role, spec in own.items() if spec != str(agent)})
+    retriever = retriever_of(system)
+    update: dict[str, Any] = {
+        "tools": tools, "model": str(agent), "roles": roles, "retriever": retriever,
+    }  # fmt: skip
+    if SEARCH_TOOL not in tools:
+        update |= dict.fromkeys(("corpus", "retriever", "k"))
+    if not set(tools) & set(GRAPH_TOOLS):
+        update["kg"] = None
+    return system.model_copy(update=update)

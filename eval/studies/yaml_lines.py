@@ -1,0 +1,182 @@
+"""YAML as plain values that know their lines: bounded, nothing read twice, nothing constructed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import open_data
+
+if TYPE_CHECKING:
+    import yaml
+
+MAX_BYTES = 2**20
+MAX_VALUES = 50_000
+MAX_DEPTH = 20
+
+Place = tuple[str | int, ...]
+"""Keys and numbers of list entries, from the outside in: ("factors", "k", 1)."""
+
+_TAG = "tag:yaml.org,2002:"
+_MAP, _LIST, _TEXT, _MERGE = f"{_TAG}map", f"{_TAG}seq", f"{_TAG}str", f"{_TAG}merge"
+_SHORT = {f"{_TAG}{kind}" for kind in ("int", "float", "bool", "null", "timestamp")}
+
+
+@dataclass(frozen=True)
+class Document:
+    """A YAML file: its values, and the line (from 1) of every key and list entry by its place."""
+
+    value: Any
+    lines: Mapping[Place, int]
+
+
+def line_of(lines: Mapping[Place, int], place: Place) -> int:
+    """The line of the deepest part of a place that the file has; 1 where it has none."""
+    for end in range(len(place), 0, -1):
+        if (line := lines.get(place[:end])) is not None:
+            return line
+    return 1
+
+
+def read_document(path: Path) -> Document:
+    """Read a file of one YAML document.
+
+    Texts, numbers, booleans, null, dates, lists and mappings by text keys; anchors and aliases as
+    far as they come to `MAX_VALUES` values when written out. Raises InputError, naming file and
+    line, for anything else: no YAML, a key that stands twice, a tag, a merge key, nesting deeper
+    than `MAX_DEPTH`, more than `MAX_BYTES`.
+    """
+    import yaml
+
+    text = _text(path)
+    try:
+        loader = _loader(text)
+        root = loader.get_single_node()
+        reading = _Reading(path, loader)
+        value = None if root is None else reading.value(root, ())
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position or 0) + 1
+        raise _no_yaml("a character that YAML does not allow", f"{path}:{line}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{path}:{mark.line + 1}" if mark else str(path)
+        raise _no_yaml(error.problem or error.context or "", where) from None
+    except RecursionError:
+        raise _no_yaml("nested too deeply", str(path)) from None
+    return Document(value, reading.lines)
+
+
+def _loader(text: str) -> "yaml.SafeLoader":
+    """One that stops at the first value too many, so that a large file does not take long."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        count = 0
+
+        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+            self.count += 1
+            if self.count > MAX_VALUES:
+                mark: yaml.Mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+                problem = f"more than {MAX_VALUES:,} values"
+                raise yaml.MarkedYAMLError(None, None, problem, mark)
+            return super().compose_node(parent, index)
+
+    return Loader(text)
+
+
+def _no_yaml(problem: str, where: str) -> InputError:
+    remedy = "see examples/studies for files to start from"
+    return InputError(f"is not YAML ({problem})", where=where, remedy=remedy)
+
+
+def _text(path: Path) -> str:
+    with open_data(path) as stream:
+        data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise InputError("is larger than 1 MiB", where=str(path), remedy="name a study file")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError("is not UTF-8 text", where=f"{path}:{line}") from None
+
+
+@dataclass
+class _Reading:
+    """Turns nodes into values. An alias is written out where it stands, and counted there: a file
+    that multiplies itself ends at the bound.
+    """
+
+    path: Path
+    loader: "yaml.SafeLoader"
+    lines: dict[Place, int] = field(default_factory=dict)
+    count: int = 0
+
+    def value(self, node: "yaml.Node", place: Place) -> Any:
+        self.count += 1
+        if self.count > MAX_VALUES:
+            raise self._refusal(node, f"holds more than {MAX_VALUES:,} values", "shorten it")
+        if len(place) > MAX_DEPTH:
+            raise self._refusal(node, "is nested too deeply", "write it flatter")
+        if node.tag == _MAP:
+            return {
+                key: self.value(inner, (*place, key)) for key, inner in self._pairs(node, place)
+            }
+        if node.tag == _LIST:
+            return [self.value(inner, (*place, n)) for n, inner in self._entries(node, place)]
+        return self._scalar(node)
+
+    def _pairs(self, node: "yaml.Node", place: Place) -> "Iterator[tuple[str, yaml.Node]]":
+        seen: dict[str, int] = {}
+        for key_node, inner in node.value:
+            key, line = self._key(key_node), key_node.start_mark.line + 1
+            if (first := seen.setdefault(key, line)) != line or (*place, key) in self.lines:
+                where = f", first in line {first}" if first != line else ""
+                what = f"{shown(key)} stands here a second time{where}"
+                raise self._refusal(key_node, what, "keep one of them")
+            self.lines[*place, key] = line
+            yield key, inner
+
+    def _key(self, node: "yaml.Node") -> str:
+        if node.tag == _MERGE:
+            raise self._refusal(node, "merge keys (<<) are not read", "write the keys out")
+        key = self._scalar(node) if not isinstance(node.value, list) else None
+        if not isinstance(key, str):
+            raise self._refusal(node, "a key is no text", 'put it in quotes, as in "on": ...')
+        return key
+
+    def _entries(self, node: "yaml.Node", place: Place) -> "Iterator[tuple[int, yaml.Node]]":
+        for n, inner in enumerate(node.value):
+            self.lines[*place, n] = inner.start_mark.line + 1
+            yield n, inner
+
+    def _scalar(self, node: "yaml.Node") -> Any:
+        """A text, number, boolean, null or date; what else YAML knows is refused."""
+        import yaml
+
+        is_scalar = isinstance(node, yaml.ScalarNode)
+        # The time to read a number grows with the square of its length.
+        if is_scalar and (node.tag == _TEXT or (node.tag in _SHORT and len(node.value) < 100)):
+            try:
+                return self.loader.construct_object(node)
+            except (yaml.YAMLError, ValueError, OverflowError):
+                pass  # a date such as 2026-13-45
+        what = f"{shown(node.value if is_scalar else node.tag)} cannot be read as a value"
+        raise self._refusal(node, what, "put it in quotes if it is a text")
+
+    def _refusal(self, node: "yaml.Node", what: str, remedy: str) -> InputError:
+        return InputError(what, where=f"{self.path}:{node.start_mark.line + 1}", remedy=remedy)
+
+
+def shown(value: object) -> str:
+    """A key or value for a message, short, on one line: a text quoted, a boolean as on or off."""
+    if value is None or isinstance(value, bool):
+        return {None: "empty", True: "on", False: "off"}[value]
+    if isinstance(value, dict | list | tuple):
+        return "a list" if not isinstance(value, dict) else "keys and values"
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except ValueError:  # a whole number of more digits than Python prints
+        text = "a very long number"
+    return text if len(text) <= 80 else f"{text[:79]}…"
