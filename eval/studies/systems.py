@@ -122,13 +122,12 @@ class _Systems:
                 continue
             is_path = isinstance(value, str) and part is System
             parts[part][name] = resolved(key, str(value), self.folder) if is_path else value
-        nested: dict[str, type[BaseModel]] = {
-            "decoding": Decoding,
-            "budget": Budget,
-            "roles": Roles,
-        }
-        whole = {name: part.model_validate(parts[part]) for name, part in nested.items()}
-        return System.model_validate({**parts[System], **whole})
+        return System(
+            **parts[System],
+            decoding=Decoding(**parts[Decoding]),
+            budget=Budget(**parts[Budget]),
+            roles=Roles(**parts[Roles]),
+        )
 
     def _check_values(self) -> None:
         for key, value in self.study.base.items():
