@@ -39,8 +39,8 @@ def _table(runs: Sequence[NamedCosts]) -> "Table":
             table.add_section()
             table.add_row(plain(run_name(name), "bold"))
         for label, values in _rows(found):
-            counts = [_count(values[count]) for count in COUNTS]
-            table.add_row(plain(label), *counts, _usd(values["cost"]))
+            counts = [count_cell(values[count]) for count in COUNTS]
+            table.add_row(plain(label), *counts, usd_cell(values["cost"]))
     return table
 
 
@@ -54,7 +54,7 @@ def _rows(found: Costs) -> Iterator[tuple[str, Mapping[str, float | None]]]:
     yield "per item", found.per_item
 
 
-def _count(value: float | None) -> str:
+def count_cell(value: float | None) -> str:
     """Whole below 10,000, one digit behind the point for a small mean, else three digits."""
     if value is None:
         return NOTHING
@@ -66,7 +66,7 @@ def _count(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 99.95 or value == int(value) else f"{value:.1f}"
 
 
-def _usd(value: float | None) -> str:
+def usd_cell(value: float | None) -> str:
     """Four digits behind the point below 1, then two, then none: 0 only where nothing is paid."""
     if value is None:
         return NOTHING

@@ -6,7 +6,7 @@ from rich.console import Console
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, Spent, run_costs
 from branchwise.graphs.ledger import RoleUsage
-from branchwise.ui.cost_table import _count, _usd, cost_tables
+from branchwise.ui.cost_table import count_cell, usd_cell, cost_tables
 
 PRICES = Prices.load()
 
@@ -149,7 +149,7 @@ def test_no_runs_no_table() -> None:
     ],
 )
 def test_counts_have_three_digits_or_are_whole(value: float | None, shown: str) -> None:
-    assert _count(value) == shown
+    assert count_cell(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_counts_have_three_digits_or_are_whole(value: float | None, shown: str) 
     ],
 )
 def test_money_that_was_spent_is_never_shown_as_0(value: float | None, shown: str) -> None:
-    assert _usd(value) == shown
+    assert usd_cell(value) == shown

@@ -1,0 +1,218 @@
+"""What a study may cost at most, before anything is asked: calls, tokens and money of each system.
+
+An upper bound from the budgets, far above what most questions take; no estimate.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.retrieval import MAX_K
+from branchwise.eval.costs.price_table import Price
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.studies.checks import SEARCH_TOOL, tools_of
+from branchwise.eval.studies.schema import LoadedStudy
+from branchwise.eval.studies.systems import NamedSystem
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
+from branchwise.graphs.system import System
+
+AGENT_INPUT, MODULE_INPUT, REPLY = 128_000, 4_000, 16_000
+"""Tokens that one request is taken to have at most: a conversation, a module's prompt with its
+passage, a reply where the study sets no `max_tokens`."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Tokens of all model calls, and what they cost in USD (None: a price is unknown)."""
+
+    tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class SystemPlan:
+    """The most that a system may take over all its items.
+
+    `calls`: model calls by role, retries not counted; `tool_calls` likewise. `within`: what the
+    budget's `max_tokens_total` allows. `at_most`: with what goes beyond it, because it is looked at
+    before each turn: one turn, its extractions, the answer and a repair. Without tools there is no
+    further turn and the two are the same. `unpriced`: models without a known price.
+    """
+
+    name: str
+    items: int
+    calls: Mapping[str, int]
+    tool_calls: int
+    within: Bound
+    at_most: Bound
+    unpriced: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; an unknown cost is null."""
+        return {
+            **vars(self),
+            "calls": dict(self.calls),
+            "within": vars(self.within),
+            "at_most": vars(self.at_most),
+            "unpriced": list(self.unpriced),
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study comes to. `within` and `at_most` are sums; `scored_by`: the models that score,
+    whose calls are not in them.
+    """
+
+    name: str
+    design: str
+    questions: int
+    epochs: int
+    systems: tuple[SystemPlan, ...]
+    within: Bound
+    at_most: Bound
+    max_cost: float | None
+    scored_by: tuple[str, ...]
+    as_of: str | None
+
+    @property
+    def items(self) -> int:
+        """Questions times epochs times systems."""
+        return sum(system.items for system in self.systems)
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """Models without a known price, each once."""
+        return tuple(dict.fromkeys(model for one in self.systems for model in one.unpriced))
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; an unknown cost is null."""
+        return {
+            **vars(self),
+            "items": self.items,
+            "systems": [system.to_json() for system in self.systems],
+            "within": vars(self.within),
+            "at_most": vars(self.at_most),
+            "scored_by": list(self.scored_by),
+            "unpriced": list(self.unpriced),
+        }
+
+
+def plan_of(
+    loaded: LoadedStudy, systems: Sequence[NamedSystem], questions: QuestionSet, prices: Prices
+) -> Plan:
+    """What the systems may take over these questions at most, by their budgets."""
+    study = loaded.study
+    items = len(questions) * study.questions.epochs
+    planned = tuple(_system_plan(named, items, prices) for named in systems)
+    return Plan(
+        name=study.name,
+        design=study.design,
+        questions=len(questions),
+        epochs=study.questions.epochs,
+        systems=planned,
+        within=_sum(one.within for one in planned),
+        at_most=_sum(one.at_most for one in planned),
+        max_cost=study.max_cost,
+        scored_by=_scorers(loaded, systems),
+        as_of=prices.as_of.isoformat() if prices.as_of else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Role:
+    """The most that a role takes for one item, and how much of it after the tokens are spent."""
+
+    role: str
+    model: str
+    calls: int
+    late: int
+    input: int
+    output: int
+
+    @property
+    def tokens(self) -> int:
+        return self.calls * (self.input + self.output)
+
+    @property
+    def late_tokens(self) -> int:
+        return self.late * (self.input + self.output)
+
+
+def _system_plan(named: NamedSystem, items: int, prices: Prices) -> SystemPlan:
+    system = named.system
+    roles, budget = _roles(system), system.budget.tokens
+    everything = sum(role.tokens for role in roles)
+    # The budget is looked at where there are tools alone: without them nothing can be left out.
+    within = min(everything, budget) if tools_of(system) else everything
+    at_most = min(everything, within + sum(role.late_tokens for role in roles))
+    missing = [role.model for role in roles if prices.price(role.model) is None]
+    return SystemPlan(
+        name=named.name,
+        items=items,
+        calls={role.role: items * role.calls for role in roles},
+        tool_calls=items * _tool_calls(system),
+        within=_bound(roles, within, items, prices),
+        at_most=_bound(roles, at_most, items, prices),
+        unpriced=tuple(dict.fromkeys(missing)),
+    )
+
+
+def _roles(system: System) -> list[_Role]:
+    """The models that a system asks, with the most calls of each for one item."""
+    reply, tool_calls = system.decoding.max_tokens or REPLY, _tool_calls(system)
+    turns = 1 + min(system.budget.turns - 1, tool_calls)
+    # The turn that spends the last tokens, the answer, a repair.
+    agent = _Role(AGENT, system.model, turns + 1, min(3, turns + 1), AGENT_INPUT, reply)
+    roles = [agent]
+    if system.expand:
+        model = system.roles.expander or system.model
+        roles.append(_Role(EXPANDER, model, 1, 0, MODULE_INPUT, reply))
+    if system.extract:
+        model = system.roles.extractor or system.model
+        searched = tool_calls * (system.k or MAX_K) if SEARCH_TOOL in tools_of(system) else 0
+        roles.append(_Role(EXTRACTOR, model, searched, searched, MODULE_INPUT, reply))
+    return [role for role in roles if role.calls]
+
+
+def _tool_calls(system: System) -> int:
+    """The last turn is kept for the answer, so one turn alone calls no tool."""
+    return system.budget.calls if tools_of(system) and system.budget.turns > 1 else 0
+
+
+def _bound(roles: Iterable[_Role], tokens: int, items: int, prices: Prices) -> Bound:
+    """So many tokens an item, spent where they cost most."""
+    portions: list[tuple[float, int]] = []
+    for role in roles:
+        price = prices.price(role.model)
+        if price is None:
+            return Bound(tokens * items, None)
+        portions += [
+            (_input_price(price), role.calls * role.input),
+            (price.output, role.calls * role.output),
+        ]
+    left, cost = tokens, 0.0
+    for usd, most in sorted(portions, reverse=True):
+        taken = min(left, most)
+        left, cost = left - taken, cost + taken * usd
+    return Bound(tokens * items, cost * items / 1e6)
+
+
+def _input_price(price: Price) -> float:
+    """What input costs at most, cached or not."""
+    return max(price.input, price.cached or 0.0)
+
+
+def _sum(bounds: Iterable[Bound]) -> Bound:
+    found = list(bounds)
+    costs = [bound.cost for bound in found if bound.cost is not None]
+    cost = sum(costs) if len(costs) == len(found) else None
+    return Bound(sum(bound.tokens for bound in found), cost)
+
+
+def _scorers(loaded: LoadedStudy, systems: Sequence[NamedSystem]) -> tuple[str, ...]:
+    """The models that align and judge."""
+    chosen = [loaded.scoring.resolved(named.system.model_dump()) for named in systems]
+    specs = [spec for choice in chosen for spec in (choice.model, choice.judge) if spec]
+    return tuple(dict.fromkeys(specs))

@@ -1,0 +1,100 @@
+"""What a study may cost at most, as a table for a terminal: `branchwise ablate --dry-run`."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from branchwise.eval.studies.plan import (
+    AGENT_INPUT,
+    MODULE_INPUT,
+    REPLY,
+    Bound,
+    Plan,
+    SystemPlan,
+)
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
+from branchwise.ui.cells import NOTHING, indented, new_table, plain, run_name
+from branchwise.ui.console import console, printable
+from branchwise.ui.cost_table import count_cell, usd_cell
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.padding import Padding
+    from rich.table import Table
+
+_ROLES = (AGENT, EXPANDER, EXTRACTOR)
+
+
+def print_plan(plan: Plan) -> None:
+    """Print what `branchwise ablate --dry-run` says."""
+    for part in plan_tables(plan):
+        console().print(part)
+
+
+def plan_tables(plan: Plan) -> "Iterator[RenderableType]":
+    """What to print of a plan, in order: what is run, the upper bounds, what they rest on."""
+    yield plain(f"\n{run_name(plan.name)} · upper bounds, nothing was run", "bold")
+    yield indented(plain(_size(plan)))
+    yield _table(plan)
+    yield _notes(plan)
+
+
+def _size(plan: Plan) -> str:
+    epochs = f" x {plan.epochs} epochs" if plan.epochs > 1 else ""
+    systems = f"{len(plan.systems)} system{'s' if len(plan.systems) > 1 else ''} ({plan.design})"
+    return f"{systems} x {plan.questions:,} questions{epochs} = {plan.items:,} items"
+
+
+def _table(plan: Plan) -> "Table":
+    roles = [role for role in _ROLES if any(one.calls.get(role) for one in plan.systems)]
+    table = new_table()
+    for role in roles:
+        table.add_column(f"calls of\n{role}", justify="right", no_wrap=True)
+    for title in ("tokens in\nthe budget", "\nUSD", "tokens\nat most", "\nUSD"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for system in plan.systems:
+        table.add_row(plain(run_name(system.name)), *_cells(system, roles))
+    if len(plan.systems) > 1:
+        table.add_section()
+        calls = [count_cell(sum(one.calls.get(role, 0) for one in plan.systems)) for role in roles]
+        table.add_row(plain("all", "bold"), *calls, *_bounds(plan.within, plan.at_most))
+    return table
+
+
+def _cells(system: SystemPlan, roles: list[str]) -> list[str]:
+    calls = [count_cell(system.calls.get(role, 0)) for role in roles]
+    return [*calls, *_bounds(system.within, system.at_most)]
+
+
+def _bounds(within: Bound, at_most: Bound) -> list[str]:
+    both = ((count_cell(bound.tokens), usd_cell(bound.cost)) for bound in (within, at_most))
+    return [cell for pair in both for cell in pair]
+
+
+def _notes(plan: Plan) -> "Padding":
+    lines = [
+        "",
+        "every number is the most that the settings allow, not what to expect",
+        "calls: an item's turns (max_turns, max_calls) and one repair; one expansion; of each tool "
+        "call every passage (k) extracted; retries are not counted",
+        "tokens in the budget: max_tokens_total of every item; without tools, all calls at the "
+        "sizes below",
+        "at most: with one turn, its extractions, the answer and a repair on top of it, a request "
+        f"at {AGENT_INPUT:,} tokens (a module's at {MODULE_INPUT:,}), a reply at max_tokens "
+        f"(where it is not set: {REPLY:,})",
+    ]
+    if plan.scored_by:
+        models = ", ".join(map(printable, plan.scored_by))
+        lines.append(f"not counted: what {models} is asked when the runs are scored")
+    if plan.max_cost is not None:
+        lines.append(f"max_cost: the study stops before {plan.max_cost:,.2f} USD are passed")
+    if plan.as_of:
+        lines.append(f"USD by the built-in prices as of {plan.as_of}, or by prices:")
+    lines += [_how_to_give(model) for model in plan.unpriced]
+    return indented(plain("\n".join(lines), "dim"))
+
+
+def _how_to_give(model: str) -> str:
+    return printable(
+        f"{NOTHING}: no price is known for {model}; give one (USD per million tokens) in the file "
+        f'that the study names as prices:, as in: models: {{"{model}": {{input: 0.25, output: 2}}}}'
+    )
