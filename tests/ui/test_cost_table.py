@@ -6,7 +6,7 @@ from rich.console import Console
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, Spent, run_costs
 from branchwise.graphs.ledger import RoleUsage
-from branchwise.ui.cost_table import count_cell, usd_cell, cost_tables
+from branchwise.ui.cost_table import cost_tables, count_cell, usd_cell
 
 PRICES = Prices.load()
 
