@@ -9,6 +9,7 @@ from branchwise.ui.breakdown_table import breakdown_tables
 from branchwise.ui.ceiling_table import ceiling_tables
 from branchwise.ui.cells import indented, plain, run_name
 from branchwise.ui.cost_table import cost_tables
+from branchwise.ui.epoch_table import epoch_tables
 from branchwise.ui.error_table import error_tables
 from branchwise.ui.matcher_notes import matcher_lines
 from branchwise.ui.report_table import report_tables
@@ -25,7 +26,7 @@ def run_report(
 ) -> "Iterator[RenderableType]":
     """The tables of one run, or of several beside each other; `by` names breakdowns to add.
 
-    `brief` leaves out the ceilings.
+    `brief` leaves out the ceilings, and costs where nothing was paid or counted.
     """
     yield from report_tables([pair for name, run in runs for pair in named_scores(name, run)])
     for name, run in runs:
@@ -36,11 +37,18 @@ def run_report(
     yield from error_tables([(name, analysis.errors) for name, analysis in analysed])
     if not brief:
         yield from ceiling_tables([(n, a.ceilings, a.curve("calls")) for n, a in analysed])
+    yield from epoch_tables([(name, a.epochs) for name, a in analysed if a.epochs])
     for grouping in by:
         for name, analysis in analysed:
             yield from breakdown_tables(name, analysis.breakdown(grouping))
-    if any(run.costs.usage.calls or run.costs.unsplit.tokens for _, run in runs):
+    if any(map(_has_costs, (run for _, run in runs))) or not brief:
         yield from cost_tables([(name, run.costs) for name, run in runs])
+
+
+def _has_costs(run: ScoredRun) -> bool:
+    """Whether there is more to say than that a model without tokens was called."""
+    costs = run.costs
+    return bool(costs.usage.input or costs.unsplit.tokens or costs.cost != 0)
 
 
 def named_scores(name: str, run: ScoredRun) -> list[tuple[str, Scores]]:
