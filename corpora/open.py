@@ -1,4 +1,4 @@
-"""Opening a corpus for search."""
+"""Opening what searches: an index of a corpus, or a retriever that lives elsewhere."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +18,7 @@ from branchwise.corpora.ranking import Scored
 from branchwise.corpora.retrieval import Hit, Retriever
 
 HYBRID = "hybrid"
+_SERVERS, _FLASHRAG = ("http:", "https:"), "flashrag:"
 
 
 class _Index(Protocol):
@@ -54,13 +55,40 @@ class _Hybrid:
         return [fused(per_query, k, self._corpus.id) for per_query in zip(*rankings, strict=True)]
 
 
-def open_retriever(corpus_dir: Path, name: str | None = None) -> Retriever:
+def needs_corpus(name: str | None) -> bool:
+    """Whether a retriever of this name searches a corpus folder of ours."""
+    return name is None or not name.startswith((*_SERVERS, _FLASHRAG))
+
+
+def absolute_name(name: str) -> str:
+    """The name with its file's whole path, so that it means the same from any folder."""
+    if not name.startswith(_FLASHRAG):
+        return name
+    return _FLASHRAG + str(Path(name.removeprefix(_FLASHRAG)).resolve())
+
+
+def open_retriever(corpus_dir: Path | None, name: str | None = None) -> Retriever:
     """The retriever over index `name`, or `hybrid` for flat and bm25 fused.
 
-    Without a name: the only index there is, else `flat`. Raises InputError, with the command
-    that mends it, where there is no such index, or it belongs to another corpus or encoder.
+    Without a name: the only index there is, else `flat`. `http:URL` and `flashrag:CONFIG.yaml`
+    search elsewhere, whatever the corpus. Raises InputError, with what mends it, where there is no
+    such index, it belongs to another corpus or encoder, or nothing answers.
     """
-    corpus = Corpus.open(Path(corpus_dir))
+    if name is not None and name.startswith(_SERVERS):
+        from branchwise.corpora.search_server import open_search_server
+
+        return open_search_server(name)
+    if name is not None and name.startswith(_FLASHRAG):
+        from branchwise.corpora.flashrag.retriever import open_flashrag
+
+        return open_flashrag(Path(name.removeprefix(_FLASHRAG)))
+    if corpus_dir is None:
+        raise InputError("there is no corpus to search", remedy="add --corpus DIR")
+    return _open_own(Path(corpus_dir), name)
+
+
+def _open_own(corpus_dir: Path, name: str | None) -> Retriever:
+    corpus = Corpus.open(corpus_dir)
     names = index_names(corpus.path)
     chosen = name or _default(corpus.path, names)
     if chosen == HYBRID and HYBRID not in names:

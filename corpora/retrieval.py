@@ -16,6 +16,10 @@ class Hit(NamedTuple):
     score: float
 
 
+class RetrieverError(Exception):
+    """A search that was not answered. One line, for the model that asked: no address, no path."""
+
+
 class Retriever(Protocol):
     """Searches one corpus. Thread-safe; a ranking never depends on what it was batched with."""
 
@@ -24,5 +28,8 @@ class Retriever(Protocol):
     """What results depend on (kind, encoder, corpus digest, ...): enters the system digest."""
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """For each query its best `k` passages, best first, ties broken by passage id."""
+        """For each query its best `k` passages, best first, ties broken by passage id.
+
+        Raises RetrieverError where what searches is elsewhere and does not answer.
+        """
         ...

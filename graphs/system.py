@@ -38,10 +38,11 @@ class System(BaseModel):
     """Model, tools, modules, retriever settings, decoding, budget and prompts.
 
     `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only
-    one there is, else `flat`); `k` fixes the number of passages a search returns and takes it out
-    of the tool's schema. `kg` is the folder of a built graph or the address of a SPARQL endpoint.
-    `tools`: None is `local_retriever` where there is a corpus, and `wikidata_search` and
-    `wikisparql` where there is a graph; without tools the model answers directly. `expand`: the
+    one there is, else `flat`), or is `http:URL` or `flashrag:CONFIG.yaml`, which need no corpus;
+    `k` fixes the number of passages a search returns and takes it out of the tool's schema. `kg`
+    is the folder of a built graph or the address of a SPARQL endpoint. `tools`: None is
+    `local_retriever` where there is a retriever, and `wikidata_search` and `wikisparql` where
+    there is a graph; without tools the model answers directly. `expand`: the
     question's readings are written out first, for the agent to answer each. `extract`: of each
     retrieved passage the agent sees what a model copied out of it.
     """

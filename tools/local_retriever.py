@@ -1,13 +1,15 @@
 """`local_retriever(query, k=3)`: search the corpus. Import lazily: it loads langchain."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
-from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever
+from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
 from branchwise.tools.artifacts import PassageRecord, ToolArtifact
 from branchwise.tools.batcher import Batcher
+from branchwise.tools.errors import ToolError
 
 NAME = "local_retriever"
 MAX_QUERY_CHARS = 4000
@@ -39,10 +41,12 @@ class _LocalRetriever(BaseTool):
     default_k: int
 
     def _run(self, query: str, k: int = 0) -> tuple[str, ToolArtifact]:
-        return _result(self.batcher.search_blocking(query, k or self.default_k))
+        with _as_tool_errors():
+            return _result(self.batcher.search_blocking(query, k or self.default_k))
 
     async def _arun(self, query: str, k: int = 0) -> tuple[str, ToolArtifact]:
-        return _result(await self.batcher.search(query, k or self.default_k))
+        with _as_tool_errors():
+            return _result(await self.batcher.search(query, k or self.default_k))
 
 
 def make_local_retriever(search: Batcher | Retriever, k: int | None = None) -> BaseTool:
@@ -58,6 +62,15 @@ def make_local_retriever(search: Batcher | Retriever, k: int | None = None) -> B
         batcher=search if isinstance(search, Batcher) else Batcher(search),
         default_k=k or DEFAULT_K,
     )
+
+
+@contextmanager
+def _as_tool_errors() -> Iterator[None]:
+    """A retriever elsewhere that does not answer: its own words, for the model."""
+    try:
+        yield
+    except RetrieverError as error:
+        raise ToolError(f"{error}; go on with the other tools, or ask again later") from None
 
 
 def _result(hits: Sequence[Hit]) -> tuple[str, ToolArtifact]:

@@ -37,7 +37,10 @@ class SystemOptions:
         Path | None, _option("Corpus folder to search. Without it: answer directly.", TOOLS)
     ] = None
     retriever: Annotated[
-        str | None, _option("Index to search with: flat, bm25, hybrid or a name.", TOOLS)
+        str | None,
+        _option(
+            "Index to search with: flat, bm25, hybrid or a name; or http:URL, flashrag:FILE.", TOOLS
+        ),
     ] = None
     k: Annotated[
         int | None,
@@ -99,10 +102,11 @@ class SystemOptions:
     def _system(self) -> "System":
         from branchwise.agents.decoding import Decoding
         from branchwise.corpora.errors import InputError
+        from branchwise.corpora.open import needs_corpus
         from branchwise.graphs.system import Budget, Roles, System
 
         self._check_modules()
-        if self.corpus is None and (self.retriever or self.k):
+        if self.corpus is None and needs_corpus(self.retriever) and (self.retriever or self.k):
             unused = "--retriever" if self.retriever else "--k"
             raise InputError(
                 "there is no corpus to search", where=unused, remedy="add --corpus DIR"

@@ -1,0 +1,101 @@
+"""Rankings as Search-R1's retrieval server writes them, read without trust.
+
+`{"result": [[{"document": {"id", "contents"}, "score": float}]]}`, a list for each query; without
+scores the documents stand there bare (Search-R1, `search_r1/search/retrieval_server.py`). Search
+engines behind the same protocol send documents without ids.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from branchwise.corpora.passages import Passage, passage_id
+from branchwise.corpora.records import to_passage
+from branchwise.corpora.retrieval import Hit, RetrieverError
+
+MAX_ID_CHARS = 200
+
+
+def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
+    """The rankings in a body, at most `k` hits for each of `queries` queries, in its order.
+
+    Where a ranking lacks a score, its scores are 1, 1/2, 1/3, ...: the order and nothing more.
+    Raises RetrieverError for a body of another form, or of another number of rankings.
+    """
+    rankings = _part(_decoded(body), "result")
+    if not isinstance(rankings, list):
+        raise RetrieverError('the retriever\'s answer has no list "result"')
+    if len(rankings) != queries:
+        raise RetrieverError(
+            f"the retriever answered {len(rankings)} queries and was asked {queries}"
+        )
+    return [_ranking(ranking, k) for ranking in rankings]
+
+
+def _ranking(ranking: Any, k: int) -> list[Hit]:
+    if not isinstance(ranking, list):
+        raise RetrieverError("the retriever's answer has no list of documents for a query")
+    found = ranking[:k]
+    passages = [_passage(_part(item, "document") or item) for item in found]
+    scores = [_score(item) for item in found]
+    known = [score for score in scores if score is not None]
+    if len(known) < len(scores):
+        known = [1 / rank for rank in range(1, len(scores) + 1)]
+    return [Hit(passage, score) for passage, score in zip(passages, known, strict=True)]
+
+
+def _score(item: Any) -> float | None:
+    score = _part(item, "score")
+    if score is None:
+        return None
+    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+        raise RetrieverError("the retriever's answer has a score that is no number")
+    return float(score)
+
+
+def _passage(document: Any) -> Passage:
+    """A document's `contents` are its title and text; some have `title` and `text` apart."""
+    contents, text = _part(document, "contents"), _part(document, "text")
+    if not isinstance(contents, str) and isinstance(text, str):
+        contents = f"{_part(document, 'title') or ''}\n{text}"
+    if not isinstance(contents, str):
+        raise RetrieverError("the retriever's answer has a document without contents")
+    passage = to_passage("", _whole_characters(contents))
+    id = _id(_part(document, "id")) or passage_id(passage.title, passage.text)
+    return passage.model_copy(update={"id": id})
+
+
+def _id(value: Any) -> str | None:
+    """An id that can be shown and cited, else None: it stands on a line of its own."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        return None
+    return value if len(value) <= MAX_ID_CHARS else None
+
+
+def _part(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        # The standard parser takes half characters (lone surrogates), which some passages have.
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        page = body[:1000].lstrip().lower().startswith((b"<!doctype", b"<html"))
+        what = "a web page" if page else "no JSON"
+        raise RetrieverError(f"the retriever's answer is {what}") from None
+
+
+def _whole_characters(text: str) -> str:
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,0 +1,174 @@
+"""A retrieval server on the loopback that speaks Search-R1's protocol, and fails on command.
+
+with RetrievalServer() as server:
+    server.play(status(503), None)   # fail once, then answer; None answers as the protocol says
+    SearchServer(server.url).search(["a"], 3)
+"""
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+Reaction = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
+
+
+def document(query: str, rank: int) -> dict[str, str]:
+    """The passage in place `rank` (from 1) for a query, in the form of Search-R1's corpora."""
+    return {"id": f"{query}-{rank}", "contents": f'"{query}"\nText {rank} on {query}.'}
+
+
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
+    """What Search-R1's server answers, scores or not."""
+    rankings = []
+    for query in asked["queries"]:
+        found = [document(query, rank) for rank in range(1, (asked["topk"] or 3) + 1)]
+        if asked.get("return_scores"):
+            rankings.append([{"document": d, "score": 1 - n / 100} for n, d in enumerate(found)])
+        else:
+            rankings.append(found)
+    return {"result": rankings}
+
+
+def sends(
+    body: Any, status: int = 200, media: str = "application/json", **headers: str
+) -> Reaction:
+    """This body (text and bytes as they are, else JSON); `retry_after="1"` is a header."""
+    raw = body if isinstance(body, bytes) else body if isinstance(body, str) else json.dumps(body)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+
+    async def react(_: web.Request, __: dict[str, Any]) -> web.StreamResponse:
+        data = raw if isinstance(raw, bytes) else raw.encode()
+        return web.Response(body=data, status=status, headers=named | {"Content-Type": media})
+
+    return react
+
+
+def bare(found: Callable[[dict[str, Any]], Any]) -> Reaction:
+    """What `found` makes of the request, as JSON."""
+
+    async def react(_: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
+        return web.json_response(found(asked))
+
+    return react
+
+
+def cut(announced: int = 10_000, chunked: bool = False) -> Reaction:
+    """The beginning of an answer, then the connection is closed."""
+
+    async def react(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse()
+        if chunked:
+            response.enable_chunked_encoding()
+        else:
+            response.content_length = announced
+        await response.prepare(request)
+        await response.write(json.dumps(answer(asked)).encode()[:20])
+        assert request.transport is not None
+        request.transport.close()
+        return response
+
+    return react
+
+
+def drops() -> Reaction:
+    """The connection is closed without an answer."""
+
+    async def react(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.close()
+        return web.Response()
+
+    return react
+
+
+def hangs(after: bytes = b"") -> Reaction:
+    """These bytes of a body, then nothing until the client leaves."""
+
+    async def react(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
+        if after:
+            response = web.StreamResponse()
+            await response.prepare(request)
+            await response.write(after)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    return react
+
+
+def drips() -> Reaction:
+    """A space now and then, without end: no read of it is ever late."""
+
+    async def react(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        while True:
+            await response.write(b" ")
+            await asyncio.sleep(0.01)
+
+    return react
+
+
+@dataclass
+class RetrievalServer:
+    """Answers the n-th request with the n-th reaction, and when they are spent, properly."""
+
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
+    _reactions: list[Reaction | None] = field(default_factory=list)
+    _ready: threading.Event = field(default_factory=threading.Event)
+
+    def play(self, *reactions: Reaction | None) -> None:
+        """React like this from now on."""
+        self._reactions = list(reactions)
+        self.requests.clear()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/retrieve"
+
+    def queries(self) -> list[Sequence[str]]:
+        """The queries of each request."""
+        return [request["queries"] for request in self.requests]
+
+    def __enter__(self) -> "RetrievalServer":
+        self._patch = pytest.MonkeyPatch()
+        self._patch.setenv("NO_PROXY", "127.0.0.1")
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._patch.undo()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        app = web.Application(client_max_size=2**26)
+        app.router.add_post("/retrieve", self._answer)
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        self._loop.run_until_complete(runner.setup())
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        self._loop.run_until_complete(site.start())
+        self._port = runner.addresses[0][1]
+        self._ready.set()
+        self._loop.run_forever()
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.run_until_complete(runner.cleanup())
+        self._loop.close()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        asked = await request.json()
+        self.requests.append(asked)
+        self.headers.append(dict(request.headers))
+        reaction = self._reactions.pop(0) if self._reactions else None
+        return await reaction(request, asked) if reaction else web.json_response(answer(asked))
