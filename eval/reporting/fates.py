@@ -1,0 +1,95 @@
+"""Kinds of loss and error that reports count: each a name, what it says in words, and its count.
+
+The kinds of a group add up to its total, so that a bar of them is whole.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from branchwise.eval.analysis import Analysis
+from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.totals import SubsetTotals
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of loss or error: its key, what it says in a few words, its count in a subset."""
+
+    key: str
+    words: str
+    count: Callable[[SubsetTotals], int]
+
+
+def _missing(label: Label) -> Callable[[SubsetTotals], int]:
+    return lambda found: found.labels[label].missing
+
+
+def _wrong(label: Label) -> Callable[[SubsetTotals], int]:
+    return lambda found: found.labels[label].wrong
+
+
+def _items(label: Label) -> Callable[[SubsetTotals], int]:
+    return lambda found: found.labels[label].items
+
+
+def _all_traced(found: SubsetTotals) -> bool:
+    return found.traced == found.items
+
+
+def _unlabelled_wrong(found: SubsetTotals) -> int:
+    return found.wrong - sum(label.wrong for label in found.labels.values())
+
+
+_LOST_ON_THE_WAY = (
+    Kind("wrong_branch", "under the wrong branch", _missing(Label.WRONG_BRANCH)),
+    Kind("unreadable", "in an unreadable answer", lambda found: found.lost_at["repair"]),
+    Kind("left_out", "left out by the agent", lambda found: found.lost_at["agent"]),
+    Kind("extraction", "lost in extraction", lambda found: found.lost_at["extraction"]),
+    Kind("never_retrieved", "never retrieved", _missing(Label.INCOMPLETE_EXTRACTION)),
+)
+
+MISSING_KINDS = (
+    *_LOST_ON_THE_WAY,
+    Kind(
+        "unknown",
+        "unknown",
+        lambda found: found.missing - sum(kind.count(found) for kind in _LOST_ON_THE_WAY),
+    ),
+)
+"""Where a missing gold answer was lost, from the end of its way to its beginning; each in one.
+
+It is unknown of items that failed or have no trace.
+"""
+
+WRONG_KINDS = (
+    Kind("of_another_branch", "right under another branch", _wrong(Label.WRONG_BRANCH)),
+    Kind(
+        "in_evidence",
+        "read, but no answer",
+        lambda found: _unlabelled_wrong(found) if _all_traced(found) else 0,
+    ),
+    Kind("unsupported", "nowhere in the evidence", _wrong(Label.UNSUPPORTED_ANSWER)),
+    Kind(
+        "unknown",
+        "unknown",
+        lambda found: 0 if _all_traced(found) else _unlabelled_wrong(found),
+    ),
+)
+"""What a wrong answer is; each in one. Unknown where some of the items have no trace."""
+
+ITEM_KINDS = (
+    Kind("wrong_tool_call", "wrong tool calls", _items(Label.WRONG_TOOL_CALL)),
+    Kind("format_error", "format error", _items(Label.FORMAT_ERROR)),
+    Kind("budget_spent", "budget spent", _items(Label.BUDGET_SPENT)),
+    Kind("failed", "failed", lambda found: found.failed),
+)
+"""What went wrong with an item as a whole; it may have several."""
+
+
+def right_answers(analysis: Analysis, subset: str) -> int:
+    """How many gold answers the items of a subset have, branch by branch.
+
+    With the subset's `missing` ones these are all its gold answers, over all items.
+    """
+    wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
+    return sum(len(one.right) for one in analysis.items if one.item.question.ambiguous in wanted)

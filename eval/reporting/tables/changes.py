@@ -1,0 +1,104 @@
+"""What each system changes against the base."""
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables.results import main_metrics, metric_title
+from branchwise.eval.reporting.tables.subsets import subsets
+from branchwise.eval.reporting.tables.table import (
+    Cell,
+    Column,
+    Table,
+    subset_column,
+    system_column,
+)
+from branchwise.eval.statistics import Difference
+
+_NOTES = (
+    "A difference is the system's mean less the base's, over the questions that both have.",
+    "In brackets: Student's paired 95% interval.",
+    "p: exact McNemar test for EM, else a permutation test of the mean difference.",
+)
+_HOLM = "p is corrected by Holm's method over the systems that are compared with the base."
+
+
+def changes_table(report: StudyReport) -> Table:
+    """The main metrics side by side: difference with its interval, then p after Holm."""
+    metrics = main_metrics(report)
+    columns = [system_column(), subset_column(), Column("n", "n", "count")]
+    for metric in metrics:
+        title = metric_title(metric)
+        columns.append(Column(metric.key, title, "change", metric.digits))
+        columns.append(Column(f"{metric.key}_p_holm", f"p ({title})", "p", 3))
+    rows: list[tuple[Cell, ...]] = []
+    for subset in subsets(report):
+        for name, comparison in report.comparisons.items():
+            found = [comparison.find(metric.key, subset) for metric in metrics]
+            cells = [cell for one in found for cell in (_change(one), corrected_p(one))]
+            rows.append((name, subset, max(one.n for one in found), *cells))
+    title = f"Changes against {report.base.name}"
+    return Table("changes", title, tuple(columns), tuple(rows), _notes(report))
+
+
+def differences_table(report: StudyReport) -> Table:
+    """Every metric, one difference a row, with everything that is known of it."""
+    columns = (
+        system_column(),
+        subset_column(),
+        Column("metric", "metric", "text"),
+        Column("base", "base", "value"),
+        Column("other", "system's", "value"),
+        Column("difference", "difference", "change"),
+        Column("p", "p", "p", 3),
+        Column("p_holm", "p after Holm", "p", 3),
+        Column("family", "tests corrected for", "count"),
+        Column("test", "test", "text"),
+        Column("higher", "questions higher", "count"),
+        Column("lower", "lower", "count"),
+        Column("same", "the same", "count"),
+        Column("left_out", "left out", "count"),
+    )
+    rows = tuple(
+        _difference_row(name, found)
+        for name, comparison in report.comparisons.items()
+        for found in comparison.differences
+    )
+    title = f"All differences to {report.base.name}"
+    return Table("differences", title, columns, rows, _notes(report), printed=False)
+
+
+def corrected_p(found: Difference) -> float | None:
+    """After Holm where there was anything to correct for."""
+    return found.p if found.p_holm is None else found.p_holm
+
+
+def _change(found: Difference) -> Aggregate:
+    return Aggregate(found.difference, found.n, found.low, found.high)
+
+
+def _difference_row(name: str, found: Difference) -> tuple[Cell, ...]:
+    return (
+        name,
+        found.subset,
+        found.metric,
+        found.base,
+        found.other,
+        _change(found),
+        found.p,
+        found.p_holm,
+        found.family,
+        found.test,
+        found.higher,
+        found.lower,
+        found.same,
+        found.left_out.total,
+    )
+
+
+def _notes(report: StudyReport) -> tuple[str, ...]:
+    cautions = tuple(
+        f"{name}: {caution}."
+        for name, comparison in report.comparisons.items()
+        for caution in comparison.cautions
+    )
+    holm = (_HOLM,) if len(report.comparisons) > 1 else ()
+    return (*_NOTES, *holm, *cautions)

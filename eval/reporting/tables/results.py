@@ -1,0 +1,168 @@
+"""Who was compared, and the main results."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from branchwise.eval.reporting.published import Published, PublishedSystem, Subset, published
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.reporting.tables.subsets import subsets
+from branchwise.eval.reporting.tables.table import (
+    Cell,
+    Column,
+    Table,
+    subset_column,
+    system_column,
+)
+from branchwise.eval.scores import Scorer, Scores
+from branchwise.eval.tasks import Column as Metric
+from branchwise.eval.tasks import get_task
+
+_INTERVAL = "In brackets: 95% bootstrap interval, questions being drawn."
+_PUBLISHED_AS = {
+    "pooled_precision": "precision",
+    "pooled_recall": "recall",
+    "pooled_em": "em",
+}
+"""Published numbers stand under the pooled metrics: the nearest reading of what is undefined."""
+
+
+def systems_table(report: StudyReport) -> Table:
+    """What each system is, who scored it, and how its items ended."""
+    columns = (
+        system_column(),
+        Column("changes", "changes of the base", "text"),
+        Column("model", "model", "text"),
+        Column("scored_by", "scored by", "text"),
+        Column("items", "items", "count"),
+        Column("answered", "answered", "count"),
+        Column("failed", "failed", "count"),
+        Column("format_errors", "format errors", "count"),
+        Column("missing", "without a prediction", "count", printed=False),
+        Column("pending", "not ended", "count"),
+    )
+    rows = tuple(_system_row(system) for system in report.systems)
+    note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
+    return Table("systems", "Systems", columns, rows, (note,))
+
+
+def results_tables(report: StudyReport) -> list[Table]:
+    """Means of every metric by system and subset: a table for each group of the task's columns.
+
+    A metric that no system has a value for is left out.
+    """
+    groups: dict[str, list[Metric]] = {}
+    for metric in get_task(report.task).columns:
+        if any(s.aggregates["all"][metric.key].n for _, s in _scored(report)):
+            groups.setdefault(metric.table, []).append(metric)
+    named = zip(("results", *map(_slug, [*groups][1:])), groups.items(), strict=False)
+    return [_results(report, name, title, metrics) for name, (title, metrics) in named]
+
+
+def main_metrics(report: StudyReport) -> tuple[Metric, ...]:
+    """The metrics that a change is told by: P, R and EM, or what the task begins with."""
+    columns = get_task(report.task).columns
+    strict = tuple(column for column in columns if column.key.startswith("strict_"))
+    return strict or columns[:2]
+
+
+def metric_title(metric: Metric) -> str:
+    """Its heading on one line."""
+    return " ".join(metric.heading.split())
+
+
+def scored_by(scorer: Scorer) -> str:
+    """Who aligned branches and accepted answers."""
+    model = f" ({scorer.model})" if scorer.model else ""
+    judge = f", answers judged by {scorer.judge}" if scorer.judge else ""
+    return f"{scorer.matcher}{model}{judge}"
+
+
+def _system_row(system: SystemReport) -> tuple[Cell, ...]:
+    counts = system.scores.counts
+    models = dict.fromkeys(role.model for role in system.run.costs.roles)
+    return (
+        system.name,
+        changes_words(system.changes) or None,
+        ", ".join(models) or None,
+        scored_by(system.scores.scorer),
+        counts.items,
+        counts.answered,
+        counts.failed,
+        counts.format_errors,
+        counts.missing,
+        counts.pending,
+    )
+
+
+def changes_words(changes: Mapping[str, Any]) -> str:
+    """ "expansion: on, k: 15"."""
+    return ", ".join(f"{key}: {_value(value)}" for key, value in changes.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, list | tuple):
+        return " + ".join(map(_value, value)) or "none"
+    return "default" if value is None else str(value)
+
+
+def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metric]) -> Table:
+    scored = list(_scored(report))
+    several = len({scored_by(scores.scorer) for _, scores in scored}) > 1
+    beside = _beside(report, metrics)
+    columns = (
+        system_column(),
+        Column("origin", "origin", "text", printed=beside is not None),
+        Column("scored_by", "scored by", "text", printed=several),
+        subset_column(),
+        Column("n", "n", "count"),
+        *(Column(one.key, metric_title(one), "share", one.digits) for one in metrics),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for subset in subsets(report):
+        rows += [_row(name, scores, subset, metrics) for name, scores in scored]
+        if beside and subset != "all":
+            found: Subset = "ambiguous" if subset == "ambiguous" else "unambiguous"
+            rows += [_published_row(one, beside, found, metrics) for one in beside.systems]
+    notes = [metric.note for metric in metrics if metric.note]
+    if beside:
+        notes += [f"Published numbers are those of {beside.paper}.", *beside.notes]
+    return Table(name, f"Results: {title}", columns, tuple(rows), (_INTERVAL, *notes))
+
+
+def _scored(report: StudyReport) -> Iterator[tuple[str, Scores]]:
+    """Systems with their scores, twice where both matchers were asked for."""
+    for system in report.systems:
+        if system.run.lexical:
+            yield system.name, system.run.lexical
+        yield system.name, system.scores
+
+
+def _row(name: str, scores: Scores, subset: str, metrics: Sequence[Metric]) -> tuple[Cell, ...]:
+    found = scores.aggregates[subset]
+    by = scored_by(scores.scorer)
+    means = (found[metric.key] for metric in metrics)
+    return (name, "measured", by, subset, scores.questions(subset), *means)
+
+
+def _beside(report: StudyReport, metrics: Sequence[Metric]) -> Published | None:
+    """What is published of the same benchmark, in tables that have its metrics."""
+    comparable = any(metric.key in _PUBLISHED_AS for metric in metrics)
+    return published(report.benchmark) if comparable else None
+
+
+def _published_row(
+    system: PublishedSystem, source: Published, subset: Subset, metrics: Sequence[Metric]
+) -> tuple[Cell, ...]:
+    scores = system.scores(subset).model_dump()
+    cells = [
+        scores[_PUBLISHED_AS[one.key]] if one.key in _PUBLISHED_AS else None for one in metrics
+    ]
+    return (system.name, f"published (Table {system.table})", None, subset, None, *cells)
+
+
+def _slug(title: str) -> str:
+    return "results-" + "-".join(
+        "".join(c if c.isascii() and c.isalnum() else " " for c in title).split()
+    )

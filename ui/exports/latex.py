@@ -1,0 +1,109 @@
+"""Tables for LaTeX with booktabs; every text in them is data."""
+
+from collections.abc import Iterator, Sequence
+
+from branchwise.eval.reporting.tables import Table
+from branchwise.ui.exports.text import UNKNOWN, Shown, one_line, shown_rows
+
+_HEAD = """\
+% Needs \\usepackage{booktabs}, and pdfLaTeX from 2020 on, LuaLaTeX or XeLaTeX (these two where a
+% name has letters that the font of pdfLaTeX lacks).
+"""
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # Active in babel's German, and a closing quotation mark elsewhere.
+    '"': r"\char34{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    # At the beginning of a row they would be read as an argument of the row before.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    # So that two of them stay two: no dash, no low quotation mark.
+    "-": "-{}",
+    ",": ",{}",
+    "…": r"\ldots{}",
+    "–": "--",
+    "\N{REPLACEMENT CHARACTER}": "?",
+}
+_MAX_HEADING = 9  # letters
+_IN_NUMBERS = {"-": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", UNKNOWN: "--"}
+
+
+def latex(tables: Sequence[Table]) -> str:
+    """The tables that are for readers, each a `table*` with caption, label and notes."""
+    printed = [table.as_printed() for table in tables if table.printed]
+    return "\n".join([_HEAD, *("".join(_environment(table)) for table in printed)])
+
+
+def escape(text: str) -> str:
+    """Text from outside that shows as it is: no command, no active character, no ligature."""
+    return "".join(_SPECIAL.get(character, character) for character in one_line(text))
+
+
+def _environment(table: Table) -> Iterator[str]:
+    kinds = "".join("l" if column.unit == "text" else "r" for column in table.columns)
+    yield "\\begin{table*}\n\\centering\\footnotesize\n\\setlength{\\tabcolsep}{3pt}\n"
+    yield f"\\caption{{{escape(table.title)}}}\n\\label{{tab:{table.name}}}\n"
+    yield f"\\begin{{tabular}}{{@{{}}{kinds}@{{}}}}\n\\toprule\n"
+    yield _line([_heading(column.title) for column in table.columns])
+    yield "\\midrule\n"
+    yield from _body(table)
+    yield "\\bottomrule\n\\end{tabular}\n"
+    if table.notes:
+        words = " ".join(map(escape, table.notes))
+        yield f"\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\scriptsize {words}"
+        yield "\\end{minipage}\n"
+    yield "\\end{table*}\n"
+
+
+def _heading(title: str) -> str:
+    """On two lines where it is long."""
+    words = title.split()
+    if len(title) <= _MAX_HEADING or len(words) == 1:
+        return escape(title)
+    breaks = range(1, len(words))
+    half = min(breaks, key=lambda n: max(len(" ".join(words[:n])), len(" ".join(words[n:]))))
+    lines = escape(" ".join(words[:half])), escape(" ".join(words[half:]))
+    return rf"\shortstack{{{lines[0]} \\ {lines[1]}}}"
+
+
+def _body(table: Table) -> Iterator[str]:
+    """The rows, with a rule where another subset of the questions begins."""
+    subset = next((i for i, column in enumerate(table.columns) if column.key == "subset"), None)
+    before = None
+    for row in shown_rows(table):
+        about = row[subset].text if subset is not None else None
+        if before is not None and about != before:
+            yield "\\midrule\n"
+        before = about
+        yield _line([_cell(shown) for shown in row])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"{' & '.join(cells)} \\\\\n"
+
+
+def _cell(shown: Shown) -> str:
+    if shown.is_text:
+        return escape(shown.text)
+    text = _numeric(shown.text)
+    behind = " ".join(part for part in (shown.interval, shown.n) if part)
+    return f"{text} {{\\scriptsize {_numeric(behind)}}}" if behind else text
+
+
+def _numeric(text: str) -> str:
+    """A number of ours: a real minus sign, relations in mathematics."""
+    return "".join(_IN_NUMBERS.get(c, _SPECIAL.get(c, c) if c in "[]" else c) for c in text)

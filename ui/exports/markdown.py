@@ -1,0 +1,52 @@
+"""Tables as GitHub renders them (GitHub Flavored Markdown)."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables import Table
+from branchwise.ui.exports.text import Shown, one_line, shown_rows
+
+# What begins a code span, emphasis, a link, an image, a cell, deleted text or a formula. Colons
+# and points only where they would make an address or an emoji, so that names stay readable.
+_MARKUP = re.compile(
+    r"[\\`*_{}\[\]#|~$!]|:(?=//)|:(?=[\w+-]+:)|(?<=\bwww)\.", re.ASCII | re.IGNORECASE
+)
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def markdown(report: StudyReport, tables: Sequence[Table]) -> str:
+    """The tables that are for readers, each under its title and over its notes."""
+    questions = f"{len(report.questions):,} questions of {escape(report.source)}"
+    head = f"# {escape(report.title)}\n\n{questions}, by branchwise {escape(report.version)}.\n"
+    parts = [_section(table.as_printed()) for table in tables if table.printed]
+    return "\n".join([head, *parts])
+
+
+def escape(text: str) -> str:
+    """Text from outside that shows as it is."""
+    entities = "".join(_ENTITIES.get(character, character) for character in one_line(text))
+    return _MARKUP.sub(r"\\\g<0>", entities)
+
+
+def _section(table: Table) -> str:
+    notes = "".join(f"- {escape(note)}\n" for note in table.notes)
+    return f"## {escape(table.title)}\n\n{''.join(_lines(table))}\n{notes}"
+
+
+def _lines(table: Table) -> Iterator[str]:
+    yield _line(escape(column.title) for column in table.columns)
+    yield _line("---" if column.unit == "text" else "---:" for column in table.columns)
+    for row in shown_rows(table):
+        yield _line(map(_cell, row))
+
+
+def _line(cells: Iterator[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _cell(shown: Shown) -> str:
+    if shown.is_text:
+        return escape(shown.text)
+    parts = (part for part in (shown.text, shown.interval, shown.n) if part)
+    return " ".join(parts).replace("<", "&lt;")
