@@ -11,6 +11,7 @@ from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
 from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.cycles import without_cycle_search
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.totals import ErrorTotals, totals
@@ -67,6 +68,7 @@ class Analysis:
         }
 
 
+@without_cycle_search()
 def analyse(
     reader: RunReader, items: Iterable[AnsweredItem], scores: Scores, reach: Reach | None = None
 ) -> Analysis:
