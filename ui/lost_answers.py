@@ -40,7 +40,7 @@ def _lines(errors: ItemErrors) -> Iterator[str]:
     for branch in errors.branches:
         yield from _branch(branch, [a for a in errors.missing if a.branch == branch.name])
     for wrong in errors.wrong:
-        yield f"wrong: {short(wrong.branch, 60)}: {short(wrong.text, 60)} · {_why_wrong(wrong)}"
+        yield f"wrong: {short(wrong.branch, 60)}: {short(wrong.text, 60)} · {why_wrong(wrong)}"
     for call in errors.failed_calls:
         yield f"wrong tool call: step {call.step}, {short(call.tool, 60)}: {short(call.error)}"
     yield from _ending("format error", errors.format_error)
@@ -56,10 +56,11 @@ def _branch(branch: BranchErrors, missing: Sequence[MissingAnswer]) -> Iterator[
     names = [short(answer.text, 60) for answer in missing]
     width = min(max(map(len, names)), _MOST_PADDING)
     for name, answer in zip(names, missing, strict=True):
-        yield f"  {name:<{width}}  {_why_missing(answer)}"
+        yield f"  {name:<{width}}  {why_missing(answer)}"
 
 
-def _why_missing(answer: MissingAnswer) -> str:
+def why_missing(answer: MissingAnswer) -> str:
+    """Where a missing gold answer was lost, in words; not bounded by `printable`."""
     if answer.under is not None:
         return f"under {short(answer.under, 60)!r}"
     if answer.lost_at is not None:
@@ -70,7 +71,8 @@ def _why_missing(answer: MissingAnswer) -> str:
     return "missing"
 
 
-def _why_wrong(answer: WrongAnswer) -> str:
+def why_wrong(answer: WrongAnswer) -> str:
+    """What is wrong with a wrong answer, in words; not bounded by `printable`."""
     if answer.belongs_to is not None:
         return f"belongs to {short(answer.belongs_to, 60)!r}"
     if answer.label is Label.UNSUPPORTED_ANSWER:

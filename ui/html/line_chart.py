@@ -1,0 +1,98 @@
+"""Line charts: recall against something that comes in steps."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.ui.cells import number
+from branchwise.ui.html.scales import Scale, digits, from_zero
+from branchwise.ui.html.svg import colour, figure, label, line, mark, path, text
+from branchwise.ui.html.tables import interval
+
+HEIGHT = 250
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 368, 24, 204
+_MOST_INTERVALS = 4
+"""Systems whose intervals are drawn; with more of them they would hide each other."""
+_MOST_LABELS = 9
+
+
+@dataclass(frozen=True)
+class Series:
+    """A system's line: its number in the report, its name, and a mean for some of the columns."""
+
+    index: int
+    name: str
+    means: tuple[Aggregate | None, ...]
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """Lines over columns. `x_title`, `y_title`: what the axes are."""
+
+    title: str
+    x_title: str
+    columns: tuple[str, ...]
+    series: tuple[Series, ...]
+    y_title: str = "recall"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to draw."""
+        return not any(found.n for one in self.series for found in one.means if found)
+
+
+def draw(chart: LineChart) -> Markup:
+    """The chart as SVG."""
+    y = from_zero(_tops(chart), _BOTTOM, _TOP)
+    step = (_RIGHT - _LEFT) / max(1, len(chart.columns))
+    xs = [_LEFT + step * (i + 0.5) for i in range(len(chart.columns))]
+    parts = [*_axes(chart, y, xs)]
+    many = len(chart.series) > _MOST_INTERVALS
+    for place, one in enumerate(chart.series):
+        # Beside each other, so that intervals of equal means are all to be seen.
+        shift = 0.0 if many else (place - (len(chart.series) - 1) / 2) * min(5.0, step / 6)
+        parts += _series(one, chart, y, [x + shift for x in xs], with_intervals=not many)
+    said = f"{chart.y_title} by {chart.x_title} for {len(chart.series)} systems; values below"
+    return figure(HEIGHT, chart.title, said, parts)
+
+
+def _tops(chart: LineChart) -> list[float]:
+    found = [one for series in chart.series for one in series.means if one]
+    many = len(chart.series) > _MOST_INTERVALS
+    return [
+        one.mean if many or one.high is None else one.high for one in found if one.mean is not None
+    ]
+
+
+def _axes(chart: LineChart, y: Scale, xs: Sequence[float]) -> Iterator[Markup]:
+    places = digits(y.ticks)
+    for tick in y.ticks:
+        yield line(_LEFT, y.place(tick), _RIGHT, y.place(tick), "grid" if tick else "axis")
+        yield text(_LEFT - 6, y.place(tick) + 4, number(tick, places), "tick", "end")
+    yield text(4, 12, chart.y_title, "axis-title")
+    every = -(-len(xs) // _MOST_LABELS)
+    for place, (x, said) in enumerate(zip(xs, chart.columns, strict=True)):
+        if place % every == 0:
+            yield text(x, _BOTTOM + 17, label(said, 12), "tick", "middle")
+    yield text((_LEFT + _RIGHT) / 2, HEIGHT - 8, chart.x_title, "axis-title", "middle")
+
+
+def _series(
+    one: Series, chart: LineChart, y: Scale, xs: Sequence[float], *, with_intervals: bool
+) -> Iterator[Markup]:
+    known = [
+        (x, column, found)
+        for x, column, found in zip(xs, chart.columns, one.means, strict=True)
+        if found and found.mean is not None
+    ]
+    kind = colour(one.index)
+    if with_intervals:
+        for x, _, found in known:
+            if found.low is not None and found.high is not None:
+                yield line(x, y.place(found.low), x, y.place(found.high), f"whisker {kind}")
+    yield path([(x, y.place(found.mean or 0)) for x, _, found in known], f"line {kind}")
+    for x, column, found in known:
+        said = f"{one.name}, {column}: {number(found.mean)} {interval(found.low, found.high)}"
+        yield mark(one.index, x, y.place(found.mean or 0), said.strip())

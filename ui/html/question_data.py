@@ -1,0 +1,152 @@
+"""The questions of a report as compact JSON, which the page's scripts read and show as text."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
+from branchwise.eval.reporting.question_reports import QuestionReport, SystemAnswer
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.ui.html.lost import LABELS
+from branchwise.ui.html.systems import system_name
+from branchwise.ui.html.text import short
+from branchwise.ui.lost_answers import why_missing, why_wrong
+
+MAX_ANSWERS = 200
+"""Texts that a list keeps; the page says how many more there are."""
+MAX_QUESTION = 2_000
+_MAX_WHY, _MAX_NOTES = 240, 20
+_METRICS = ("strict_precision", "strict_recall", "strict_em")
+FAILED = "failed"
+_Json = dict[str, Any]
+
+# In a script element `<` could end it or begin a comment; the last two end a line of a script.
+_ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+
+
+def questions_json(report: StudyReport) -> str:
+    """A JSON document that can stand in a script element.
+
+    Keys are short, since they are there for every answer: `i` id, `q` question, `a` whether it is
+    ambiguous, `g` gold branches as [name, texts], `s` the systems' answers (`_answer`).
+    """
+    numbers = {system.name: index for index, system in enumerate(report.systems)}
+    labels = {label.value: index for index, label in enumerate(LABELS)} | {FAILED: len(LABELS)}
+    document = {
+        "systems": [system_name(system) for system in report.systems],
+        "labels": [*LABELS.values(), "the item failed"],
+        "epochs": len({answer.epoch for one in report.questions for answer in one.answers}),
+        "questions": [_question(one, numbers, labels) for one in report.questions],
+    }
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return text.translate(_ESCAPED)
+
+
+def _question(one: QuestionReport, numbers: Mapping[str, int], labels: Mapping[str, int]) -> _Json:
+    return {
+        "i": short(one.id, 200),
+        "q": short(one.question, MAX_QUESTION),
+        "a": int(one.ambiguous),
+        "g": [[short(name), _texts(texts)] for name, texts in one.gold.items()],
+        "s": [_answer(answer, list(one.gold), numbers, labels) for answer in one.answers],
+    }
+
+
+def _answer(
+    answer: SystemAnswer,
+    gold: Sequence[str],
+    numbers: Mapping[str, int],
+    labels: Mapping[str, int],
+) -> _Json:
+    """`n` system, `e` epoch, `m` precision, recall and EM, `l` labels, `x` notes.
+
+    `b`: what is predicted for each gold branch, in their order; `u`: [name, texts] of predicted
+    branches that stand for none.
+    """
+    known = set(gold)
+    branches = [_branch(answer, [k for k, v in answer.aligned.items() if v == g], g) for g in gold]
+    alone = [name for name, target in answer.aligned.items() if target not in known]
+    return {
+        "n": numbers[answer.system],
+        "e": answer.epoch,
+        "m": [_rounded(answer.metrics.get(metric)) for metric in _METRICS],
+        "l": [labels[label] for label in answer.labels],
+        "b": branches,
+        "u": [[short(name), _wrong_texts(answer, [name])] for name in alone],
+        "x": _notes(answer),
+    }
+
+
+def _branch(answer: SystemAnswer, keys: Sequence[str], gold: str) -> _Json:
+    """`k` predicted names, `r` right texts, `m` missing gold answers, `w` wrong texts, each with
+    why, and `=` texts that are counted with another one."""
+    right = [text for key in keys for text in answer.right.get(key, ())]
+    missing = [
+        one for one in (answer.errors.missing if answer.errors else ()) if one.branch == gold
+    ]
+    found = {
+        "k": _texts(keys),
+        "r": _texts(right),
+        "m": _listed([_missing(one) for one in missing]),
+        "w": _wrong_texts(answer, keys),
+        "=": _texts(_repeated(answer, keys)),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _missing(one: MissingAnswer) -> list[Any]:
+    """[text, why], and 1 where it stands under another branch."""
+    said = [short(one.text), short(why_missing(one), _MAX_WHY)]
+    return [*said, 1] if one.under is not None else said
+
+
+def _wrong(one: WrongAnswer) -> list[Any]:
+    said = [short(one.text), short(why_wrong(one), _MAX_WHY)]
+    return [*said, 1] if one.belongs_to is not None else said
+
+
+def _wrong_texts(answer: SystemAnswer, keys: Iterable[str]) -> list[list[Any]]:
+    chosen = set(keys)
+    wrong = answer.errors.wrong if answer.errors else ()
+    return _listed([_wrong(one) for one in wrong if one.branch in chosen])
+
+
+def _repeated(answer: SystemAnswer, keys: Sequence[str]) -> list[str]:
+    """Predicted texts that are neither right nor wrong: further forms of one that is."""
+    wrong = answer.errors.wrong if answer.errors else ()
+    counted = {(one.branch, one.text) for one in wrong}
+    counted |= {(key, text) for key in keys for text in answer.right.get(key, ())}
+    return [
+        text
+        for key in keys
+        for text in answer.answers.get(key, ())
+        if text.strip() and (key, text) not in counted
+    ]
+
+
+def _notes(answer: SystemAnswer) -> list[str]:
+    """What happened to the item as a whole."""
+    notes = [f"failed: {answer.error}"] if answer.error else []
+    if isinstance(answer.errors, ItemErrors):
+        calls = answer.errors.failed_calls
+        notes += [f"tool call {one.call}, {one.tool}: {one.error}" for one in calls[:_MAX_NOTES]]
+        endings = {"format error": answer.errors.format_error, "budget": answer.errors.budget_spent}
+        notes += [f"{what}: {ending.reason}" for what, ending in endings.items() if ending]
+    return [short(note, _MAX_WHY) for note in notes]
+
+
+def _texts(texts: Iterable[str]) -> list[str]:
+    listed = [short(text) for text in texts]
+    return [*listed[:MAX_ANSWERS], *_more(len(listed))]
+
+
+def _listed(pairs: list[list[Any]]) -> list[list[Any]]:
+    return [*pairs[:MAX_ANSWERS], *([more, ""] for more in _more(len(pairs)))]
+
+
+def _more(count: int) -> list[str]:
+    return [f"… and {count - MAX_ANSWERS:,} more"] if count > MAX_ANSWERS else []
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)

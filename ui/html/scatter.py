@@ -1,0 +1,113 @@
+"""What is spent against recall, with the systems that no other beats in both."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.ui.cells import number
+from branchwise.ui.html.scales import Scale, digits, from_zero
+from branchwise.ui.html.svg import colour, element, figure, label, line, mark, path, text
+from branchwise.ui.html.tables import interval
+
+_HEIGHT = 270
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 366, 24, 222
+_MOST_NAMES = 8
+_LETTER, _LINE = 6.2, 13.0
+
+
+@dataclass(frozen=True)
+class Spent:
+    """A system's number, name, spending on a question, and recall."""
+
+    index: int
+    name: str
+    spent: float
+    said: str
+    recall: Aggregate
+
+    @property
+    def value(self) -> float:
+        return self.recall.mean or 0.0
+
+
+def pareto_front(systems: Sequence[Spent]) -> list[Spent]:
+    """The systems that no other equals or beats in both while beating it in one, cheapest first."""
+    return sorted(
+        (one for one in systems if not any(_dominates(other, one) for other in systems)),
+        key=lambda one: (one.spent, one.value, one.index),
+    )
+
+
+def draw_scatter(title: str, x_title: str, y_title: str, systems: Sequence[Spent]) -> Markup:
+    """Points with intervals of recall; the front is a step line, and its points have a ring."""
+    x = from_zero([one.spent for one in systems], _LEFT, _RIGHT, 4)
+    y = from_zero([one.recall.high or one.value for one in systems], _BOTTOM, _TOP)
+    front = pareto_front(systems)
+    parts = [*_axes(x, y, x_title, y_title)]
+    parts.append(path(_steps(front, x, y), "front"))
+    for one in systems:
+        parts += _point(one, x, y, on_front=one in front)
+    if len(systems) <= _MOST_NAMES:
+        parts += _names(systems, x, y)
+    said = f"{y_title} against {x_title} of {len(systems)} systems; values below"
+    return figure(_HEIGHT, title, said, parts)
+
+
+def _dominates(a: Spent, b: Spent) -> bool:
+    no_worse = a.spent <= b.spent and a.value >= b.value
+    return no_worse and (a.spent < b.spent or a.value > b.value)
+
+
+def _axes(x: Scale, y: Scale, x_title: str, y_title: str) -> Iterator[Markup]:
+    for tick in y.ticks:
+        yield line(_LEFT, y.place(tick), _RIGHT, y.place(tick), "grid" if tick else "axis")
+        yield text(_LEFT - 6, y.place(tick) + 4, number(tick, digits(y.ticks)), "tick", "end")
+    places = digits(x.ticks)
+    for tick in x.ticks:
+        said = f"{tick:,.0f}" if places == 0 else number(tick, places)
+        anchor = "end" if tick == x.ticks[-1] else "middle"
+        yield text(x.place(tick), _BOTTOM + 17, said, "tick", anchor)
+    yield text(4, 12, y_title, "axis-title")
+    yield text((_LEFT + _RIGHT) / 2, _HEIGHT - 8, x_title, "axis-title", "middle")
+
+
+def _steps(front: Sequence[Spent], x: Scale, y: Scale) -> list[tuple[float, float]]:
+    """From the cheapest to the right edge: what recall can be had for at most so much."""
+    points: list[tuple[float, float]] = []
+    for one in front:
+        if points:
+            points.append((x.place(one.spent), points[-1][1]))
+        points.append((x.place(one.spent), y.place(one.value)))
+    return [*points, (float(_RIGHT), points[-1][1])] if points else []
+
+
+def _point(one: Spent, x: Scale, y: Scale, *, on_front: bool) -> Iterator[Markup]:
+    at, found = x.place(one.spent), one.recall
+    if found.low is not None and found.high is not None:
+        yield line(at, y.place(found.low), at, y.place(found.high), f"whisker {colour(one.index)}")
+    if on_front:
+        yield element("circle", cx=at, cy=y.place(one.value), r=8, class_="ring")
+    said = f"{one.name}: {number(one.value)} {interval(found.low, found.high)} for {one.said}"
+    yield mark(one.index, at, y.place(one.value), said)
+
+
+def _names(systems: Sequence[Spent], x: Scale, y: Scale) -> Iterator[Markup]:
+    """Names beside the points, on the side with more room, none over another."""
+    taken: list[tuple[float, float, float]] = []
+    for one in sorted(systems, key=lambda one: -one.value):
+        at, said = x.place(one.spent), label(one.name, 22)
+        right = at < (_LEFT + _RIGHT) / 2
+        edge = at + 11 if right else at - 11
+        first, last = sorted((edge, edge + _LETTER * len(said) * (1 if right else -1)))
+        baseline = y.place(one.value) + 4
+        while any(_over((first, last, baseline), other) for other in taken):
+            baseline += _LINE
+        taken.append((first, last, baseline))
+        yield text(edge, baseline, said, "name", "start" if right else "end")
+
+
+def _over(a: tuple[float, float, float], b: tuple[float, float, float]) -> bool:
+    """Whether two names (first, last, baseline) would overlap."""
+    return abs(a[2] - b[2]) < _LINE and a[0] < b[1] and b[0] < a[1]
