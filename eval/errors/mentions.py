@@ -57,7 +57,8 @@ class Mentions:
     """
 
     def __init__(self, answers: Sequence[Sequence[str]]) -> None:
-        self._things = [_Thing.of(index, name_forms(texts)) for index, texts in enumerate(answers)]
+        things = (_Thing.of(index, name_forms(texts)) for index, texts in enumerate(answers))
+        self._things = [(thing.shared, thing) for thing in things]
 
     def find(self, text: str) -> dict[int, list[Span]]:
         """Where each thing is mentioned: its index to spans [start, end) of the text as given.
@@ -67,9 +68,9 @@ class Mentions:
         found: dict[int, list[Span]] = {}
         letters = squeezed(text)
         read: Folded | None = None
-        for thing in self._things:
+        for thing in [thing for shared, thing in self._things if shared in letters]:
             spans: set[Span] = set()
-            for form in thing.candidates(letters) if thing.shared in letters else ():
+            for form in thing.candidates(letters):
                 read = read or folded(text)
                 spans.update(read.given(*span) for span in _mentions(read, letters, form))
             if spans:
@@ -84,8 +85,9 @@ class Mentions:
         found: set[int] = set()
         letters = squeezed(text)
         read: Folded | None = None
-        for thing in self._things if among is None else [self._things[n] for n in among]:
-            for form in thing.candidates(letters) if thing.shared in letters else ():
+        things = self._things if among is None else [self._things[number] for number in among]
+        for thing in [thing for shared, thing in things if shared in letters]:
+            for form in thing.candidates(letters):
                 read = read or folded(text)
                 if next(_mentions(read, letters, form), None):
                     found.add(thing.number)

@@ -64,8 +64,10 @@ def _passages(
     records = _extracted(call, passages) if call.extraction is not None else ()
     visible = sought.in_text(content) if _CUT.search(content[-_MAX_CUT:]) else None
     for number, passage in enumerate(passages):
-        title = _text(passage, "title")
-        things = shown = sought.in_passage(title, _text(passage, "text"))
+        # Most of the work on a trace is here: the same passages come again and again.
+        title, text = passage.get("title"), passage.get("text")
+        title = title if isinstance(title, str) else ""
+        things = shown = sought.in_passage(title, text if isinstance(text, str) else "")
         if not things:
             continue
         record = records[number] if records else None
@@ -155,7 +157,7 @@ def _rows_shown(content: str) -> int | None:
 
 def last_part(address: str) -> str:
     """The last part of an IRI: the number of an entity, for Wikidata's."""
-    return re.split(r"[/#]", address)[-1]
+    return address[max(address.rfind("/"), address.rfind("#")) + 1 :]
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:

@@ -45,6 +45,7 @@ class Sought:
         self._mentions = Mentions([*forms, *([text[:MAX_CHARACTERS]] for text in self.texts)])
         self._passages: dict[tuple[str, str], Found] = {}
         self._names: dict[str, Found] = {}
+        self._among: dict[tuple[Found, str], Found] = {}
 
     def in_passage(self, title: str, text: str) -> Found:
         """What a passage mentions, in its title or its text."""
@@ -62,7 +63,10 @@ class Sought:
 
     def among(self, things: Found, text: str) -> Found:
         """Which of these things a text mentions."""
-        return frozenset(self._mentions.present(text, among=things))
+        key = (things, text)
+        if (found := self._among.get(key)) is None:
+            found = self._among[key] = frozenset(self._mentions.present(text, among=things))
+        return found
 
     def named(self, id: str, names: Iterable[str]) -> Found:
         """Which things something of a graph is: by its id, or by its names.

@@ -153,8 +153,11 @@ def _spent(event: TraceEvent) -> int:
 
 
 def _total(record: Mapping[str, Any]) -> int:
-    usage = mapping(record.get("usage"))
-    return _number(usage.get("input")) + _number(usage.get("output"))
+    usage = record.get("usage")
+    if not isinstance(usage, dict | Mapping):
+        return 0
+    said, wrote = usage.get("input"), usage.get("output")
+    return (said if isinstance(said, int) else 0) + (wrote if isinstance(wrote, int) else 0)
 
 
 def listed(value: Any) -> list[Mapping[str, Any]]:
