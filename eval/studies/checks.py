@@ -1,6 +1,7 @@
 """What a study names must be there: models, tools, folders, indexes. Nothing is opened or asked."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 from branchwise.agents.prompt_files import Prompts
@@ -41,10 +42,24 @@ def check_model(key: str, text: str, place: Place) -> None:
     try:
         ModelSpec.parse(text)
     except InputError as error:
-        prefix, colon, name = text.strip().partition(":")
-        near = [f"openai:{name}" if colon else "", "offline", f"openai:{prefix}"]
-        hint = did_you_mean(text.strip(), filter(None, near), else_=error.remedy or "", cutoff=0.75)
-        raise StudyError(f"{key}: {error.what}", place, hint) from None
+        near = _near_model(text.strip()) if error.what.startswith("unknown model") else None
+        remedy = error.remedy if near is None or "***" in error.what else f"did you mean {near}?"
+        raise StudyError(f"{key}: {error.what}", place, remedy) from None
+
+
+def _near_model(text: str) -> str | None:
+    """The spec that a text may have meant: a misspelt provider, or a name without one."""
+    provider, colon, name = text.partition(":")
+    if get_close_matches(provider.casefold(), ("offline", "offline reader"), n=1, cutoff=0.7):
+        return "offline"
+    near = f"openai:{name}" if colon else f"openai:{text}"
+    if colon and not get_close_matches(provider.casefold(), ("openai", "open_ai"), n=1):
+        return None
+    try:
+        ModelSpec.parse(near)
+    except InputError:
+        return None
+    return near[:80]
 
 
 def _check_tools(names: Sequence[str], place: Place) -> None:

@@ -81,7 +81,9 @@ _BOUNDS = {
 
 def _place(loc: Sequence[int | str]) -> Place:
     """Where in the file; pydantic names the alternatives of a union in between."""
-    return tuple(part for part in loc if isinstance(part, int) or "[" not in part)
+    if loc[:2] == ("questions", "ids"):
+        return (*loc[:2], *(part for part in loc[2:] if isinstance(part, int)))
+    return tuple(loc)
 
 
 def _named(place: Place) -> str:

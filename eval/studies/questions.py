@@ -27,8 +27,9 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
             raise
         where = loaded.where("questions", "source")
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
+    chosen = Selection(_ids(loaded), asked.limit)
     try:
-        return Selection(_ids(loaded), asked.limit).of(found)
+        return chosen.of(found)
     except InputError as error:
         key = "ids" if asked.ids is not None else "limit"
         where = loaded.where("questions", key)

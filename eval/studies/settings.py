@@ -108,7 +108,8 @@ def _annotation(key: str) -> Any:
     if key == "structured":
         return Annotated[kind, BeforeValidator(_as_word)]
     plain = [one for one in get_args(kind) if one is not type(None)] if optional else [kind]
-    bounds = [*found.metadata, *_more_bounds(plain[0])]
+    # Of two bounds of a kind the later one holds: the field's own.
+    bounds = [*_more_bounds(plain[0]), *found.metadata]
     inner: Any = Annotated[(plain[0], *bounds)] if bounds else plain[0]
     return inner | None if optional else inner
 

@@ -1,0 +1,380 @@
+"""A study file is read whole, or refused in one line with its place and the nearest right name."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from study_cases import (
+    BASE,
+    GRAPH,
+    load,
+    refusal,
+    refusal_of,
+    refusal_of_text,
+    write_study,
+    write_text,
+)
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.studies.questions import questions_of
+from branchwise.eval.studies.schema import load_study
+from branchwise.eval.studies.settings import FIELDS
+from branchwise.eval.studies.study import Study
+
+TEXT = """\
+name: modules   # line 1
+questions: questions.jsonl
+base:
+  corpus: corpus
+  kg: graph
+  tools: [local_retriever]
+  k: 5
+factors:
+  expansion: [off, on]
+  k:
+    - 3
+    - 15
+"""
+
+
+def changed(parts: Path, old: str, new: str) -> str:
+    """The refusal of TEXT with one thing changed."""
+    assert TEXT.count(old) == 1
+    return refusal_of_text(parts, TEXT.replace(old, new))
+
+
+def test_on_and_off_are_booleans_and_places_have_lines(parts: Path) -> None:
+    loaded = load_study(write_text(parts, TEXT))
+    assert loaded.study.factors == {"expansion": (False, True), "k": (3, 15)}
+    assert loaded.study.base == {
+        "corpus": "corpus", "kg": "graph", "tools": ("local_retriever",), "k": 5,
+    }  # fmt: skip
+    assert loaded.where("factors", "k", 1) == f"{parts}/study.yaml:12"
+    assert loaded.where("base", "tools", 0) == f"{parts}/study.yaml:6"
+    assert loaded.where("base", "nothing of the kind") == f"{parts}/study.yaml:3"
+    assert loaded.where("concurrency") == f"{parts}/study.yaml:1"
+
+
+def test_what_is_not_said_has_the_command_lines_defaults(parts: Path) -> None:
+    study = load_study(write_text(parts, TEXT)).study
+    assert (study.design, study.concurrency, study.max_cost) == ("vary", 8, None)
+    assert (study.matcher, study.judge_entities, study.prices) == ("lexical", False, None)
+    assert study.questions.epochs == 1
+
+
+def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
+    given = {
+        "questions": {"source": "questions.jsonl", "ids": ["q1", "q2"], "epochs": 3},
+        "factors": {"tools": [["local_retriever"], [], None], "temperature": [0, 0.7, None]},
+        "base": {**BASE, "structured": False, "model": "openai:gpt-5-mini"},
+        "max_cost": 2,
+    }
+    study = load(parts, **given).study
+    assert study.base["structured"] == "off"
+    assert Study.model_validate(study.to_json()) == study
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("expansion:", "expnsion:", "9: unknown factor 'expnsion'; did you mean expansion?"),
+        ("expansion:", "max-turns:", "9: unknown factor 'max-turns'; did you mean max_turns?"),
+        ("expansion:", "zebra:", "9: unknown factor 'zebra'; known are model, corpus, kg, "),
+        ("factors:", "factor:", "8: unknown key 'factor'; did you mean factors?"),
+        ("  kg:", "  knowledge: ", "5: unknown key 'knowledge'; known are model, "),
+        ("  corpus:", "  corpsu:", "4: unknown key 'corpsu'; did you mean corpus?"),
+        ("name: modules ", "nmae: modules ", "1: unknown key 'nmae'; did you mean name?"),
+        ("  kg: graph", "  design: vary", "5: unknown key 'design'; write it at the top of"),
+        ("  kg: graph", "kg: graph", "6: is not YAML (mapping values are not allowed here)"),
+        ("expansion: [", "matcher: [", "9: unknown factor 'matcher'; all systems are scored"),
+        ("  k: 5", "  k: 5\n  k: 5", "8: 'k' stands here a second time, first in line 7"),
+        ("name: modules ", "name: a name ", "1: name is 'a name'; write letters, digits"),
+        ("name: modules ", "name: 2026-01-02 ", "1: name is 2026-01-02; put it in quotes"),
+        ("name: modules ", "name: yes ", "1: name is on; put it in quotes"),
+        ("name: modules ", "name: ../up ", "1: name is '../up'; write letters"),
+        ("[off, on]", "[off, offf]", "9: expansion is 'offf'; write on or off"),
+        ("[off, on]", "[0, 1]", "9: expansion is 0; write on or off"),
+        ("[off, on]", "[off]", "9: expansion has one value; name two values at least"),
+        ("[off, on]", "[]", "9: expansion has no value; name two values at least"),
+        ("[off, on]", "[on, on]", "9: expansion has the value on twice; keep one of them"),
+        ("[off, on]", "on", "9: expansion is on; write a list of values, as in ["),
+        ("    - 15", "    - 99", "12: k is 99; write at most 50"),
+        ("    - 15", "    - 0", "12: k is 0; write at least 1"),
+        ("    - 15", "    - ten", "12: k is 'ten'; write a whole number"),
+        ("    - 15", "    - 1.5", "12: k is 1.5; write a whole number"),
+        ("    - 15", "    - yes", "12: k is on; write a whole number"),
+        ("    - 15", "    - 3", "10: k has the value 3 twice; keep one of them"),
+        ("k: 5", "k: '5'", "7: k is '5'; write a whole number"),
+        ("k: 5", "temperature: 3", "7: temperature is 3; write at most 2"),
+        ("k: 5", "timeout: 0", "7: timeout is 0; write more than 0"),
+        ("k: 5", "max_seconds: .inf", "7: max_seconds is inf; write a finite number"),
+        ("k: 5", f"seed: {10**30}", "7: seed is 1000000000000000000000000000000; write at most"),
+        ("k: 5", "model: 7", "7: model is 7; put it in quotes"),
+        ("k: 5", "model:", "7: model is empty; write a text"),
+        ("k: 5", "model: ''", "7: model is an empty text; leave it out"),
+        ("k: 5", 'prompts: "a\\0b"', "7: prompts holds control characters; write it without them"),
+        ("k: 5", 'prompts: "\\ud800"', "7: prompts holds control characters"),
+        ("k: 5", "tool_protocol: nativ", "7: tool_protocol is 'nativ'; did you mean native?"),
+        ("[local_retriever]", "local_retriever", "6: tools is 'local_retriever'; write a list, as"),
+        ("[local_retriever]", "[7]", "6: tools is 7; put it in quotes"),
+        ("  expansion: [off, on]", "  tools: [local_retriever, wikisparql]",
+         "9: tools is 'local_retriever'; each value of tools is a list of tools: write [["),
+        ("questions: questions.jsonl", "questions: [a]", "2: questions is a list; write keys and"),
+        ("questions: questions.jsonl", "questions: {limit: 3}", "2: source is missing; write"),
+        ("questions: questions.jsonl", "questions: {source: questions.jsonl, limit: 0}",
+         "2: limit is 0; write at least 1"),
+        ("questions: questions.jsonl", "questions: {source: questions.jsonl, ids: [1]}",
+         "2: ids is 1; put it in quotes"),
+        ("questions: questions.jsonl", "design: varry", "2: design is 'varry'; did you mean vary?"),
+        ("questions: questions.jsonl", "max_cost: 3", "1: questions is missing; write questions:"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_with_its_line(
+    parts: Path, old: str, new: str, expected: str
+) -> None:
+    assert changed(parts, old, new).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"questions": "question.jsonl"}, "questions: no such file: 'question.jsonl'; did you mean "
+         "questions.jsonl?"),
+        ({"questions": "corpus"}, "questions: is a folder: 'corpus'"),
+        ({"questions": {"source": "questions.jsonl", "ids": "id.txt"}}, "ids: no such file"),
+        ({"questions": "condambigqa:none.json"}, "questions: no such file: 'condambigqa:none"),
+        ({"prices": "price.yaml"}, "prices: no such file: 'price.yaml'; did you mean prices.yaml?"),
+        ({"matcher": "lexicl"}, "matcher: unknown matcher 'lexicl'; did you mean lexical?"),
+        ({"matcher": "llm:opnai:gpt-5"}, "matcher: unknown model 'opnai:gpt-5'; did you mean "
+         "openai:gpt-5?"),
+        ({"matcher": "llm"}, "offline cannot be the matcher: it is no model; name a model"),
+        ({"judge_entities": True}, "offline cannot be the judge"),
+        ({"base": {**BASE, "model": "openai:sk-abc def"}}, "model: unknown model 'openai:***"),
+        ({"judge": "gpt-5"}, "judge: unknown model 'gpt-5'; did you mean openai:gpt-5?"),
+        ({"base": {**BASE, "model": "ofline"}}, "model: unknown model 'ofline'; did you mean "
+         "offline?"),
+        ({"base": {**BASE, "model": "openai:x@http://u:pw@h:1/v1"}}, "model: the model's base URL "
+         "carries credentials"),
+        ({"base": {**BASE, "tools": ["local_retriver"]}}, "there is no tool 'local_retriver'; did "
+         "you mean local_retriever?"),
+        ({"base": {**BASE, "tools": ["wikisparql", "wikisparql"]}}, "the tool wikisparql stands "
+         "twice"),
+        ({"base": {**BASE, "retriever": "bm52"}}, "there is no retriever 'bm52'; did you mean "
+         "bm25?"),
+        ({"base": {**BASE, "retriever": "flat"}}, "the corpus has no index 'flat' (it has bm25); "
+         "make it: branchwise corpus index "),
+        ({"base": {**BASE, "retriever": "hybrid"}}, "the corpus has no index 'flat' (it has bm25)"),
+        ({"base": {**BASE, "retriever": "flashrag:none.yaml"}}, "retriever: no such file: 'none."),
+        ({"base": {**BASE, "corpus": "corpis"}}, "corpus: no such folder: 'corpis'; did you mean "
+         "corpus?"),
+        ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': there is no corpus.jsonl in it"),
+        ({"base": {**BASE, "kg": "corpus"}}, "kg 'corpus': no graph here; build one with"),
+        ({"base": {**BASE, "kg": "https://u:pw@host/sparql"}}, "kg: the endpoint's address has a "
+         "user"),
+        ({"base": {**BASE, "prompts": "shorts"}}, "prompts: no such folder: 'shorts'; did you mean "
+         "short?"),
+        ({"base": {"tools": ["local_retriever"]}}, "the tool local_retriever has no corpus to "
+         "search; add corpus: DIR to base"),
+        ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], GRAPH]}},
+         "the tool wikisparql has no graph to ask (system 'tools: +wikisparql +wikidata_search'); "
+         "add kg: DIR or kg: URL to base"),
+        ({"base": {"k": 5}}, "k: there is no corpus to search; add corpus DIR"),
+        ({"base": {}, "factors": {"extraction": [False, True]}}, "there are no tools whose "
+         "passages evidence could be extracted from (system '+extraction')"),
+        ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
+         "asked: expansion is off in every system; write expansion: on in base"),
+        ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is asked"),
+        ({"factors": {"retriever": [None, "bm25"]}}, "the systems 'base' and 'retriever=bm25' are "
+         "the same; this retriever changes nothing there"),
+        ({"factors": {"corpus": ["corpus", "./corpus"]}}, "the systems 'base' and 'corpus=./corpus'"
+         " are the same"),
+        ({"factors": {"model": ["offline", " offline "]}}, "the systems 'base' and 'model="),
+        ({"base": {**BASE, "tools": ["wikisparql"]}, "factors": {"k": [3, 15]}}, "the systems "
+         "'base' and 'k=3' are the same"),
+        ({"factors": {"expansion": [False, True], "expander": ["openai:a", "openai:b"]}},
+         "the systems 'base' and 'expander=b' are the same; expansion is off in both"),
+        ({"factors": {"k": list(range(1, 51)), "expansion": [False, True],
+          "max_turns": [2, 3, 4]}, "design": "factorial"}, "comes to 300 systems; at most 256"),
+    ],
+)  # fmt: skip
+def test_what_a_study_names_must_be_there_and_fit(
+    parts: Path, changes: dict[str, Any], expected: str
+) -> None:
+    number, _, message = refusal(parts, **changes).partition(": ")
+    assert message.startswith(expected)
+    lines = (parts / "study.yaml").read_text().splitlines()
+    assert 1 <= int(number) <= len(lines)
+
+
+def test_the_line_is_that_of_the_value_at_fault(parts: Path) -> None:
+    assert changed(parts, "tools: [local_retriever]", "tools: [wikisparkl]").startswith("6: there")
+    assert changed(parts, "  k: 5", "  retriever: flt").startswith("7: there is no retriever 'flt'")
+    message = changed(parts, "expansion: [off, on]", "tools:\n    - [local_retriever]\n    - [x]")
+    assert message.startswith("11: there is no tool 'x'")
+
+
+def test_a_mistake_in_a_file_that_a_study_names_is_said_of_that_file(parts: Path) -> None:
+    bad = parts / "bad-prompts"
+    bad.mkdir(exist_ok=True)
+    (bad / "expandr.md").write_text("x")
+    with pytest.raises(InputError, match="expandr.md: no prompt has this name; rename it to expa"):
+        load(parts, base={**BASE, "prompts": "bad-prompts"})
+    (parts / "bad-prices.yaml").write_text("models:\n  openai:x: {inputs: 1, output: 1}\n")
+    with pytest.raises(InputError, match="bad-prices.yaml:2: .* did you mean input"):
+        load(parts, prices="bad-prices.yaml")
+
+
+def test_a_key_is_no_more_checked_than_the_command_line_does(parts: Path) -> None:
+    """A missing key, or a server that is down, is said when the study is run, not when planned."""
+    spec = "openai:m@http://127.0.0.1:9/v1"
+    assert load(parts, factors={"model": ["offline", spec]}).systems()[1].system.model == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "1: is empty"),
+        ("# nothing\n", "1: is empty"),
+        ("- a\n- b\n", "1: holds no study"),
+        ("just words", "1: holds no study"),
+        ("a: 1\n---\nb: 2\n", "2: is not YAML (but found another document)"),
+        ("name: a\n\tk: 3", "2: is not YAML"),
+        ("name: a\nb: *c\n", "2: is not YAML (found undefined alias 'c')"),
+        (b"name: a\nb: \xff\n", "2: is not UTF-8 text"),
+        ("name: a\nb: \x00\n", "2: is not YAML (a character that YAML does not allow)"),
+        ("name: a\non: 3\n", "2: a key is no text; put it in quotes"),
+        ("name: a\n? [1, 2]\n: 3\n", "2: a key is no text"),
+        ("name: a\nb: !!python/object/apply:os.system [ls]\n", "2: 'tag:yaml.org,2002:python/obj"),
+        ("name: a\nb: !!binary aGk=\n", "2: 'aGk=' cannot be read as a value"),
+        ("name: a\nb: 2026-13-45\n", "2: '2026-13-45' cannot be read as a value; put it in quotes"),
+        ("name: a\nb: " + "9" * 5000, "2: '99999"),
+        ("a: &a {k: 1}\nb:\n  <<: *a\n", "3: merge keys (<<) are not read"),
+        ("a: &a [*a]\n", "1: is nested too deeply"),
+        ("{a: 1, a: 2}", "1: 'a' stands here a second time"),
+    ],
+)
+def test_what_is_no_plain_yaml_is_refused(parts: Path, text: str | bytes, expected: str) -> None:
+    assert refusal_of_text(parts, text).startswith(expected)
+
+
+def test_text_that_is_nested_without_end_is_refused(parts: Path) -> None:
+    for text in ("[" * 5000, "- " * 5000, "{a: " * 5000, "? " * 5000):
+        with pytest.raises(InputError, match="nested too deeply"):
+            load_study(write_text(parts, text))
+
+
+def test_aliases_that_multiply_are_refused_before_they_are_written_out(parts: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    for n in range(1, 30):
+        copies = ", ".join([f"*a{n - 1}"] * 9)
+        lines.append(f"a{n}: &a{n} [{copies}]")
+    began = time.process_time()
+    message = refusal_of_text(parts, "\n".join(lines))
+    assert "holds more than 50,000 values" in message
+    assert time.process_time() - began < 20  # 9**30 values would take for ever
+
+
+def test_an_anchor_may_be_used_again(parts: Path) -> None:
+    text = TEXT.replace("tools: [local_retriever]", "tools: &search [local_retriever]")
+    text = text.replace("[off, on]", "[off, on]\n  tools: [*search, [local_retriever, wikisparql]]")
+    assert len(load_study(write_text(parts, text)).systems()) == 1 + 1 + 2 + 1
+
+
+def test_a_file_of_more_than_a_mebibyte_is_refused_unread(parts: Path) -> None:
+    path = write_text(parts, b"# " + b"x" * 2**20)
+    with pytest.raises(InputError, match="is larger than 1 MiB"):
+        load_study(path)
+
+
+def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.yaml: no such file"):
+        load_study(tmp_path / "none.yaml")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(sorted(FIELDS)) | st.text(max_size=6), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(sorted(Study.model_fields)) | st.text(max_size=6)
+
+
+@given(st.dictionaries(KEYS, JSON, max_size=5))
+def test_any_other_values_are_refused_in_one_line(parts: Path, changes: dict[str, Any]) -> None:
+    try:
+        load_study(write_study(parts, **changes))
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+        assert "study.yaml" in str(error)  # noqa: PT017
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8")))
+def test_any_bytes_are_refused_in_one_line(parts: Path, data: bytes) -> None:
+    with pytest.raises(InputError) as caught:
+        load_study(write_text(parts, data))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_questions_are_those_that_are_chosen(parts: Path) -> None:
+    def ids(**chosen: Any) -> list[str]:
+        asked = {"source": "questions.jsonl", **chosen}
+        return [question.id for question in questions_of(load(parts, questions=asked)).questions]
+
+    assert ids() == ["q0", "q1", "q2", "q3", "q4"]
+    assert ids(ids=["q4", "q2"]) == ["q2", "q4"]
+    assert ids(ids="ids.txt") == ["q1", "q3"]
+    assert ids(limit=2) == ["q0", "q1"]
+    assert ids(ids="ids.txt", limit=1) == ["q1"]
+
+
+def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(parts: Path) -> None:
+    def problem(questions: Any) -> str:
+        with pytest.raises(InputError) as caught:
+            questions_of(load(parts, questions=questions))
+        return str(caught.value)
+
+    study = f"{parts}/study.yaml:"
+    assert problem({"source": "questions.jsonl", "ids": ["q9"]}).startswith(
+        f"{study}4: no question has the id 'q9'; correct ids"
+    )
+    (parts / "empty.txt").write_text("\n\n")
+    assert problem({"source": "questions.jsonl", "ids": "empty.txt"}).startswith(
+        f"{parts}/empty.txt: holds no ids"
+    )
+    (parts / "broken.jsonl").write_text("{}\n")
+    assert problem("broken.jsonl").startswith(f"{parts}/broken.jsonl:1: ")
+    assert problem("hf:someone/something").startswith(
+        f"{study}2: questions: unknown question format 'hf'"
+    )
+
+
+def test_a_study_is_read_from_any_folder(parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_study(parts)
+    monkeypatch.chdir("/")
+    loaded = load_study(path)
+    assert loaded.systems()[0].system.corpus == str(parts.resolve() / "corpus")
+    monkeypatch.chdir(parts)
+    assert load_study("study.yaml").systems() == loaded.systems()
+
+
+def test_reading_a_study_loads_no_library_that_searches_or_runs_models(parts: Path) -> None:
+    heavy = {"torch", "faiss", "bm25s", "langchain_core", "langgraph", "scipy", "pyoxigraph"}
+    code = (
+        "import sys; from branchwise.eval.studies.schema import load_study; "
+        "load_study(sys.argv[1]); print(*{m.split('.')[0] for m in sys.modules})"
+    )
+    command = (sys.executable, "-c", code, str(write_study(parts)))
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert not heavy & set(done.stdout.split())
+
+
+def test_a_refusal_of_the_loader_is_about_the_whole_file(parts: Path) -> None:
+    assert refusal_of(write_study(parts, factors=None)).startswith("1: factors is missing; write")
