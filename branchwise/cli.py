@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from branchwise.commands.ablate import ablate
 from branchwise.commands.ask import ask
 from branchwise.commands.corpus import corpus_app
 from branchwise.commands.demo import demo
@@ -46,7 +47,7 @@ def options(
     """A harness for search agents on questions with several readings and many answers."""
 
 
-for command in (demo, ask, run, resume, score, report, errors, export):
+for command in (demo, ask, run, resume, ablate, score, report, errors, export):
     app.command()(command)
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
 app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")

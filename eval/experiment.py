@@ -8,10 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.loaders import load_questions, questions_digest
+from branchwise.corpora.open import absolute_name
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
@@ -77,38 +79,47 @@ def run(
     concurrency: int = 8,
     observer: Observer | None = None,
     scoring: ScoringChoice = BY_NAMES,
+    restraints: Restraints = UNRESTRAINED,
 ) -> Run:
     """Answer questions with a system into a new run folder (default: `runs/` and the time).
 
     Blocks until every item has ended or the run was interrupted. `scoring` says who aligns and
-    judges when the run is scored. Raises InputError before any work where something is missing,
-    StoreError where the folder cannot be written.
+    judges when the run is scored, `restraints` how many requests go to a server at a time and what
+    they may cost. Raises InputError before any work where something is missing, StoreError where
+    the folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
-    _check_scoring(scoring, system)
+    check_scoring(scoring, system)
     loaded = load_questions(questions) if isinstance(questions, str) else questions
     chosen = selection.of(loaded)
     path = Path(out) if out else _default_folder()
-    agent = _agent(system, task or chosen.task)
-    spec = RunSpec(
-        task=task or chosen.task,
-        source=chosen.source,
-        questions_digest=chosen.digest,
-        system=_with_absolute_paths(system).model_dump(mode="json"),
+    agent = _agent(system, task or chosen.task, restraints)
+    create_run(path, run_spec(chosen, agent, task, epochs, scoring), chosen.questions)
+    return _continue(path, agent, concurrency, observer, retry_failed=False)
+
+
+def run_spec(
+    questions: QuestionSet, agent: "Agent", task: str | None, epochs: int, scoring: ScoringChoice
+) -> RunSpec:
+    """What the run of an agent over questions is; `task` None: the question set's own."""
+    return RunSpec(
+        task=task or questions.task,
+        source=questions.source,
+        questions_digest=questions.digest,
+        system=_with_absolute_paths(agent.system).model_dump(mode="json"),
         identity=agent.identity,
         system_digest=agent.digest,
         epochs=epochs,
         version=version("branchwise"),
         scoring=asdict(scoring) if scoring.asks else {},
     )
-    create_run(path, spec, chosen.questions)
-    return _continue(path, agent, concurrency, observer, retry_failed=False)
 
 
 def resume(
     path: Path | str,
     *,
     corpus: Path | None = None,
+    retriever: str | None = None,
     model: str | None = None,
     expander: str | None = None,
     extractor: str | None = None,
@@ -116,13 +127,14 @@ def resume(
     concurrency: int = 8,
     retry_failed: bool = False,
     observer: Observer | None = None,
+    restraints: Restraints = UNRESTRAINED,
 ) -> Run:
     """Continue a run that was killed, interrupted or extended by `retry_failed`.
 
     No item that has ended is run again, no recorded response is asked for again. Raises
     InputError where the system would not be the one that began the run. `corpus` and `kg` say
-    where its corpus and graph are now, `model`, `expander` and `extractor` where the servers of the
-    same models are now.
+    where its corpus and graph are now, `retriever`, `model`, `expander` and `extractor` where the
+    servers of the same retriever and models are now.
     """
     _check_at_least_one(concurrency=concurrency)
     reader = open_run(Path(path))
@@ -131,20 +143,21 @@ def resume(
     finally:
         reader.close()
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
+    moved |= {"retriever": absolute_name(retriever) if retriever else None}
     _check_not_moved(Path(path), meta["system"], moved)
     settings = dict(meta["system"]) | {key: value for key, value in moved.items() if value}
     settings["roles"] = _moved_roles(
         Path(path), settings, {"expander": expander, "extractor": extractor}
     )
-    agent = _agent(System.model_validate(settings), meta["task"])
-    _check_same_system(Path(path), meta, agent)
+    agent = _agent(System.model_validate(settings), meta["task"], restraints)
+    check_same_system(Path(path), meta, agent)
     return _continue(Path(path), agent, concurrency, observer, retry_failed=retry_failed)
 
 
-def _agent(system: System, task: str) -> "Agent":
+def _agent(system: System, task: str, restraints: Restraints) -> "Agent":
     from branchwise.graphs.agent import Agent
 
-    return Agent(system, get_task(task).format)
+    return Agent(system, get_task(task).format, restraints=restraints)
 
 
 def _continue(
@@ -165,7 +178,7 @@ def _continue(
     return Run(path, run_blocking(pass_over_items()))
 
 
-def _check_scoring(scoring: ScoringChoice, system: System) -> None:
+def check_scoring(scoring: ScoringChoice, system: System) -> None:
     """Raise InputError for a matcher or judge that could not be asked when the run has ended."""
     chosen = scoring.resolved(system.model_dump())
     for spec in filter(None, (chosen.model, chosen.judge)):
@@ -222,7 +235,8 @@ def _remedy(path: Path, changed: Collection[str]) -> str:
     return "restore it, or start a new run with `branchwise run`"
 
 
-def _check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> None:
+def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> None:
+    """Raise InputError where the agent is not the one that began the run, by what differs."""
     if agent.digest != meta["system_digest"]:
         was, now = meta["identity"], dict(agent.identity)
         changed = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
@@ -245,6 +259,8 @@ def _with_absolute_paths(system: System) -> System:
         for name in ("corpus", "prompts", "kg")
         if (value := getattr(system, name)) is not None and not is_address(value)
     }
+    if system.retriever:
+        paths["retriever"] = absolute_name(system.retriever)
     return system.model_copy(update=paths)
 
 

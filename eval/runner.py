@@ -1,15 +1,17 @@
-"""Runs the pending items of a store: many at once, each recorded the moment it ends."""
+"""Runs the pending items of stores: many at once, each recorded the moment it ends."""
 
 import asyncio
+import heapq
 import signal
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelError
+from branchwise.agents.restraints import AllowanceSpentError
 from branchwise.corpora.questions import Question
 from branchwise.eval.outcomes import error_record, outcome_record
 from branchwise.eval.store import PendingItem, RunStore, StoreError
@@ -55,6 +57,20 @@ def brief_for(task: Task, question: Question, *, has_tools: bool) -> Brief:
     return Brief(task.prompt(setting), task.user_message(question, setting), line, given)
 
 
+@dataclass(frozen=True)
+class Part:
+    """One system's part in a pass: where its items are kept, who answers them, who is told.
+
+    `name` begins the reason why the pass stopped, where this part's model is the reason.
+    """
+
+    store: RunStore
+    agent: Agent
+    task: Task
+    observer: Observer = field(default_factory=Silent)
+    name: str = ""
+
+
 async def run_pending(
     store: RunStore,
     agent: Agent,
@@ -64,15 +80,25 @@ async def run_pending(
     observer: Observer,
     retry_failed: bool = False,
 ) -> RunState:
-    """Run every item that has not ended, `concurrency` at a time.
+    """Run every item that has not ended, `concurrency` at a time: `run_parts` with one part."""
+    part = Part(store, agent, task, observer)
+    return await run_parts([part], concurrency=concurrency, retry_failed=retry_failed)
 
-    Interrupting (Ctrl-C) cancels what is in flight and leaves it to `resume`: what was answered
-    so far is recorded. A refused key stops the pass; any other failure ends its item alone.
-    Raises StoreError where the run cannot be written.
+
+async def run_parts(
+    parts: Sequence[Part], *, concurrency: int, retry_failed: bool = False
+) -> RunState:
+    """Run every item of all parts that has not ended, `concurrency` at a time.
+
+    Items with the same number follow each other, in the order of the parts: systems that answer
+    the same questions advance together. Interrupting (Ctrl-C) cancels what is in flight and leaves
+    it to be continued: what was answered so far is recorded. A refused key and a spent allowance
+    stop the pass; any other failure ends its item alone. Closes the agents. Raises StoreError where
+    a run cannot be written.
     """
-    items = store.pending(retry_failed=retry_failed)
-    work = _Pass(store, agent, task, observer)
-    workers = [asyncio.ensure_future(work.take(items)) for _ in range(concurrency)]
+    passes = [_Pass(part) for part in parts]
+    items = heapq.merge(*(p.pending(retry_failed) for p in passes), key=lambda todo: todo[1].item)
+    workers = [asyncio.ensure_future(_take(items)) for _ in range(concurrency)]
     stopped: str | None = None
     with _interrupts(workers):
         try:
@@ -87,38 +113,53 @@ async def run_pending(
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-            await agent.aclose()
-    return RunState(work.done, work.failed, stopped)
+            for part in parts:
+                await part.agent.aclose()
+    return RunState(sum(p.done for p in passes), sum(p.failed for p in passes), stopped)
+
+
+async def _take(items: Iterator[tuple["_Pass", PendingItem]]) -> None:
+    """A worker: run items until there are none."""
+    for its_pass, pending in items:
+        await its_pass.run(pending)
 
 
 class _Pass:
-    """The workers' shared state: one pass over the pending items."""
+    """One part's pass over its pending items: what the workers share."""
 
-    def __init__(self, store: RunStore, agent: Agent, task: Task, observer: Observer) -> None:
-        self._store, self._agent, self._task, self._observer = store, agent, task, observer
-        self._has_tools = bool(agent.tools)
+    def __init__(self, part: Part) -> None:
+        self._part, self._store, self._agent = part, part.store, part.agent
+        self._has_tools = bool(part.agent.tools)
         self.done = self.failed = 0
 
-    async def take(self, items: Iterator[PendingItem]) -> None:
-        """Run items until there are none."""
-        for pending in items:
-            journal = self._store.begin(pending)
-            record = await self._answer(pending.question, journal)
-            failed = record["error"] is not None
-            await journal.finish("failed" if failed else "done", record)
-            self.failed += failed
-            self.done += not failed
-            self._observer.ended(pending.question, record)
+    def pending(self, retry_failed: bool) -> Iterator[tuple["_Pass", PendingItem]]:
+        """What is to be run, each with this pass."""
+        for pending in self._store.pending(retry_failed=retry_failed):
+            yield self, pending
+
+    async def run(self, pending: PendingItem) -> None:
+        """Answer an item, record how it ended, and say so."""
+        journal = self._store.begin(pending)
+        record = await self._answer(pending.question, journal)
+        failed = record["error"] is not None
+        await journal.finish("failed" if failed else "done", record)
+        self.failed += failed
+        self.done += not failed
+        self._part.observer.ended(pending.question, record)
 
     async def _answer(self, question: Question, journal: ItemJournal) -> dict[str, Any]:
-        brief, ledger = brief_for(self._task, question, has_tools=self._has_tools), Ledger()
+        task, ledger = self._part.task, Ledger()
+        brief = brief_for(task, question, has_tools=self._has_tools)
         try:
             return outcome_record(await self._agent.answer(brief, journal, ledger), ledger)
         except StoreError:
             raise
+        except AllowanceSpentError as error:
+            raise _PassEnded(str(error)) from error
         except ModelError as error:
             if self._is_hopeless(error):
-                raise _PassEnded(str(error)) from error
+                name = f"{self._part.name}: " if self._part.name else ""
+                raise _PassEnded(f"{name}{error}") from error
             journal.event("error", {"kind": error.kind, "message": str(error)})
             return error_record(error, ledger)
         except Exception as error:  # noqa: BLE001 - one item's failure must not end the others

@@ -17,10 +17,11 @@ from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
+from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import open_graph
-from branchwise.corpora.open import open_retriever
+from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.base import READINGS_PROMPTS, build_graph, recursion_limit
@@ -28,6 +29,7 @@ from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import System
+from branchwise.tools.batcher import Batcher
 from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
 
 
@@ -65,8 +67,9 @@ class Agent:
     """A system ready to answer: its client, tools and compiled graph are made once.
 
     `model`, `retriever` and `graph` put objects of this process in the place of the spec's model,
-    the corpus and the graph. Raises InputError before any work: an unknown model spec, prompt or
-    tool, a missing key, endpoint, corpus, index or graph; extraction without tools.
+    the corpus and the graph; several agents may share a retriever in a `Batcher`. `restraints`
+    hold requests to models back. Raises InputError before any work: an unknown model spec, prompt
+    or tool, a missing key, endpoint, corpus, index or graph; extraction without tools.
     """
 
     def __init__(
@@ -75,14 +78,15 @@ class Agent:
         answer_format: str = "branches",
         *,
         model: BaseChatModel | None = None,
-        retriever: Retriever | None = None,
+        retriever: Retriever | Batcher | None = None,
         graph: Graph | None = None,
+        restraints: Restraints = UNRESTRAINED,
     ) -> None:
         self.system = system
         self.prompts = Prompts.load(Path(system.prompts) if system.prompts else None)
         # Before the corpus is opened, which takes longer than seeing that no server is there.
-        self._models = Models.of(system, self.prompts, model)
-        self._retriever = retriever or _retriever(system)
+        self._models = Models.of(system, self.prompts, model, restraints)
+        self._retriever = retriever or retriever_of(system)
         self._graph = graph or (open_graph(system.kg) if system.kg else None)
         names = self._default_tools() if system.tools is None else system.tools
         self.tools = make_tools(names, ToolContext(self._retriever, system.k, self._graph))
@@ -164,10 +168,11 @@ class Agent:
         )
 
 
-def _retriever(system: System) -> Retriever | None:
-    if system.corpus is None:
+def retriever_of(system: System) -> Retriever | None:
+    """What the system searches; None where it searches nothing. Raises InputError."""
+    if system.corpus is None and needs_corpus(system.retriever):
         return None
-    return open_retriever(Path(system.corpus), system.retriever)
+    return open_retriever(Path(system.corpus) if system.corpus else None, system.retriever)
 
 
 def _check_something_to_extract(system: System, tools: Sequence[BaseTool]) -> None:

@@ -81,6 +81,10 @@ def resume(
     corpus: Annotated[
         Path | None, typer.Option(help="Where the run's corpus is now, if it has moved.")
     ] = None,
+    retriever: Annotated[
+        str | None,
+        typer.Option(help="The same retriever elsewhere: http:URL or flashrag:FILE."),
+    ] = None,
     kg: Annotated[
         str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
     ] = None,
@@ -115,6 +119,7 @@ def resume(
         continued = experiment.resume(
             path,
             corpus=corpus,
+            retriever=retriever,
             model=model,
             expander=expander,
             extractor=extractor,
@@ -126,16 +131,16 @@ def resume(
     finish(continued)
 
 
-def allow_open_files(concurrency: int, *, extract: bool = False) -> None:
+def allow_open_files(concurrency: int, *, extract: bool = False, runs: int = 1) -> None:
     """Let this process hold a connection for each question at a time, as far as the system goes.
 
-    With extraction a question has many. Many systems start a process with 256 or 1024 open files
-    and let it ask for more.
+    With extraction a question has many; each of `runs` has files of its own. Many systems start a
+    process with 256 or 1024 open files and let it ask for more.
     """
     import resource
 
     # 1,000 connections at a time are the most that the client opens to a server.
-    needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if extract else 0)
+    needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if extract else 0) + 8 * runs
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         allowed = needed if most == resource.RLIM_INFINITY else min(needed, most)

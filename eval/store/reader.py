@@ -155,6 +155,12 @@ class RunReader:
             )
         }
 
+    def model_usage(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Role and tokens of every recorded model reply, of items that have not ended, too."""
+        sql = "SELECT role, body FROM responses WHERE kind = 'model'"
+        for role, body in self._connection.execute(sql):
+            yield role, orjson.loads(body)["usage"]
+
     def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
         """Scores that were saved under this scorer's digest."""
         return self._result("SELECT body FROM scores WHERE digest = ?", (scorer_digest,))

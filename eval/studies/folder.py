@@ -178,6 +178,8 @@ def _checked(file: Path, record: StudyRecord) -> StudyRecord:
 
 def _check_vacant(path: Path) -> None:
     """Raise InputError where more is there than a study that was killed while it was made."""
+    if not path.is_dir():
+        raise InputError("is no folder", where=str(path), remedy="choose another --out")
     names = {entry.name for entry in path.iterdir()}
     # What `write_bytes` leaves where it is killed.
     ours = {name for name in names if name.startswith(f".{DRAFT_FILE}.")} | {LOCK}
@@ -195,8 +197,11 @@ def _document(record: StudyRecord) -> bytes:
 def study_lock(path: Path) -> Iterator[None]:
     """Hold the study for this process; the system lets go of it however the process ends.
 
-    Raises InputError where another process holds it, or the folder cannot be written.
+    Raises InputError where another process holds it, or the folder is not one for a study.
     """
+    if path.exists() and not (path / STUDY_FILE).exists():
+        # Before a file of ours is put into somebody's folder.
+        _check_vacant(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
         handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
@@ -207,13 +212,18 @@ def study_lock(path: Path) -> Iterator[None]:
             remedy="choose another folder with --out",
         ) from None
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _hold(handle, path)
         yield
+    finally:
+        os.close(handle)
+
+
+def _hold(handle: int, path: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise InputError(
             "another process is running this study",
             where=str(path),
-            remedy="wait for it, or stop it",
+            remedy="wait for it or stop it",
         ) from None
-    finally:
-        os.close(handle)

@@ -1,0 +1,158 @@
+"""`branchwise ablate`: run a study, continue it, and say what each system changes."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from branchwise.commands.scoring_options import PriceFile
+
+if TYPE_CHECKING:
+    from branchwise.eval.costs.prices import Prices
+    from branchwise.eval.scores import Counts
+    from branchwise.eval.studies.running import StudyDesign, StudyPace, StudyRun
+    from branchwise.eval.studies.schema import LoadedStudy
+
+
+def ablate(
+    study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="What is varied.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Study folder to make or to continue. Default: studies/NAME."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say which systems there are, and the most cost.")
+    ] = False,
+    max_cost: Annotated[
+        float | None, typer.Option(help="USD: stop before this is passed.", min=0)
+    ] = None,
+    concurrency: Annotated[
+        int | None,
+        typer.Option(
+            help="Questions at a time, all systems together. Default: the study's.",
+            min=1,
+            max=1024,
+        ),
+    ] = None,
+    max_requests: Annotated[
+        int | None,
+        typer.Option(
+            help="Requests to one model server at a time. Default: no limit until it refuses one.",
+            min=1,
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
+    ] = False,
+    prices: PriceFile = None,
+) -> None:
+    """Run the systems of a study over the same questions and compare them with the base.
+
+    The same command continues a study that was killed or interrupted.
+
+    Example: branchwise ablate study.yaml --out S --max-cost 2.50
+    """
+    from branchwise.agents.limits import Limits
+    from branchwise.commands.scoring_options import load_prices
+    from branchwise.eval.studies.running import StudyDesign, StudyPace
+    from branchwise.eval.studies.schema import load_study
+
+    loaded = load_study(study)
+    priced = load_prices(prices) if prices else loaded.prices()
+    design = StudyDesign.of(loaded)
+    if dry_run:
+        _print_plan(loaded, design, priced)
+        return
+    pace = StudyPace(
+        concurrency or loaded.study.concurrency,
+        Limits(max_requests),
+        loaded.study.max_cost if max_cost is None else max_cost,
+        priced,
+        retry_failed,
+    )
+    folder = out or Path("studies") / design.name
+    finish(_run(design, folder, pace), design, priced, _again(study, out, prices))
+
+
+def _print_plan(loaded: "LoadedStudy", design: "StudyDesign", prices: "Prices") -> None:
+    from branchwise.eval.studies.plan import plan_of
+    from branchwise.ui.study_plan_table import print_plan
+
+    print_plan(plan_of(loaded, design.systems, design.questions, prices))
+
+
+def _run(design: "StudyDesign", folder: Path, pace: "StudyPace") -> "StudyRun":
+    from branchwise.commands.run import allow_open_files
+    from branchwise.eval.studies.running import run_study
+    from branchwise.ui.study_live import StudyLive
+
+    extract = any(named.system.extract for named in design.systems)
+    allow_open_files(pace.concurrency, extract=extract, runs=len(design.systems))
+    prices = pace.prices
+    assert prices is not None
+    with StudyLive(
+        prices, pace.limits, max_cost=pace.max_cost, retry_failed=pace.retry_failed
+    ) as live:
+        return run_study(design, folder, pace, live)
+
+
+def finish(made: "StudyRun", design: "StudyDesign", prices: "Prices", again: str) -> None:
+    """Say how the study ended: its tables where it is whole, how to go on where it is not.
+
+    `again`: the command that continues it.
+    """
+    from branchwise.ui.console import error_console
+
+    runs = shlex.quote(str(made.folder.path / "runs")) + "/*"
+    if made.state.stopped:
+        higher = " --max-cost HIGHER" if made.is_out_of_money else ""
+        error_console().print(
+            f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n  {again}{higher}\n"
+            f"and see what there is so far with:\n  branchwise report {runs}",
+            markup=False,
+            soft_wrap=True,
+        )
+        sys.exit(1)
+    counts = show_study(made, design, prices)
+    failed, items = sum(c.failed for c in counts), sum(c.items for c in counts)
+    if failed:
+        error_console().print(
+            f"{failed} of {items} items failed and count 0; again with:\n  {again} --retry-failed",
+            markup=False,
+            soft_wrap=True,
+        )
+    if failed == items:
+        sys.exit(1)
+
+
+def show_study(made: "StudyRun", design: "StudyDesign", prices: "Prices") -> list["Counts"]:
+    """Score every run of the study, print their tables, the changes and what to type next."""
+    from branchwise.commands.score import print_runs, score_and_save
+    from branchwise.eval.scoring import ScoringSettings
+    from branchwise.ui.console import console
+    from branchwise.ui.study_summary import study_summary
+
+    choice = design.scoring if design.scoring.asks else None
+    settings = ScoringSettings(choice, prices)
+    runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
+    print_runs(runs, brief=True)
+    for part in study_summary([(name, run.scores) for name, run in runs]):
+        console().print(part)
+    folder = shlex.quote(str(made.folder.path))
+    console().print(
+        f"\nStudy: {made.folder.path}\nNext:\n"
+        f"  branchwise report {folder}/runs/* --html {folder}/report.html\n"
+        f"  branchwise errors {folder}/runs/{design.systems[0].slug}",
+        markup=False,
+        soft_wrap=True,
+    )
+    return [run.scores.counts for _, run in runs]
+
+
+def _again(study: Path, out: Path | None, prices: Path | None) -> str:
+    words = ["branchwise", "ablate", str(study)]
+    words += ["--out", str(out)] if out else []
+    words += ["--prices", str(prices)] if prices else []
+    return shlex.join(words)

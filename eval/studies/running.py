@@ -1,0 +1,227 @@
+"""Studies from beginning to end: made or continued, the same path."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from branchwise.agents.limits import Limits
+from branchwise.agents.restraints import Restraints
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import QuestionSet
+from branchwise.eval.blocking import run_blocking
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.experiment import check_same_system, check_scoring, run_spec
+from branchwise.eval.runner import Observer, Part, RunState, Silent, run_parts
+from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
+from branchwise.eval.store import RunReader, RunStore
+from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord, study_lock
+from branchwise.eval.studies.questions import questions_of
+from branchwise.eval.studies.schema import LoadedStudy
+from branchwise.eval.studies.shared import SharedSources, make_agents
+from branchwise.eval.studies.spending import OPTION, Spending, check_bounded, recorded_cost
+from branchwise.eval.studies.systems import NamedSystem
+from branchwise.eval.tasks import get_task
+
+if TYPE_CHECKING:
+    from branchwise.graphs.agent import Agent
+
+
+@dataclass(frozen=True)
+class StudyDesign:
+    """Which systems answer which questions, and who scores: what makes a study this one.
+
+    `systems`: the first is the base. `document`: the study file as it was read, to be kept.
+    """
+
+    name: str
+    systems: tuple[NamedSystem, ...]
+    questions: QuestionSet
+    epochs: int = 1
+    scoring: ScoringChoice = BY_NAMES
+    document: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, loaded: LoadedStudy) -> "StudyDesign":
+        """What a study file says, its questions read. Raises InputError."""
+        study = loaded.study
+        return cls(
+            study.name,
+            loaded.systems(),
+            questions_of(loaded),
+            study.questions.epochs,
+            loaded.scoring,
+            study.to_json(),
+        )
+
+
+@dataclass(frozen=True)
+class StudyPace:
+    """How a study is run, which changes no answer.
+
+    `concurrency`: questions at a time, of all systems together. `limits`: how many requests go to
+    a server at a time (without a limit until it refuses one). `max_cost`: in USD, by `prices`
+    (None: the built-in ones).
+    """
+
+    concurrency: int = 8
+    limits: Limits = field(default_factory=Limits)
+    max_cost: float | None = None
+    prices: Prices | None = None
+    retry_failed: bool = False
+
+
+class StudyObserver(Protocol):
+    """Is told how a study goes; the command line's display is one."""
+
+    def begins(self, system: NamedSystem, run: RunReader) -> Observer:
+        """A system's run is open, perhaps with items that ended before: who watches the others."""
+        ...
+
+
+class Unwatched:
+    """An observer for programs."""
+
+    def begins(self, system: NamedSystem, run: RunReader) -> Observer:
+        return Silent()
+
+
+@dataclass(frozen=True)
+class StudyRun:
+    """A study's folder and how the pass over it ended, all systems together.
+
+    `is_out_of_money`: it stopped because of `max_cost`.
+    """
+
+    folder: StudyFolder
+    state: RunState
+    is_out_of_money: bool = False
+
+
+def run_study(
+    design: StudyDesign,
+    out: Path,
+    pace: StudyPace | None = None,
+    observer: StudyObserver | None = None,
+) -> StudyRun:
+    """Let every system answer every question, in a new folder or in the one that was begun.
+
+    Blocks until every item has ended, the study was interrupted, or its allowance is spent. No item
+    that has ended is run again, no recorded response asked for again. Raises InputError before any
+    work where a system cannot start, where the folder holds another study, or where what calls
+    cost cannot be bounded; StoreError where a run cannot be written.
+    """
+    pace = pace or StudyPace()
+    restraints = _restraints(design, pace)
+    for named in design.systems:
+        check_scoring(design.scoring, named.system)
+    with study_lock(out):
+        shared = SharedSources()
+        try:
+            answer_format = get_task(design.questions.task).format
+            agents = make_agents(design.systems, answer_format, restraints, shared)
+            folder = _folder(design, out, agents)
+            going = _Going(design, folder, agents, pace, restraints)
+            state = run_blocking(going.to_the_end(observer or Unwatched()))
+        finally:
+            shared.close()
+    spending = restraints.allowance
+    return StudyRun(folder, state, isinstance(spending, Spending) and spending.has_refused)
+
+
+def _restraints(design: StudyDesign, pace: StudyPace) -> Restraints:
+    if pace.max_cost is None:
+        return Restraints(pace.limits)
+    if design.scoring.asks:
+        raise InputError(
+            "what matcher and judge cost is not known before they are asked",
+            where=OPTION,
+            remedy="leave them out of the study, and score its runs with `branchwise score`",
+        )
+    prices = pace.prices or Prices.load()
+    check_bounded(design.systems, prices)
+    return Restraints(pace.limits, Spending(pace.max_cost, prices))
+
+
+def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyFolder:
+    """The folder with all runs in it, made now or begun before."""
+    record = StudyRecord(
+        version=version("branchwise"),
+        name=design.name,
+        task=design.questions.task,
+        source=design.questions.source,
+        questions_digest=design.questions.digest,
+        epochs=design.epochs,
+        systems=tuple(
+            SystemRecord(
+                name=named.name,
+                slug=named.slug,
+                changes=dict(named.changes),
+                system=named.system.model_dump(mode="json"),
+                digest=agent.digest,
+            )
+            for named, agent in zip(design.systems, agents, strict=True)
+        ),
+        study=design.document,
+    )
+    folder = StudyFolder.create(out, record)
+    specs = {
+        named.slug: run_spec(design.questions, agent, None, design.epochs, design.scoring)
+        for named, agent in zip(design.systems, agents, strict=True)
+    }
+    folder.fill(specs, design.questions.questions)
+    return folder
+
+
+@dataclass(frozen=True)
+class _Going:
+    """A study whose folder is whole and whose agents can start."""
+
+    design: StudyDesign
+    folder: StudyFolder
+    agents: Sequence["Agent"]
+    pace: StudyPace
+    restraints: Restraints
+
+    async def to_the_end(self, observer: StudyObserver) -> RunState:
+        # Opened here, on the thread that the loop runs on: SQLite wants one thread a connection.
+        with ExitStack() as stack:
+            systems = self.design.systems
+            stores = [
+                stack.enter_context(RunStore(self.folder.run_path(named.slug))) for named in systems
+            ]
+            for store, agent in zip(stores, self.agents, strict=True):
+                self._check(store, agent)
+            self._charge([store.reader for store in stores])
+            parts = [
+                Part(
+                    store,
+                    agent,
+                    get_task(store.reader.task),
+                    observer.begins(named, store.reader),
+                    f"system {named.name!r}",
+                )
+                for named, store, agent in zip(systems, stores, self.agents, strict=True)
+            ]
+            return await run_parts(
+                parts, concurrency=self.pace.concurrency, retry_failed=self.pace.retry_failed
+            )
+
+    def _check(self, store: RunStore, agent: "Agent") -> None:
+        """A run folder may have been exchanged since the study was made."""
+        meta = store.reader.meta
+        check_same_system(store.path, meta, agent)
+        if meta["questions_digest"] != self.design.questions.digest:
+            raise InputError(
+                "the run holds other questions than the study",
+                where=str(store.path),
+                remedy="put the study's own run back, or remove it to begin it anew",
+            )
+
+    def _charge(self, runs: Sequence[RunReader]) -> None:
+        spending = self.restraints.allowance
+        if isinstance(spending, Spending):
+            prices = self.pace.prices or Prices.load()
+            spending.spent = recorded_cost(self.design.systems, runs, prices)

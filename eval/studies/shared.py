@@ -1,0 +1,80 @@
+"""What the systems of a study have in common: one retriever an index, one graph a folder."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from branchwise.agents.restraints import Restraints
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.graph.answers import Graph
+from branchwise.corpora.graph.open import is_address, open_graph
+from branchwise.eval.studies.systems import NamedSystem
+from branchwise.graphs.system import System
+from branchwise.tools.batcher import Batcher
+
+if TYPE_CHECKING:
+    from branchwise.graphs.agent import Agent
+
+
+class SharedSources:
+    """Retrievers and graphs, each opened once however many systems name it."""
+
+    def __init__(self) -> None:
+        self._retrievers: dict[tuple[str | None, str | None], Batcher | None] = {}
+        self._graphs: dict[str, Graph] = {}
+
+    def retriever(self, system: System) -> Batcher | None:
+        """What the system searches, asked by all that share it in common batches."""
+        from branchwise.graphs.agent import retriever_of
+
+        key = (_place(system.corpus), system.retriever)
+        if key not in self._retrievers:
+            found = retriever_of(system)
+            self._retrievers[key] = Batcher(found) if found else None
+        return self._retrievers[key]
+
+    def graph(self, system: System) -> Graph | None:
+        """The system's graph."""
+        if system.kg is None:
+            return None
+        key = system.kg if is_address(system.kg) else str(_place(system.kg))
+        if key not in self._graphs:
+            self._graphs[key] = open_graph(system.kg)
+        return self._graphs[key]
+
+    def close(self) -> None:
+        """Let go of the graphs' processes. Safe to call twice."""
+        for graph in self._graphs.values():
+            graph.close()
+
+
+def make_agents(
+    systems: Sequence[NamedSystem],
+    answer_format: str,
+    restraints: Restraints,
+    shared: SharedSources,
+) -> list["Agent"]:
+    """The agents of all systems, in order; InputError where one cannot start, by its name."""
+    return [_agent(named, answer_format, restraints, shared) for named in systems]
+
+
+def _agent(
+    named: NamedSystem, answer_format: str, restraints: Restraints, shared: SharedSources
+) -> "Agent":
+    from branchwise.graphs.agent import Agent
+
+    try:
+        return Agent(
+            named.system,
+            answer_format,
+            retriever=shared.retriever(named.system),
+            graph=shared.graph(named.system),
+            restraints=restraints,
+        )
+    except InputError as error:
+        what = f"system {named.name!r}: {error.what}"
+        raise InputError(what, where=error.where, remedy=error.remedy) from None
+
+
+def _place(folder: str | None) -> str | None:
+    return None if folder is None else str(Path(folder).resolve())

@@ -1,0 +1,154 @@
+"""`--max-cost`: no request goes that could make the study cost more."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+
+from branchwise.agents.reply import ModelError, Usage
+from branchwise.agents.restraints import AllowanceSpentError, Payment
+from branchwise.agents.spec import ModelSpec
+from branchwise.corpora.errors import InputError
+from branchwise.eval.costs.price_table import Price
+from branchwise.eval.costs.prices import Prices, cost_at
+from branchwise.eval.costs.usage import role_model
+from branchwise.eval.store import RunReader
+from branchwise.eval.studies.systems import NamedSystem
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
+from branchwise.graphs.system import System
+
+OPTION = "--max-cost"
+_PERHAPS_PAID = frozenset({"timeout", "cut", "invalid_response"})
+"""Failures of requests that the server may have answered, and counts, all the same."""
+
+
+class Spending:
+    """The allowance of a study (`agents.restraints.Allowance`), in USD.
+
+    A request may go where what is spent, what requests on their way can cost, and what it can cost
+    itself come to at most `most`. What it can cost: the bytes of its text as input tokens, since a
+    token is a byte at least, and max_tokens of output. Where there is too little, it waits for
+    those on their way, which mostly cost less; alone, it ends the study.
+
+    A request that failed on its way back (a time-out, a response that broke off) counts with all
+    that it can have cost, as long as the process lives: no server says what it took.
+    """
+
+    def __init__(self, most: float, prices: Prices) -> None:
+        self.most, self._prices = most, prices
+        self.spent = self.reserved = 0.0
+        self.has_refused = False
+        self._on_their_way = 0
+        self._uncounted: ModelSpec | None = None
+        self._changed = asyncio.Event()
+
+    @asynccontextmanager
+    async def request(self, spec: ModelSpec, most: Usage) -> AsyncIterator[Payment]:
+        price = self._prices.price(str(spec))
+        bound = _bound(price, most)
+        if not bound:
+            yield Payment()
+            return
+        await self._set_aside(bound)
+        payment, cost = Payment(), bound
+        try:
+            yield payment
+            cost = self._cost(spec, price, payment, bound)
+        except ModelError as error:
+            cost = bound if error.kind in _PERHAPS_PAID else 0.0
+            raise
+        finally:
+            self._on_their_way -= 1
+            # Sums of floats that come and go keep a rest.
+            self.reserved = self.reserved - bound if self._on_their_way else 0.0
+            self.spent += cost
+            self._changed.set()
+
+    async def _set_aside(self, bound: float) -> None:
+        while self.spent + self.reserved + bound > self.most or self._uncounted:
+            if self._uncounted:
+                what = f"{self._uncounted} counts no tokens, so nobody knows what it costs"
+                raise AllowanceSpentError(f"{what}: {OPTION} cannot be kept to")
+            if not self._on_their_way:
+                self.has_refused = True
+                raise AllowanceSpentError(
+                    f"the next call can cost up to ${bound:.4f}, and ${self.spent:.4f} of "
+                    f"{OPTION} {self.most:g} are spent"
+                )
+            self._changed.clear()
+            await self._changed.wait()
+        self._on_their_way += 1
+        self.reserved += bound
+
+    def _cost(self, spec: ModelSpec, price: Price | None, payment: Payment, bound: float) -> float:
+        if payment.usage is None:
+            return bound
+        found = cost_at(price, _usage(payment.usage))
+        if found is None:
+            self._uncounted = spec
+        return bound if found is None else found
+
+
+def recorded_cost(
+    systems: Sequence[NamedSystem], runs: Iterable[RunReader], prices: Prices
+) -> float:
+    """USD of all replies that are recorded in the runs of these systems.
+
+    Raises InputError where a server counted no tokens: nobody knows what its replies cost.
+    """
+    total = 0.0
+    for named, run in zip(systems, runs, strict=True):
+        settings = named.system.model_dump()
+        by_role: dict[str, Price | None] = {}
+        for role, usage in run.model_usage():
+            if role not in by_role:
+                by_role[role] = prices.price(role_model(settings, role))
+            cost = cost_at(by_role[role], _usage(Usage(**usage)))
+            if cost is None:
+                raise InputError(
+                    f"system {named.name!r} has replies without a count of tokens: nobody knows "
+                    "what they cost",
+                    where=OPTION,
+                    remedy=f"leave out {OPTION}",
+                )
+            total += cost
+    return total
+
+
+def check_bounded(systems: Sequence[NamedSystem], prices: Prices) -> None:
+    """Raise InputError where it cannot be said before a call what it costs at most."""
+    for named in systems:
+        for model in _models(named.system):
+            price = prices.price(model)
+            if price is None:
+                raise InputError(
+                    f"no price is known for {model} (system {named.name!r})",
+                    where=OPTION,
+                    remedy=f"name it in --prices FILE, or leave out {OPTION}",
+                )
+            if price.output and named.system.decoding.max_tokens is None:
+                raise InputError(
+                    f"a call of {model} has no limit of output tokens (system {named.name!r})",
+                    where=OPTION,
+                    remedy=f"set max_tokens, or leave out {OPTION}",
+                )
+
+
+def _models(system: System) -> Iterator[str]:
+    """The models that the system asks."""
+    settings = system.model_dump()
+    yield role_model(settings, AGENT)
+    if system.expand:
+        yield role_model(settings, EXPANDER)
+    if system.extract:
+        yield role_model(settings, EXTRACTOR)
+
+
+def _bound(price: Price | None, most: Usage) -> float:
+    """USD that this many tokens cost at most. `check_bounded` has seen that there is a price."""
+    assert price is not None
+    read = max(price.input, price.cached or 0.0)
+    return (most.input * read + most.output * price.output) / 1e6
+
+
+def _usage(usage: Usage) -> RoleUsage:
+    return RoleUsage(1, usage.input, usage.output, usage.cached, usage.reasoning)

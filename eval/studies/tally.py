@@ -1,0 +1,89 @@
+"""How far a system of a study is, item by item: scores by names, tokens, money, failures."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import Question
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.usage import run_costs
+from branchwise.eval.evidence import Evidence
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.store import RunReader
+from branchwise.eval.studies.systems import NamedSystem
+from branchwise.eval.tasks import Column, Metrics, Task, get_task
+
+SHOWN = 3
+"""Metrics that are watched: the task's first ones (strict precision, recall and exact match)."""
+
+
+@dataclass
+class Tally:
+    """One system's items so far; an observer of its run (`eval.runner.Observer`).
+
+    `total` items, `before` of them ended before this process. `cost` is in USD, None where a price
+    or a count of tokens is missing.
+    """
+
+    name: str
+    task: Task
+    total: int
+    settings: Mapping[str, Any]
+    prices: Prices
+    ended_items: int = 0
+    before: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
+    _sums: list[float] = field(default_factory=lambda: [0.0] * SHOWN)
+    _counts: list[int] = field(default_factory=lambda: [0] * SHOWN)
+
+    @classmethod
+    def of(
+        cls, system: NamedSystem, run: RunReader, prices: Prices, *, retry_failed: bool = False
+    ) -> "Tally":
+        """The tally of a run that was begun before, or just made."""
+        total, settings = run.progress()["total"], system.system.model_dump()
+        tally = cls(system.name, get_task(run.task), total, settings, prices)
+        for row in run.items():
+            if row.outcome is not None and not (retry_failed and row.status == "failed"):
+                tally.ended(row.question, row.outcome)
+        tally.before = tally.ended_items
+        return tally
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The metrics that are watched."""
+        return self.task.columns[:SHOWN]
+
+    @property
+    def means(self) -> list[float | None]:
+        """Their means over the items that ended; a failed one counts 0."""
+        pairs = zip(self._sums, self._counts, strict=True)
+        return [total / count if count else None for total, count in pairs]
+
+    @property
+    def here(self) -> int:
+        """Items that ended in this process."""
+        return self.ended_items - self.before
+
+    def ended(self, question: Question, record: Mapping[str, Any]) -> None:
+        """Count an item that ended."""
+        self.ended_items += 1
+        self.failed += record["error"] is not None
+        metrics = self._metrics(question, record)
+        for n, column in enumerate(self.columns):
+            if (value := metrics[column.key]) is not None:
+                self._sums[n] += value
+                self._counts[n] += 1
+        costs = run_costs([record], self.settings, self.prices)
+        self.tokens += costs.usage.input + costs.usage.output
+        known = self.cost is not None and costs.cost is not None
+        self.cost = (self.cost or 0.0) + (costs.cost or 0.0) if known else None
+
+    def _metrics(self, question: Question, record: Mapping[str, Any]) -> Metrics:
+        failed = record["error"] is not None
+        prediction = Prediction() if failed else Prediction.model_validate(record["prediction"])
+        item = AnsweredItem(question, prediction, evidence=Evidence(tuple(record["evidence"])))
+        return self.task.score(item)

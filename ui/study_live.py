@@ -1,0 +1,196 @@
+"""How a study goes: a line for each system on a terminal, plain lines elsewhere."""
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from branchwise.agents.limits import Limits
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.store import RunReader
+from branchwise.eval.studies.systems import NamedSystem
+from branchwise.eval.studies.tally import Tally
+from branchwise.ui.cells import NOTHING, number, plain
+from branchwise.ui.console import error_console, printable
+from branchwise.ui.cost_table import count_cell, usd_cell
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.live import Live
+    from rich.table import Table
+
+    from branchwise.corpora.questions import Question
+
+SECONDS_BETWEEN_LINES = 10.0
+_MOST_PLAIN = 8
+"""Systems that have a plain line each; where there are more, one line is for all."""
+_ROWS_BESIDE = 7
+"""Rows of a terminal that the systems leave to headings, to the lines below, and to a prompt."""
+
+
+class StudyLive:
+    """An observer of a study (`eval.studies.running.StudyObserver`).
+
+    `max_cost` in USD is shown beside what was spent; `limits` where a server has refused requests.
+    """
+
+    def __init__(
+        self,
+        prices: Prices,
+        limits: Limits,
+        *,
+        max_cost: float | None = None,
+        retry_failed: bool = False,
+    ) -> None:
+        self._prices, self._limits = prices, limits
+        self._max_cost, self._retry_failed = max_cost, retry_failed
+        self._tallies: list[Tally] = []
+        self._console = error_console()
+        self._live: Live | None = None
+        self._began = self._printed = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live:
+            self._live.stop()
+        elif self._tallies:
+            self._print_lines()
+
+    def begins(self, system: NamedSystem, run: RunReader) -> "_System":
+        """A system's run is open: count what has ended before, and watch the rest."""
+        tally = Tally.of(system, run, self._prices, retry_failed=self._retry_failed)
+        self._tallies.append(tally)
+        self._began = self._printed = time.monotonic()
+        if self._console.is_terminal and self._live is None:
+            from rich.live import Live
+
+            self._live = Live(console=self._console, get_renderable=self.view, refresh_per_second=4)
+            self._live.start()
+        return _System(self, tally)
+
+    def ended(self, tally: Tally, question: "Question", record: dict[str, Any]) -> None:
+        """An item of a system ended; where it failed, say why."""
+        tally.ended(question, record)
+        if record["error"]:
+            line = f"failed: {tally.name}: {question.id}: {record['error']}"
+            self._console.print(printable(line[:300]), markup=False, soft_wrap=True)
+        if self._live is None and self._is_time_for_lines():
+            self._print_lines()
+
+    def view(self) -> "Group":
+        """What a terminal shows: as many systems as it has rows for, and a line for all."""
+        from rich.console import Group
+
+        rows = max(1, self._console.size.height - _ROWS_BESIDE)
+        shown = self._tallies[:rows]
+        lines = [self._summary(), *self._slowed()]
+        if more := len(self._tallies) - len(shown):
+            lines.insert(0, f"… and {more} more systems")
+        text = "\n".join(lines)
+        return Group(self._table(shown), plain(text, "dim"))
+
+    def _table(self, tallies: list[Tally]) -> "Table":
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+        table.add_column("system", no_wrap=True, overflow="ellipsis")
+        headings = [c.heading.split("\n")[-1] for c in tallies[0].columns] if tallies else []
+        for title in ("done", *headings, "tokens", "USD", "failed", "left"):
+            table.add_column(title, justify="right", no_wrap=True)
+        for tally in tallies:
+            table.add_row(
+                plain(printable(tally.name)),
+                f"{tally.ended_items}/{tally.total}",
+                *(number(mean) for mean in tally.means),
+                count_cell(tally.tokens),
+                usd_cell(tally.cost),
+                plain(str(tally.failed), "bold red" if tally.failed else ""),
+                self._left([tally]),
+            )
+        return table
+
+    def _summary(self) -> str:
+        done = sum(tally.ended_items for tally in self._tallies)
+        total = sum(tally.total for tally in self._tallies)
+        parts = [f"{done} of {total} items", f"{self._rate():.1f} a second"]
+        parts.append(f"{self._left(self._tallies)} left")
+        if self._max_cost is not None:
+            spent = [tally.cost for tally in self._tallies]
+            known = None if None in spent else sum(cost for cost in spent if cost is not None)
+            parts.append(f"{usd_cell(known)} of {usd_cell(self._max_cost)} USD")
+        return ", ".join(parts)
+
+    def _slowed(self) -> list[str]:
+        """The servers that have refused requests, and how many they get at a time now."""
+        lines = []
+        for address, limiter in self._limits.known().items():
+            if limiter.refusals:
+                held = f", waits {limiter.held:.0f} s as it asked" if limiter.held >= 1 else ""
+                limit = f"{limiter.limit} requests at a time{held}"
+                lines.append(printable(f"{address}: {limiter.refusals} refused (429), {limit}"))
+        return lines
+
+    def _rate(self) -> float:
+        seconds = time.monotonic() - self._began
+        return sum(tally.here for tally in self._tallies) / seconds if seconds > 0 else 0.0
+
+    def _left(self, tallies: list[Tally]) -> str:
+        """Time until these are through, as they have gone so far."""
+        here = sum(tally.here for tally in tallies)
+        waiting = sum(tally.total - tally.ended_items for tally in tallies)
+        if not waiting:
+            return "0:00"
+        if not here:
+            return NOTHING
+        return clock((time.monotonic() - self._began) * waiting / here)
+
+    def _is_time_for_lines(self) -> bool:
+        now = time.monotonic()
+        if now - self._printed < SECONDS_BETWEEN_LINES:
+            return False
+        self._printed = now
+        return True
+
+    def _print_lines(self) -> None:
+        lines = [self._line(tally) for tally in self._tallies]
+        if len(lines) > _MOST_PLAIN:
+            lines = []
+        for line in [*lines, self._summary(), *self._slowed()]:
+            self._console.print(line, markup=False, soft_wrap=True)
+
+    def _line(self, tally: Tally) -> str:
+        headings = [column.heading.split("\n")[-1] for column in tally.columns]
+        means = (f"{h} {number(m)}" for h, m in zip(headings, tally.means, strict=True))
+        failed = f", {tally.failed} failed" if tally.failed else ""
+        return (
+            f"{printable(tally.name)}: {tally.ended_items}/{tally.total} done, {' '.join(means)}, "
+            f"{count_cell(tally.tokens)} tokens, {usd_cell(tally.cost)} USD{failed}, "
+            f"{self._left([tally])} left"
+        )
+
+
+class _System:
+    """One system's observer: it tells the whole display."""
+
+    def __init__(self, live: StudyLive, tally: Tally) -> None:
+        self._live, self._tally = live, tally
+
+    def ended(self, question: "Question", record: dict[str, Any]) -> None:
+        self._live.ended(self._tally, question, record)
+
+
+def clock(seconds: float) -> str:
+    """ "0:07", "12:40", "3:05:00"; days beyond that."""
+    whole = round(seconds)
+    if whole >= 86_400:
+        return f"{whole / 86_400:.1f} d"
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

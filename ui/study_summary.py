@@ -1,0 +1,31 @@
+"""What each system of a study changes: a line for each main metric, against the base."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from branchwise.eval.statistics import compare_systems, summary_line
+from branchwise.eval.tasks import get_task
+from branchwise.ui.cells import heading, indented, plain, run_name
+from branchwise.ui.report_table import NamedScores
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MAIN = 3
+"""Metrics that are summed up: the task's first ones (strict precision, recall, exact match)."""
+
+
+def study_summary(systems: Sequence[NamedScores]) -> "Iterator[RenderableType]":
+    """The differences to the first system; nothing where it is the only one."""
+    if len(systems) < 2:
+        return
+    (base, scores), others = systems[0], dict(systems[1:])
+    metrics = [column.key for column in get_task(scores.scorer.task).columns[:MAIN]]
+    compared = compare_systems(scores, others, metrics=metrics, subsets=("all",))
+    yield heading(f"changes against {run_name(base)}", [])
+    for name, comparison in compared.items():
+        lines = [summary_line(found) for found in comparison.differences]
+        lines += [f"caution: {said}" for said in comparison.cautions]
+        text = plain(f"{run_name(name)}\n", "bold")
+        text.append("\n".join(f"  {line}" for line in lines), style="not bold")
+        yield indented(text)
