@@ -33,11 +33,13 @@ class ScoringChoice:
 
         `judge` alone asks for judging, too. Raises InputError for anything else.
         """
-        kind, _, model = matcher.strip().partition(":")
+        kind, colon, model = matcher.strip().partition(":")
         if kind not in ("llm", "both"):
-            kind, model = _kind_or_model(matcher.strip())
-        for spec in filter(None, (model, judge)):
-            ModelSpec.parse(spec)
+            (kind, model), colon = _kind_or_model(matcher.strip()), ""
+        # An empty name, perhaps of a variable that is not set, is none to fall back from.
+        for spec in (model if model or colon else None, judge):
+            if spec is not None:
+                ModelSpec.parse(spec)
         chosen: Kind = next(known for known in KINDS if known == kind)
         return cls(chosen, model or None, judge_entities or judge is not None, judge)
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @cache
 def console() -> "Console":
-    """Standard output; plain text where it is no terminal."""
+    """Standard output; plain text where it is no terminal. `:dog:` is a text like any other."""
     from rich.console import Console
 
     class Output(Console):
@@ -18,7 +18,7 @@ def console() -> "Console":
             # Rich would exit with 1, as after a failure; `main` knows that the reader had enough.
             raise BrokenPipeError
 
-    return Output(highlight=False)
+    return Output(highlight=False, emoji=False)
 
 
 @cache
@@ -26,7 +26,7 @@ def error_console() -> "Console":
     """Standard error: progress, warnings, what to do next after a failure."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, emoji=False)
 
 
 def printable(text: str) -> str:

@@ -21,6 +21,8 @@ def matcher_lines(settled: Settled) -> list[str]:
         lines += _matcher(settled.matcher)
     if settled.judge:
         lines += _judge(settled.judge)
+    if settled.lexical_judge:
+        lines += _judge(settled.lexical_judge, " (branches aligned by names)")
     if settled.agreement:
         lines += _agreement(settled.agreement)
     return [printable(line)[:_MAX_LINE] for line in lines]
@@ -37,10 +39,10 @@ def _matcher(report: MatcherReport) -> Iterator[str]:
     yield from _where("all names mapped to one reading", report.to_one)
 
 
-def _judge(report: JudgeReport) -> Iterator[str]:
+def _judge(report: JudgeReport, of: str = "") -> Iterator[str]:
     calls = report.consulted
     yield (
-        f"judge {report.model}: accepted {report.accepted} answers of {report.asked} items "
+        f"judge {report.model}{of}: accepted {report.accepted} answers of {report.asked} items "
         f"({calls.fresh.calls} calls made, {calls.cached.calls} kept from before, "
         f"{report.refused} claims refused)"
     )

@@ -70,4 +70,5 @@ def chosen(matcher: str | None, judge_entities: bool, judge: str | None) -> "Sco
 
     if matcher is None and not judge_entities and judge is None:
         return None
-    return ScoringChoice.parse(matcher or "lexical", judge_entities=judge_entities, judge=judge)
+    kind = "lexical" if matcher is None else matcher
+    return ScoringChoice.parse(kind, judge_entities=judge_entities, judge=judge)

@@ -8,6 +8,7 @@ function of question and prediction.
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from branchwise.agents.caller import ModelCaller
@@ -61,10 +62,11 @@ class JudgeReport:
 
 
 class JudgedItems(NamedTuple):
-    """The items in their order, questions with accepted aliases, and the report."""
+    """The items in their order, questions with accepted aliases, the report, and all verdicts."""
 
     items: list[AnsweredItem]
     report: JudgeReport
+    verdicts: Mapping[MappingRequest, Mapped]
 
 
 async def judge_entities(
@@ -72,6 +74,7 @@ async def judge_entities(
     judge: ModelCaller,
     judgements: Judgements,
     *,
+    known: Mapping[MappingRequest, Mapped] = MappingProxyType({}),
     concurrency: int = 8,
     progress: Progress | None = None,
     ready: Ready = check_ready,
@@ -79,7 +82,8 @@ async def judge_entities(
     """Let a model settle the texts and gold answers that are left over under the same branch.
 
     To be called with aligned items. `judgements` is a cache by request, as for `align_with_model`,
-    and failures end the same way; a request that fails alone accepts nothing.
+    and failures end the same way; a request that fails alone accepts nothing. `known`: verdicts
+    that were had before; they are not asked for again, and are in no count of calls.
 
     Raises:
         ModelError: no request can be answered (a refused key, a spent quota, an unknown model).
@@ -87,21 +91,22 @@ async def judge_entities(
     """
     left = [leftovers(item) for item in items]
     mapper = Mapper(judge, judgements, ROLE, ready)
-    requests = [part.request for parts in left for part in parts]
-    found = await mapper.map_each(requests, concurrency=concurrency, progress=progress)
+    requests = dict.fromkeys(part.request for parts in left for part in parts)
+    new = [request for request in requests if request not in known]
+    found = {**known, **await mapper.map_each(new, concurrency=concurrency, progress=progress)}
     settled = [_settled(item, parts, found) for item, parts in zip(items, left, strict=True)]
     report = JudgeReport(
         model=judge.spec.model,
         asked=sum(map(bool, left)),
-        requests=len(found),
+        requests=len(requests),
         accepted=sum(one.accepted for one in settled),
         refused=sum(one.refused for one in settled),
-        repaired=sum(mapped.repaired for mapped in found.values()),
+        repaired=sum(found[request].repaired for request in requests),
         failed=tuple(occasion for one in settled for occasion in one.failed),
         unasked=_unasked(items, left),
         consulted=mapper.consulted,
     )
-    return JudgedItems([one.item for one in settled], report)
+    return JudgedItems([one.item for one in settled], report, found)
 
 
 class _Settled(NamedTuple):

@@ -68,7 +68,7 @@ class Mapper:
         self, caller: ModelCaller, judgements: Judgements, role: str, ready: Ready = check_ready
     ) -> None:
         self._caller, self._role = caller, role
-        self._journal = _Checked(judgements, lambda: ready(caller.spec))
+        self._journal = _Checked(judgements, lambda: _check(ready, caller.spec, role))
         self.consulted = Consulted()
 
     async def map_each(
@@ -159,6 +159,16 @@ class _Checked:
 
     def event(self, kind: str, data: Mapping[str, Any]) -> None:
         self._judgements.event(kind, data)
+
+
+def _check(ready: Ready, spec: ModelSpec, role: str) -> None:
+    """Whether the model can be asked; advice names the role's option, and no `offline` for it."""
+    try:
+        ready(spec)
+    except InputError as error:
+        remedy = (error.remedy or "").replace("--model", f"--{role}")
+        remedy = remedy.removesuffix(", or use offline")
+        raise InputError(error.what, where=error.where, remedy=remedy) from None
 
 
 def _read(reply: Reply, request: MappingRequest) -> Mapped:

@@ -25,8 +25,8 @@ Progress = Callable[[str, int, int], None]
 class Settled:
     """Items as the chosen matcher and judge leave them, and what these did.
 
-    `lexical`: the same items by names alone, where both matchers were asked for, and what the
-    judge did with these.
+    `lexical`: the same items by names alone, where both matchers were asked for; `lexical_judge`:
+    what the judge did with these. Its calls are those that `judge` had not made.
     """
 
     items: Sequence[AnsweredItem]
@@ -79,11 +79,13 @@ class Settling:
             if self.choice.judge_entities:
                 caller = self._caller(self.choice.judge, callers)
                 settings = self._settings("judge")
+                judged = await judge_entities(items, caller, self.judgements, **settings)
+                items, judge, verdicts = judged
                 if lexical is not None:
-                    lexical = (await judge_entities(lexical, caller, self.judgements, **settings))[
-                        0
-                    ]
-                items, judge = await judge_entities(items, caller, self.judgements, **settings)
+                    # What both alignments leave over is asked about, and paid for, once.
+                    lexical, lexical_judge, _ = await judge_entities(
+                        lexical, caller, self.judgements, known=verdicts, **settings
+                    )
         return Settled(items, lexical, matcher, judge, agreed, lexical_judge)
 
     def _caller(self, spec: str | None, callers: AsyncExitStack) -> ModelCaller:

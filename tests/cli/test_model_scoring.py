@@ -141,6 +141,67 @@ def test_what_matcher_and_judge_cost_stands_beside_the_agent(answered: Path, typ
         assert costs["unpriced"] == [model]
 
 
+def test_what_only_names_left_to_the_judge_is_paid_for_too(
+    tmp_path: Path, type_in, model, chat_server: ChatServer
+):
+    def no_reading(body: Body):
+        """Names align both branches; the matcher says that neither is a known reading."""
+        if body["messages"][0]["content"] == PROMPTS["matcher"]:
+            return say(json.dumps(dict.fromkeys(listed(body["messages"][1]["content"], "n"))))
+        if body["messages"][0]["content"] == PROMPTS["judge"]:
+            return scripted(body)
+        answers = {name: ["Alfredo"] for name in ("Heat, 1986 film", "Heat, 1995 film")}
+        return say(json.dumps({"reasoning": "r", "answers": answers}))
+
+    chat_server.play(no_reading)
+    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
+    questions.write_text(json.dumps(QUESTION))
+    type_in("run", "--questions", questions, "--model", model, "--out", run)
+    command = ("score", run, "--matcher", "both", "--judge-entities")
+    for fresh in (2, 0):
+        document = json.loads(type_in(*command, "--json")[1])
+        roles = {role["role"]: role["usage"]["calls"] for role in document["costs"]["roles"]}
+        assert roles == {"agent": 1, "matcher": 1, "judge": 2}
+        assert document["models"]["judge"]["asked"] == 0
+        judged = document["models"]["lexical_judge"]
+        assert (judged["requests"], judged["calls"]["fresh"]["calls"]) == (2, fresh)
+        assert recalls(document["lexical"]) == 1.0
+    shown = " ".join(type_in(*command)[1].split())
+    assert "judge openai:scripted (branches aligned by names): accepted 2 answers" in shown
+
+
+def test_what_both_alignments_leave_to_the_judge_is_counted_once(
+    tmp_path: Path, type_in, model, chat_server: ChatServer
+):
+    single = {"id": "q1", "question": "Who stars?", "answers": {"default": ["Al Pacino"]}}
+
+    def one_answer(body: Body):
+        if body["messages"][0]["content"] == PROMPTS["judge"]:
+            return scripted(body)
+        return say(json.dumps({"reasoning": "r", "answers": {"default": ["Alfredo"]}}))
+
+    chat_server.play(one_answer)
+    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
+    questions.write_text(json.dumps(single))
+    type_in("run", "--questions", questions, "--model", model, "--out", run)
+    for _ in range(2):
+        options = ("--matcher", "both", "--judge-entities", "--json")
+        document = json.loads(type_in("score", run, *options)[1])
+        roles = {role["role"]: role["usage"]["calls"] for role in document["costs"]["roles"]}
+        assert (roles["agent"], roles["judge"]) == (1, 1)
+        assert [recalls(one) for one in (document, document["lexical"])] == [1.0, 1.0]
+
+
+def test_a_model_that_cannot_be_asked_is_named_by_its_option(answered: Path, type_in, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    code, _, error = type_in("score", answered, "--matcher", "openai:m@http://127.0.0.1:1/v1")
+    assert code == 2
+    assert error.rstrip().endswith("correct the URL in --matcher")
+    code, _, error = type_in("score", answered, "--matcher", "openai:gpt-5-mini")
+    assert code == 2
+    assert error.rstrip().endswith("@URL")
+
+
 def test_a_run_may_name_its_matcher_for_every_later_score(tmp_path: Path, type_in, model):
     questions, run = tmp_path / "q.jsonl", tmp_path / "R"
     questions.write_text(json.dumps(QUESTION))
@@ -250,3 +311,12 @@ def test_a_report_breaks_down_by_a_property(answered: Path, type_in):
     code, _, error = type_in("report", answered, "--by", "branch")
     assert code == 2
     assert "did you mean branches?" in error
+
+
+def test_what_looks_like_an_emojis_name_is_printed_as_it_stands(
+    tmp_path: Path, type_in, model, chat_server: ChatServer
+):
+    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
+    questions.write_text(json.dumps(QUESTION | {"id": "q:dog:1"}))
+    type_in("run", "--questions", questions, "--model", model, "--out", run)
+    assert type_in("errors", run)[1].startswith("q:dog:1  Who stars in Heat?")

@@ -44,7 +44,8 @@ def key(monkeypatch):
 async def judge(items, url, journal=None):
     caller = a_caller(url)
     try:
-        return await judge_entities(items, caller, journal or MemoryJudgements(), concurrency=1)
+        kept = journal or MemoryJudgements()
+        return (await judge_entities(items, caller, kept, concurrency=1))[:2]
     finally:
         await caller.aclose()
 

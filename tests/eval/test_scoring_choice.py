@@ -2,6 +2,7 @@
 
 import pytest
 
+from branchwise.commands.scoring_options import chosen
 from branchwise.corpora.errors import InputError
 from branchwise.eval.scoring_choice import ScoringChoice
 
@@ -31,6 +32,16 @@ def test_a_matcher_is_a_kind_or_a_model(text: str, kind: str, model: str | None)
 def test_what_is_neither_is_refused(text: str, hint: str) -> None:
     with pytest.raises(InputError, match=hint):
         ScoringChoice.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", " ", "llm:", "both:"])
+def test_an_empty_name_is_refused_and_not_replaced_by_another(text: str) -> None:
+    with pytest.raises(InputError, match="unknown"):
+        ScoringChoice.parse(text)
+    with pytest.raises(InputError, match="unknown matcher"):
+        chosen("", judge_entities=False, judge=None)
+    with pytest.raises(InputError, match="unknown model"):
+        ScoringChoice.parse("lexical", judge=text)
 
 
 def test_models_come_from_the_option_then_the_runs_role_then_its_agent() -> None:
