@@ -1,4 +1,4 @@
-"""`branchwise report`: one table for one run or several."""
+"""`branchwise report`: one table for one run or several, or a page that shows all of them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,13 +32,21 @@ def report(
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
     prices: PriceFile = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Write everything into one HTML file; the first run is the base.",
+        ),
+    ] = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print the aggregates as JSON, one entry a run.")
     ] = False,
 ) -> None:
     """Show the scores of one run, or of several beside each other; nothing is asked or changed.
 
-    Example: branchwise report runs/base runs/expanded --by steps
+    Example: branchwise report runs/base runs/expanded --html report.html
     """
     from branchwise.commands.score import print_runs
     from branchwise.eval.ceilings.breakdowns import get_grouping
@@ -49,12 +57,25 @@ def report(
     settings = ScoringSettings(choice, load_prices(prices), asks=False, saves=False)
     runs = [(path, _read(path, settings)) for path in paths]
     _warn_if_not_comparable([run.scores for _, run in runs])
+    named = list(zip(_labels(paths), [run for _, run in runs], strict=True))
+    if html is not None:
+        _write_html(named, html)
     if json_output:
         from branchwise.ui.console import printable_json
 
         typer.echo(printable_json([{"path": str(p), **_summary(run)} for p, run in runs]))
         return
-    print_runs(list(zip(_labels(paths), [run for _, run in runs], strict=True)), groupings)
+    if html is None:
+        print_runs(named, groupings)
+
+
+def _write_html(runs: "Sequence[tuple[str, ScoredRun]]", path: Path) -> None:
+    from branchwise.eval.reporting.run_folders import report_of_runs
+    from branchwise.ui.console import error_console
+    from branchwise.ui.html.page import write_html
+
+    write_html(report_of_runs(runs), path)
+    error_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 
 
 def warn_if_pending(path: Path) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 _FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
-    "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+    "--hide-scrollbars", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update",
     "--disable-extensions", "--disable-sync", "--remote-debugging-pipe",
 )  # fmt: skip
 
@@ -111,6 +112,7 @@ class Chromium:
 
     def pdf(self) -> bytes:
         """The page as it is printed on A4."""
+        self.media("print")
         found = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)
         return b64decode(found["data"])
 

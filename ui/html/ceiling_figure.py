@@ -6,7 +6,7 @@ from branchwise.ui.html.effort import line_figure
 from branchwise.ui.html.figures import Figure
 from branchwise.ui.html.line_chart import LineChart, Series
 from branchwise.ui.html.systems import subsets, system_name
-from branchwise.ui.html.tables import Cell, Row, Table, mean, subset_words, with_questions
+from branchwise.ui.html.tables import Cell, Row, Table, mean, subset_words
 from branchwise.ui.html.text import short
 
 _STAGES = (
@@ -22,39 +22,36 @@ _LOSSES = (
     ("context_loss", "in context"),
     ("reasoning_loss", "in reasoning"),
 )
-_NOTE = (
-    "Strict recall of a perfect reader: of what the tools could have given, of what they returned, "
-    "of what extraction left, of what the agent was shown; then the agent's own. A mention need "
-    "not state an answer, so all but the last are upper bounds."
-)
 
 
-def ceiling_figure(report: StudyReport) -> Figure | None:
-    """A line a system over the places; None where no system recorded any evidence."""
-    series = tuple(
-        Series(index, system_name(system), tuple(_means(system, "all")))
+def ceiling_figures(report: StudyReport) -> list[Figure]:
+    """A line a system over the places, for each subset; none where nobody recorded any evidence."""
+    found = [_figure(report, subset) for subset in subsets(report)]
+    return [figure for figure in found if figure]
+
+
+def _figure(report: StudyReport, subset: str) -> Figure | None:
+    known = [
+        (index, system, _means(system, subset))
         for index, system in enumerate(report.systems)
         if _has_evidence(system)
+    ]
+    kept = [i for i in range(len(_STAGES)) if any(means[i].n for _, _, means in known)]
+    chart = LineChart(
+        f"{subset_words(subset).capitalize()} questions",
+        "from what there is to what is answered",
+        tuple(_STAGES[i][1] for i in kept),
+        tuple(
+            Series(index, system_name(system), tuple(means[i] for i in kept))
+            for index, system, means in known
+        ),
     )
-    if not series:
-        return None
-    kept = [i for i in range(len(_STAGES)) if any((s.means[i] or _NONE).n for s in series)]
-    columns = tuple(_STAGES[i][1] for i in kept)
-    chosen = tuple(Series(s.index, s.name, tuple(s.means[i] for i in kept)) for s in series)
-    title = "Where recall is lost on the way"
-    chart = LineChart(title, "from what there is to what is answered", columns, chosen)
-    return line_figure(report, chart, _table(report), _NOTE)
+    return line_figure(report, chart, _table(report, subset))
 
 
-_NONE = Aggregate(None, 0, None, None)
-
-
-def _table(report: StudyReport) -> Table:
-    rows: list[Row] = []
+def _table(report: StudyReport, subset: str) -> Table:
     known = [system for system in report.systems if _has_evidence(system)]
-    for subset in with_questions([(s, 1) for s in subsets(report)]):
-        rows.append(Row(Cell(subset_words(subset)), kind="group"))
-        rows += [_row(system, subset) for system in known]
+    rows = [_row(system, subset) for system in known]
     unknown = [
         f"{system_name(system)}: {short(why)}"
         for system in known

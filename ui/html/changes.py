@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from branchwise.eval.reporting.published import published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.statistics import Difference, p_value, signed
 from branchwise.ui.html.figures import Figure
 from branchwise.ui.html.forest import ForestSystem, draw_forest
-from branchwise.ui.html.published import published
+from branchwise.ui.html.published import published_rows
 from branchwise.ui.html.score_tables import STRICT, subset_groups
 from branchwise.ui.html.spending import ratio_words
 from branchwise.ui.html.summary import main_metric, verdict
@@ -32,7 +33,7 @@ def change_table(report: StudyReport) -> Table:
         ("system", *headings, "spending"),
         tuple(rows),
         (("", 1), *subset_groups(report, len(metrics)), ("", 1)),
-        _NOTES,
+        notes=_NOTES,
     )
 
 
@@ -42,13 +43,15 @@ def published_changes(report: StudyReport) -> Table | None:
     if known is None or report.task != "branches":
         return None
     both = ["unambiguous", "ambiguous"]
-    rows = [row for row in known.rows((4, 5), both) if row.heading.text.startswith("GPT-5")]
+    rows = [
+        row for row in published_rows(known, (4, 5), both) if row.heading.text.startswith("GPT-5")
+    ]
     return Table(
         "Published: modules of GPT-5",
-        ("system", *(heading for _, heading in STRICT.columns) * 2),
+        ("system", *("P", "R", "EM") * 2),
         tuple(rows),
         (("", 1), ("non-ambiguous", 3), ("ambiguous", 3)),
-        known.notes,
+        notes=known.notes,
     )
 
 
@@ -92,7 +95,7 @@ def _metric_table(report: StudyReport, metric: str, words: str) -> Table:
         for one in _differences(report, system, metric)
     ]
     columns = ("system", "questions", "change", "higher / lower / same", "test")
-    return Table(words, columns, tuple(rows), notes=_NOTES)
+    return Table(words, columns, tuple(rows), words=(1,), notes=_NOTES)
 
 
 def _row(report: StudyReport, system: SystemReport, chosen: Sequence[str]) -> Row:

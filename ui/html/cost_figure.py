@@ -24,7 +24,10 @@ def cost_figure(report: StudyReport) -> Figure | None:
     if subset != "all":
         title = title.replace(" against", " questions against")
     front = ", ".join(one.name for one in pareto_front(points))
-    note = f"Ringed and joined (Pareto front): no other system is as good for less. {front}."
+    note = (
+        f"Ringed, on the dashed line (the Pareto front): {front}. No other system has a higher "
+        f"{called} for as little, or as high a one for less."
+    )
     drawing = draw_scatter(title, unit.axis, called, points)
     table = Table(
         title,
@@ -64,8 +67,7 @@ def _row(report: StudyReport, system: SystemReport) -> Row:
         usd(means["cost"]),
         Cell(ratio),
     )
-    kind = "base" if system is report.base else "plain"
-    return Row(Cell(system_name(system)), cells, kind)
+    return Row(Cell(system_name(system)), cells, "base" if system is report.base else "plain")
 
 
 def _notes(report: StudyReport) -> tuple[str, ...]:

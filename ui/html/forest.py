@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from branchwise.eval.statistics import Difference, signed
-from branchwise.ui.html.scales import Scale, around_zero, digits
+from branchwise.ui.html.scales import Scale, around_zero, tick_words
 from branchwise.ui.html.svg import colour, figure, label, line, mark, text
 from branchwise.ui.html.tables import interval, subset_words
 
@@ -44,11 +44,10 @@ def draw_forest(title: str, systems: Sequence[ForestSystem]) -> Markup:
 
 
 def _axis(x: Scale, bottom: float) -> Iterator[Markup]:
-    places = digits(x.ticks)
     for tick in x.ticks:
         yield line(x.place(tick), 4, x.place(tick), bottom, "grid" if tick else "zero")
-    for tick in x.ticks[:: -(-len(x.ticks) // 7)]:
-        yield text(x.place(tick), bottom + 17, signed(tick, places), "tick", "middle")
+    for tick, said in zip(x.ticks, tick_words(x.ticks, with_sign=True), strict=True):
+        yield text(x.place(tick), bottom + 17, said, "tick", "middle")
     yield text(x.place(x.high), bottom + 36, "better →", "axis-title", "end")
     yield text(x.place(x.low), bottom + 36, "← worse", "axis-title")
 

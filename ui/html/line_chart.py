@@ -7,14 +7,14 @@ from markupsafe import Markup
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.ui.cells import number
-from branchwise.ui.html.scales import Scale, digits, from_zero
+from branchwise.ui.html.scales import Scale, from_zero, tick_words
 from branchwise.ui.html.svg import colour, figure, label, line, mark, path, text
 from branchwise.ui.html.tables import interval
 
 HEIGHT = 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 368, 24, 204
-_MOST_INTERVALS = 4
-"""Systems whose intervals are drawn; with more of them they would hide each other."""
+_MOST_INTERVALS = 32
+"""Intervals that are drawn; more of them would hide each other, and stand in the table alone."""
 _MOST_LABELS = 9
 
 
@@ -49,28 +49,33 @@ def draw(chart: LineChart) -> Markup:
     step = (_RIGHT - _LEFT) / max(1, len(chart.columns))
     xs = [_LEFT + step * (i + 0.5) for i in range(len(chart.columns))]
     parts = [*_axes(chart, y, xs)]
-    many = len(chart.series) > _MOST_INTERVALS
+    few = _few(chart)
     for place, one in enumerate(chart.series):
         # Beside each other, so that intervals of equal means are all to be seen.
-        shift = 0.0 if many else (place - (len(chart.series) - 1) / 2) * min(5.0, step / 6)
-        parts += _series(one, chart, y, [x + shift for x in xs], with_intervals=not many)
+        shift = 0.0 if not few else (place - (len(chart.series) - 1) / 2) * min(5.0, step / 6)
+        parts += _series(one, chart, y, [x + shift for x in xs], with_intervals=few)
     said = f"{chart.y_title} by {chart.x_title} for {len(chart.series)} systems; values below"
     return figure(HEIGHT, chart.title, said, parts)
 
 
 def _tops(chart: LineChart) -> list[float]:
     found = [one for series in chart.series for one in series.means if one]
-    many = len(chart.series) > _MOST_INTERVALS
+    few = _few(chart)
     return [
-        one.mean if many or one.high is None else one.high for one in found if one.mean is not None
+        one.high if few and one.high is not None else one.mean
+        for one in found
+        if one.mean is not None
     ]
 
 
+def _few(chart: LineChart) -> bool:
+    return len(chart.series) * len(chart.columns) <= _MOST_INTERVALS
+
+
 def _axes(chart: LineChart, y: Scale, xs: Sequence[float]) -> Iterator[Markup]:
-    places = digits(y.ticks)
-    for tick in y.ticks:
+    for tick, said in zip(y.ticks, tick_words(y.ticks), strict=True):
         yield line(_LEFT, y.place(tick), _RIGHT, y.place(tick), "grid" if tick else "axis")
-        yield text(_LEFT - 6, y.place(tick) + 4, number(tick, places), "tick", "end")
+        yield text(_LEFT - 6, y.place(tick) + 4, said, "tick", "end")
     yield text(4, 12, chart.y_title, "axis-title")
     every = -(-len(xs) // _MOST_LABELS)
     for place, (x, said) in enumerate(zip(xs, chart.columns, strict=True)):

@@ -4,22 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.totals import SubsetTotals
+from branchwise.eval.reporting.fates import MISSING_KINDS, right_answers
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.ui.html.systems import system_name
 from branchwise.ui.html.tables import Row, Table, text_row
 from branchwise.ui.html.text import percent
 
 RIGHT = "right"
-PLACES = (
-    "never retrieved",
-    "retrieved, left out by the agent",
-    "retrieved, lost in extraction",
-    "lost with an unreadable answer",
-    "under the wrong branch",
-    "the item failed, or has no trace",
-)
-"""Where a gold answer can be lost, in order of the way."""
+PLACES = tuple(kind.words for kind in MISSING_KINDS)
+"""Where a gold answer can be lost, the last place of its way first."""
 
 LABELS = {
     Label.INCOMPLETE_EXTRACTION: "an answer was never retrieved",
@@ -53,11 +46,11 @@ def losses(system: SystemReport) -> Losses | None:
     analysis = system.run.analysis
     if analysis is None:
         return None
-    found = analysis.errors.subsets["all"]
-    right = sum(len(item.right) for item in analysis.items)
+    found, right = analysis.errors.subsets["all"], right_answers(analysis, "all")
     if not right + found.missing:
         return None
-    return Losses(right + found.missing, right, _places(found))
+    lost = tuple(kind.count(found) for kind in MISSING_KINDS)
+    return Losses(right + found.missing, right, lost)
 
 
 def lost_table(report: StudyReport) -> Table:
@@ -91,14 +84,3 @@ def label_table(report: StudyReport) -> Table:
 
 def _share_row(words: str, counts: Sequence[tuple[int, int]]) -> Row:
     return text_row(words, [f"{count:,} ({percent(count, whole)})" for count, whole in counts])
-
-
-def _places(found: SubsetTotals) -> tuple[int, ...]:
-    known = (
-        found.labels[Label.INCOMPLETE_EXTRACTION].missing,
-        found.lost_at["agent"],
-        found.lost_at["extraction"],
-        found.lost_at["repair"],
-        found.labels[Label.WRONG_BRANCH].missing,
-    )
-    return (*known, found.missing - sum(known))

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
+from branchwise.eval.statistics import number, signed
+
 _STEPS = (1, 2, 2.5, 5, 10)
 
 
@@ -41,6 +43,16 @@ def around_zero(values: Sequence[float], start: float, end: float, most: int = 6
         first, last = first - 1, last + 1
     ticks = tuple(round(step * i, 12) for i in range(first, last + 1))
     return Scale(ticks[0], ticks[-1], start, end, ticks)
+
+
+def tick_words(ticks: Sequence[float], *, with_sign: bool = False) -> list[str]:
+    """The ticks with as many digits as tell them apart: 0, .05, .10."""
+    places = digits(ticks)
+    say = signed if with_sign else number
+    return [
+        "0" if tick == 0 else f"{tick:,.0f}" if abs(tick) >= 1000 else say(tick, places)
+        for tick in ticks
+    ]
 
 
 def digits(ticks: Sequence[float]) -> int:

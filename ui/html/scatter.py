@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.ui.cells import number
-from branchwise.ui.html.scales import Scale, digits, from_zero
+from branchwise.ui.html.scales import Scale, from_zero, tick_words
 from branchwise.ui.html.svg import colour, element, figure, label, line, mark, path, text
 from branchwise.ui.html.tables import interval
 
@@ -61,12 +61,10 @@ def _dominates(a: Spent, b: Spent) -> bool:
 
 
 def _axes(x: Scale, y: Scale, x_title: str, y_title: str) -> Iterator[Markup]:
-    for tick in y.ticks:
+    for tick, said in zip(y.ticks, tick_words(y.ticks), strict=True):
         yield line(_LEFT, y.place(tick), _RIGHT, y.place(tick), "grid" if tick else "axis")
-        yield text(_LEFT - 6, y.place(tick) + 4, number(tick, digits(y.ticks)), "tick", "end")
-    places = digits(x.ticks)
-    for tick in x.ticks:
-        said = f"{tick:,.0f}" if places == 0 else number(tick, places)
+        yield text(_LEFT - 6, y.place(tick) + 4, said, "tick", "end")
+    for tick, said in zip(x.ticks, tick_words(x.ticks), strict=True):
         anchor = "end" if tick == x.ticks[-1] else "middle"
         yield text(x.place(tick), _BOTTOM + 17, said, "tick", anchor)
     yield text(4, 12, y_title, "axis-title")

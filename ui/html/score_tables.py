@@ -1,11 +1,13 @@
 """Scores as tables in the shape of DeepAmbigQA's: systems below each other, subsets beside."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from branchwise.eval.reporting.published import Published, published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.tasks import get_task
-from branchwise.ui.html.published import Published, published
+from branchwise.ui.html.published import published_rows
 from branchwise.ui.html.systems import aggregate, subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, mean, subset_words
 
@@ -85,10 +87,10 @@ def _table(report: StudyReport, family: Family) -> Table:
         ("system", *headings * len(chosen)),
         tuple(rows),
         (("", 1), *subset_groups(report, len(headings))),
-        (family.note,) if family.note else (),
+        notes=(family.note,) if family.note else (),
     )
 
 
 def _with_published(table: Table, known: Published, chosen: list[str]) -> Table:
-    rows = (*table.rows, *known.rows((4, 5), chosen))
-    return Table(table.caption, table.columns, rows, table.groups, (*table.notes, *known.notes))
+    rows = (*table.rows, *published_rows(known, (4, 5), chosen))
+    return replace(table, rows=rows, notes=(*table.notes, *known.notes))

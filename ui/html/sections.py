@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.ui.html.ceiling_figure import ceiling_figure
+from branchwise.ui.html.ceiling_figure import ceiling_figures
 from branchwise.ui.html.changes import change_figures, change_table, published_changes
 from branchwise.ui.html.cost_figure import cost_figure, cost_table
 from branchwise.ui.html.effort import effort_figures
@@ -39,7 +39,7 @@ def sections(report: StudyReport) -> dict[str, Any]:
         "effort": effort_figures(report),
         "cost": cost_figure(report),
         "cost_table": cost_table(report),
-        "ceilings": ceiling_figure(report),
+        "ceilings": ceiling_figures(report),
         "agreement": agreement_table(report),
         "matcher_scores": matcher_scores(report),
         "matcher": matcher_words(report),

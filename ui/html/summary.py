@@ -13,11 +13,12 @@ from branchwise.ui.html.systems import aggregate, main_subset, subsets, system_n
 from branchwise.ui.html.tables import interval, subset_words
 from branchwise.ui.html.text import shares, short
 
-Verdict = Literal["better", "worse", "unclear", "none"]
+Verdict = Literal["better", "worse", "unclear", "same", "none"]
 VERDICTS: dict[Verdict, tuple[str, str]] = {
     "better": ("▲", "better, by more than chance"),
     "worse": ("▼", "worse, by more than chance"),
     "unclear": ("≈", "may be chance"),
+    "same": ("=", "the same on every question"),
     "none": ("·", "nothing to compare"),
 }
 _LEVEL = 0.05
@@ -64,6 +65,8 @@ def verdict(difference: Difference) -> Verdict:
     """Better or worse where the corrected p-value is below .05."""
     if difference.difference is None:
         return "none"
+    if not difference.higher + difference.lower:
+        return "same"
     p = difference.p if difference.p_holm is None else difference.p_holm
     if p is None or p >= _LEVEL:
         return "unclear"
@@ -80,7 +83,8 @@ def base_words(report: StudyReport) -> list[str]:
             f"{_called(metric)} {number(one.mean)} {interval(one.low, one.high)}".strip()
             for metric, one in found
         )
-        lines.append(f"{told} on {report.base.scores.questions(subset)} {subset_words(subset)}")
+        n = report.base.scores.questions(subset)
+        lines.append(f"{told} on {n:,} {subset_words(subset)} questions")
     return lines
 
 
@@ -122,19 +126,17 @@ def _finding(report: StudyReport, system: SystemReport) -> Finding:
     line = _line(headline) + (f", {ratio}" if ratio else "")
     if ratio is None and spending(report) is None:
         line += ", cost unknown"
-    others = [
-        (verdict(one), _line(one))
-        for one in compared.differences
-        if one.n and (one.metric, one.subset) in _others(metric, subset)
-    ]
+    found = [compared.find(*other) for other in _others(report, metric, subset)]
+    others = [(verdict(one), _line(one)) for one in found if one.n]
     cautions = tuple(short(caution) for caution in compared.cautions)
     return Finding(system_name(system), verdict(headline), line, tuple(others), cautions)
 
 
-def _others(metric: str, subset: str) -> list[tuple[str, str]]:
+def _others(report: StudyReport, metric: str, subset: str) -> list[tuple[str, str]]:
+    """Metric and subset of what is said below the main difference."""
     first = [(metric, "unambiguous")] if subset != "all" else []
     more = [("strict_precision", subset), ("strict_em", "all")]
-    return [*first, *(pair for pair in more if pair[0] != metric)]
+    return [*first, *more] if report.task == "branches" else first
 
 
 def _line(difference: Difference) -> str:

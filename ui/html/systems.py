@@ -5,6 +5,7 @@ from typing import Any
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.reporting.tables import results
 from branchwise.eval.scores import Scorer
 from branchwise.ui.html.tables import Cell, Row, Table
 from branchwise.ui.html.text import short
@@ -34,15 +35,13 @@ def aggregate(system: SystemReport, metric: str, subset: str) -> Aggregate:
 
 
 def changes_words(changes: Mapping[str, Any]) -> str:
-    """ "expand on, k 15": what a system changes of the base."""
-    return ", ".join(f"{short(str(k), 60)} {_value(v)}" for k, v in changes.items())
+    """ "expand: on, k: 15": what a system changes of the base, bounded."""
+    return short(results.changes_words(changes))
 
 
 def scorer_words(scorer: Scorer) -> str:
     """Who aligned branches and accepted answers."""
-    model = f" ({short(scorer.model, 100)})" if scorer.model else ""
-    judge = f", answers judged by {short(scorer.judge, 100)}" if scorer.judge else ""
-    return f"{scorer.matcher}{model}{judge}"
+    return short(results.scored_by(scorer))
 
 
 def systems_table(report: StudyReport) -> Table:
@@ -51,6 +50,7 @@ def systems_table(report: StudyReport) -> Table:
         "Systems",
         ("system", "differs from the base in", "models", "items", "answered", "failed", "not run"),
         tuple(_row(system, system is report.base) for system in report.systems),
+        words=(1, 2),
         notes=(
             "An item is a question in one epoch. A failed item counts 0; one that has not been "
             "run to its end counts nowhere.",
@@ -77,13 +77,3 @@ def _models(system: SystemReport) -> str:
     if len(roles) == 1:
         return next(iter(roles))
     return "; ".join(f"{model} ({', '.join(named)})" for model, named in roles.items())
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if value is None:
-        return "default"
-    if isinstance(value, list | tuple):
-        return " + ".join(_value(part) for part in value) or "none"
-    return short(str(value), 120)

@@ -1,6 +1,6 @@
 """Tables as the page shows them: cells of text, nothing of it markup."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,13 +32,15 @@ class Table:
     """A table with its caption.
 
     `groups`: headings that span columns, with how many each spans; none where there is one line of
-    headings. `columns`: headings, that of the row headings first.
+    headings. `columns`: headings, that of the row headings first. `words`: numbers of the columns
+    that hold words, the one after the row headings being 1.
     """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     groups: tuple[tuple[str, int], ...] = ()
+    words: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -84,9 +86,3 @@ def text_row(heading: str, cells: Iterable[str], kind: RowKind = "plain") -> Row
 def subset_words(subset: str) -> str:
     """What a subset of the questions is called in the page."""
     return {"unambiguous": "non-ambiguous", "all": "all questions"}.get(subset, subset)
-
-
-def with_questions(subsets: Sequence[tuple[str, int]]) -> list[str]:
-    """The subsets that have any; `all` only where it is not what another one is."""
-    kinds = [name for name, n in subsets if n and name != "all"]
-    return kinds if len(kinds) == 1 else [*kinds, "all"]

@@ -3,9 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from branchwise.eval.reporting.published import published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.ui.cells import NOTHING
-from branchwise.ui.html.published import published
+from branchwise.ui.html.published import published_rows
 from branchwise.ui.html.score_tables import STRICT, score_cells, subset_groups
 from branchwise.ui.html.systems import subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, count
@@ -48,13 +49,15 @@ def tool_table(report: StudyReport) -> Table | None:
     ]
     known = published(report.benchmark)
     if known:
-        rows += [row for row in known.rows((4, 7), chosen, 2) if row.heading.text[:5] == "GPT-5"]
+        found = published_rows(known, (4, 7), chosen, 2)
+        rows += [row for row in found if row.heading.text.startswith("GPT-5")]
     width = len(STRICT.columns)
     return Table(
         "Tools and scores",
         ("system", "calls a question", "failed", *("P", "R", "EM") * len(chosen)),
         tuple(rows),
         (("", 1), ("tools", 2), *subset_groups(report, width)),
+        (1, 2),
         ("Failed: arguments that did not fit, no such tool, an error, or no budget left.",)
         + (known.notes if known else ()),
     )
