@@ -5,8 +5,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import pytest  # noqa: E402
-from study_cases import make_parts  # noqa: E402
+import pytest
+from study_cases import make_parts
 
 
 @pytest.fixture(scope="session")

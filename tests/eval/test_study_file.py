@@ -222,10 +222,12 @@ def test_a_mistake_in_a_file_that_a_study_names_is_said_of_that_file(parts: Path
     bad = parts / "bad-prompts"
     bad.mkdir(exist_ok=True)
     (bad / "expandr.md").write_text("x")
-    with pytest.raises(InputError, match="expandr.md: no prompt has this name; rename it to expa"):
+    with pytest.raises(
+        InputError, match=r"expandr\.md: no prompt has this name; rename it to expa"
+    ):
         load(parts, base={**BASE, "prompts": "bad-prompts"})
     (parts / "bad-prices.yaml").write_text("models:\n  openai:x: {inputs: 1, output: 1}\n")
-    with pytest.raises(InputError, match="bad-prices.yaml:2: .* did you mean input"):
+    with pytest.raises(InputError, match=r"bad-prices\.yaml:2: .* did you mean input"):
         load(parts, prices="bad-prices.yaml")
 
 

@@ -141,7 +141,7 @@ def test_tools_are_named_by_what_comes_and_goes(parts: Path) -> None:
         "base", "tools: +wikisparql +wikidata_search", "tools: +wikisparql -local_retriever",
         "tools: +wikisparql", "tools: none",
     ]  # fmt: skip
-    swapped = [SEARCH + ["wikisparql"], ["wikisparql", *SEARCH]]
+    swapped = [[*SEARCH, "wikisparql"], ["wikisparql", *SEARCH]]
     assert names(parts, factors={"tools": swapped}, base={**BASE, "tools": swapped[0]}) == [
         "base", "tools: wikisparql local_retriever",
     ]  # fmt: skip
@@ -160,17 +160,9 @@ def test_models_are_named_without_their_server_unless_that_is_the_difference(par
 
 
 def test_hostile_names_are_shortened_and_shown_harmless() -> None:
-    for hostile in (
-        "<script>alert(1)</script>",
-        "[bold]",
-        "\x1b[31m",
-        "‮abc",
-        "a/../../b",
-        "x" * 999,
-    ):
-        name = system_name(
-            {"model": hostile}, {"model": "offline"}, {"model": ("offline", hostile)}
-        )
+    texts = ("<script>alert(1)</script>", "[bold]", "\x1b[31m", "\u202eabc", "a/../../b", "x" * 999)
+    for text in texts:
+        name = system_name({"model": text}, {"model": "offline"}, {"model": ("offline", text)})
         assert len(name) <= MAX_NAME
         assert name.isprintable()
         assert re.fullmatch(r"[a-z0-9][a-z0-9._-]*", slugs([name])[0])

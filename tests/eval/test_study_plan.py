@@ -1,0 +1,195 @@
+"""What a study may cost at most, worked out by hand and held against the greediest server."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from by_role import by_role, counts, role_of
+from chat_server import Answer, ChatServer, calls, say
+from rich.console import Console
+from study_cases import GRAPH, QUESTIONS, load
+
+from branchwise.eval.experiment import run
+from branchwise.eval.studies.plan import Bound, Plan, plan_of
+from branchwise.eval.studies.questions import questions_of
+from branchwise.ui.study_plan_table import plan_tables
+
+SEARCH = ["local_retriever"]
+MINE = "openai:mine@http://127.0.0.1:9/v1"
+BASE = {
+    "model": MINE, "corpus": "corpus", "kg": "graph", "tools": SEARCH, "k": 2,
+    "max_turns": 4, "max_calls": 3, "max_tokens": 100, "max_tokens_total": 500_000,
+}  # fmt: skip
+ASKED = {"source": "questions.jsonl", "epochs": 2}
+
+
+def plan(parts: Path, **changes: Any) -> Plan:
+    """`openai:mine` costs 1 USD for a million tokens of input and 10 of output."""
+    loaded = load(parts, **{"base": BASE, "questions": ASKED, "prices": "prices.yaml", **changes})
+    return plan_of(loaded, loaded.systems(), questions_of(loaded), loaded.prices())
+
+
+def shown(found: Plan, width: int = 80) -> str:
+    screen = Console(width=width, record=True, file=None, quiet=False)
+    with screen.capture() as captured:
+        for part in plan_tables(found):
+            screen.print(part)
+    return captured.get()
+
+
+def test_calls_tokens_and_money_are_what_the_budget_allows(parts: Path) -> None:
+    factors = {"expansion": [False, True], "extraction": [False, True], "tools": [SEARCH, []]}
+    base, expanding, extracting, direct = plan(parts, factors=factors).systems
+    assert [one.items for one in (base, direct)] == [10, 10]  # 5 questions, 2 epochs
+    # A turn for each of the 3 tool calls, the answer, a repair.
+    assert (base.calls, base.tool_calls) == ({"agent": 50}, 30)
+    # Half a million an item; 5 x 100 tokens of it at 10, the rest at 1 USD a million.
+    assert base.within == Bound(5_000_000, pytest.approx(5.045))
+    # All five calls: 5 x (128,000 + 100), less than half a million and three calls more.
+    assert base.at_most == Bound(6_405_000, pytest.approx(6.45))
+    assert expanding.calls == {"agent": 50, "expander": 10}
+    # One more of 4,000 and 100.
+    assert expanding.at_most == Bound(6_446_000, pytest.approx(6.5))
+    assert extracting.calls == {"agent": 50, "extractor": 60}  # 3 calls of 2 passages
+    assert extracting.at_most == Bound(6_651_000, pytest.approx(6.75))
+    # An answer and a repair, whatever max_tokens_total says.
+    assert (direct.calls, direct.tool_calls) == ({"agent": 20}, 0)
+    assert direct.within == direct.at_most == Bound(2_562_000, pytest.approx(2.58))
+
+
+def test_the_whole_is_the_sum_of_the_systems(parts: Path) -> None:
+    found = plan(parts)
+    assert found.items == 20
+    assert found.within == Bound(10_000_000, pytest.approx(5.045 + 5.054))
+    assert found.at_most == Bound(6_405_000 + 6_446_000, pytest.approx(12.95))
+
+
+def test_beyond_the_budget_go_one_turn_its_extractions_the_answer_and_a_repair(
+    parts: Path,
+) -> None:
+    base = {"model": MINE, "corpus": "corpus", "extraction": True}
+    free, fixed = plan(parts, base=base, factors={"k": [None, 2]}).systems
+    # 12 turns and a repair; 24 calls of at most 50 passages, where the model may choose.
+    assert free.calls == {"agent": 130, "extractor": 10 * 24 * 50}
+    assert fixed.calls == {"agent": 130, "extractor": 10 * 24 * 2}
+    # 400,000 an item by default; replies of 16,000 where max_tokens is not set.
+    assert fixed.within.tokens == 4_000_000
+    assert fixed.at_most.tokens == 10 * (400_000 + 3 * 144_000 + 48 * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("turns", "calls", "agent", "tool_calls"),
+    [(1, 24, 2, 0), (2, 24, 3, 24), (12, 0, 2, 0), (12, 1, 3, 1), (5, 9, 6, 9)],
+)
+def test_turns_and_calls_bound_each_other(
+    parts: Path, turns: int, calls: int, agent: int, tool_calls: int
+) -> None:
+    found = plan(parts, base={**BASE, "max_turns": turns, "max_calls": calls}).systems[0]
+    assert found.calls["agent"] == 10 * agent
+    assert found.tool_calls == 10 * tool_calls
+
+
+def test_a_graphs_tools_return_no_passages_to_extract_from(parts: Path) -> None:
+    base = {**BASE, "extraction": True, "tools": GRAPH[1:]}
+    found = plan(parts, base=base).systems[0]
+    assert found.calls == {"agent": 50}
+
+
+def test_tokens_are_spent_where_they_cost_most(parts: Path) -> None:
+    prices = parts / "two.yaml"
+    prices.write_text(
+        "models:\n  openai:mine: {input: 1, output: 10}\n  openai:dear: {input: 50, output: 90}\n"
+    )
+    base = {**BASE, "expander": "openai:dear", "max_tokens_total": 5000}
+    found = plan(parts, base=base, prices="two.yaml").systems[1]
+    # 100 at 90, 4,000 at 50, 500 at 10, and 400 that are left at 1: 214,400 millionths an item.
+    assert found.within == Bound(50_000, pytest.approx(2.144))
+
+
+def test_an_unknown_price_is_unknown_and_named(parts: Path) -> None:
+    found = plan(parts, prices=None)
+    assert found.within.cost is None
+    assert found.at_most == Bound(12_851_000, None)
+    assert found.unpriced == (MINE,)
+    text = " ".join(shown(found).split())
+    assert "no price is known for openai:mine@http://127.0.0.1:9/v1; give one" in text
+
+
+def test_offline_costs_nothing(parts: Path) -> None:
+    found = plan(parts, base={**BASE, "model": "offline"}, prices=None)
+    assert (found.within.cost, found.at_most.cost) == (0, 0)
+
+
+def test_models_that_score_are_named_and_not_counted(parts: Path) -> None:
+    found = plan(parts, matcher="llm:openai:gpt-5-mini", judge="openai:gpt-5")
+    assert found.scored_by == ("openai:gpt-5-mini", "openai:gpt-5")
+    assert found.at_most == plan(parts).at_most
+    assert "not counted: what openai:gpt-5-mini, openai:gpt-5 is asked" in shown(found, 200)
+
+
+def test_the_table_says_that_it_is_an_upper_bound_and_fits_a_terminal(parts: Path) -> None:
+    factors = {"expansion": [False, True], "extraction": [False, True], "tools": [SEARCH, GRAPH]}
+    text = shown(plan(parts, factors=factors, max_cost=2.5))
+    assert max(map(len, text.splitlines())) <= 80
+    assert "modules · upper bounds, nothing was run" in text
+    assert "4 systems (vary) x 5 questions x 2 epochs = 40 items" in text
+    words = " ".join(text.split())
+    assert "every number is the most that the settings allow, not what to expect" in words
+    assert "the study stops before 2.50 USD are passed" in words
+    row = next(line for line in text.splitlines() if line.startswith("+extraction"))
+    assert row.split() == ["+extraction", "50", "0", "60", "5.00M", "5.10", "6.65M", "6.75"]
+
+
+def test_a_plan_is_json_for_programs(parts: Path) -> None:
+    found = json.loads(json.dumps(plan(parts).to_json()))
+    assert found["items"] == 20
+    assert found["systems"][0]["calls"] == {"agent": 50}
+    assert found["systems"][0]["within"]["tokens"] == 5_000_000
+
+
+def greedy(body: dict[str, Any]) -> Answer:
+    """Calls as many tools as it may, answers nothing that can be read, says it took the most."""
+    usage = {"prompt_tokens": 128_000, "completion_tokens": body["max_tokens"]}
+    if not body.get("tools"):
+        return say("no answer", usage=usage)
+    asked = calls(*[("local_retriever", {"query": f"Heat {n}"}) for n in range(2)])
+    return Answer(tool_calls=asked.tool_calls, usage=usage)
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {"max_turns": 3, "max_calls": 4, "max_tokens_total": 10_000_000},
+        {"max_turns": 9, "max_calls": 7, "max_tokens_total": 10_000_000},
+        {"max_turns": 9, "max_calls": 40, "max_tokens_total": 150_000},
+        {"max_turns": 9, "max_calls": 40, "max_tokens_total": 1},
+        {"max_turns": 1},
+        {"max_calls": 0},
+        {"tools": []},
+    ],
+)
+def test_no_run_takes_more_than_its_plan_says(
+    parts: Path, tmp_path: Path, chat_server: ChatServer, budget: dict[str, Any]
+) -> None:
+    module = {"prompt_tokens": 4_000, "completion_tokens": 100}
+    readings = say("Who directed Heat (1995)?\nWho directed Heat (1986)?", usage=module)
+    chat_server.play(by_role(agent=greedy, expander=readings, extractor=say("NONE", usage=module)))
+    base = {
+        **BASE, "model": f"openai:mine@{chat_server.url}", "k": 1, "expansion": True,
+        "extraction": "tools" not in budget, **budget,
+    }  # fmt: skip
+    loaded = load(parts, base=base, factors={"seed": [1, 2]}, prices="prices.yaml")
+    systems, questions = loaded.systems(), questions_of(loaded)
+    planned = plan_of(loaded, systems, questions, loaded.prices()).systems[0]
+    run(questions, systems[0].system, out=tmp_path / "run")
+
+    asked = counts(chat_server.requests)
+    for role, number in asked.items():
+        assert 0 < number <= planned.calls[role]
+    sizes = {"agent": 128_100, "expander": 4_100, "extractor": 4_100}
+    assert sum(sizes[role_of(body)] for body in chat_server.requests) <= planned.at_most.tokens
+    if budget == {"max_turns": 3, "max_calls": 4, "max_tokens_total": 10_000_000}:
+        assert asked == planned.calls == {
+            "expander": QUESTIONS, "agent": 4 * QUESTIONS, "extractor": 4 * QUESTIONS,
+        }  # fmt: skip

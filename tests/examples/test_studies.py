@@ -1,0 +1,73 @@
+"""The studies to start from load, and come to what their comments say."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from branchwise.eval.studies.plan import plan_of
+from branchwise.eval.studies.questions import questions_of
+from branchwise.eval.studies.schema import load_study
+
+STUDIES = Path(__file__).parents[2] / "examples" / "studies"
+NAMES = sorted(path.name for path in STUDIES.glob("*.yaml"))
+COMMAND = re.compile(r"^#   (branchwise .*)$", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the examples with the world that modules.yaml makes, a small one; for paper.yaml
+    stand-ins of what it wants beside it."""
+    root = tmp_path_factory.mktemp("root")
+    folder = root / "examples" / "studies"
+    shutil.copytree(STUDIES, folder, ignore=shutil.ignore_patterns("W", "WIKI"))
+    for line in COMMAND.findall((folder / "modules.yaml").read_text()):
+        _, *words = shlex.split(line.replace("2000", "400"))
+        if words[0] != "ablate":
+            command = (sys.executable, "-m", "branchwise", *words)
+            subprocess.run(command, cwd=root, check=True, capture_output=True)
+    (folder / "WIKI" / "index" / "e5").mkdir(parents=True)
+    (folder / "WIKI" / "index" / "e5" / "manifest.json").touch()
+    shutil.copyfile(folder / "W" / "corpus.jsonl", folder / "WIKI" / "corpus.jsonl")
+    shutil.copyfile(folder / "W" / "questions.jsonl", folder / "deepambigqa.jsonl")
+    return root
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_loads_with_what_its_comment_makes(root: Path, name: str) -> None:
+    loaded = load_study(root / "examples" / "studies" / name)
+    assert loaded.study.name == Path(name).stem
+    plan = plan_of(loaded, loaded.systems(), questions_of(loaded), loaded.prices())
+    assert len(plan.systems) == 4
+    if loaded.study.max_cost is not None:
+        # What --max-cost needs: a price for every model, a bound for every reply.
+        assert plan.at_most.cost is not None
+        assert all(one.system.decoding.max_tokens for one in loaded.systems())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_example_says_what_it_costs_and_how_to_see_it(name: str) -> None:
+    text = (STUDIES / name).read_text()
+    assert "ost" in text.partition("\nname:")[0]
+    assert f"ablate examples/studies/{name} --dry-run" in text
+    assert f"`{name}`" in (STUDIES / "README.md").read_text()
+
+
+def test_the_modules_are_compared_on_sixty_questions_for_nothing(root: Path) -> None:
+    loaded = load_study(root / "examples" / "studies" / "modules.yaml")
+    assert [named.name for named in loaded.systems()] == [
+        "base", "+expansion", "+extraction", "tools: +wikidata_search +wikisparql",
+    ]  # fmt: skip
+    questions = questions_of(loaded)
+    assert len(questions) == 60
+    assert plan_of(loaded, loaded.systems(), questions, loaded.prices()).at_most.cost == 0
+
+
+def test_the_papers_settings_are_the_papers(root: Path) -> None:
+    for named in load_study(root / "examples" / "studies" / "paper.yaml").systems():
+        assert (named.system.k, named.system.decoding.temperature) == (15, 1.0)
+        assert named.system.retriever == "e5"
