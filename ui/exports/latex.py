@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from branchwise.eval.reporting.tables import Table
+from branchwise.eval.reporting.tables import Column, Table
 from branchwise.ui.exports.text import UNKNOWN, Shown, one_line, shown_rows
 
 _HEAD = """\
@@ -25,13 +25,13 @@ _SPECIAL = {
     "|": r"\textbar{}",
     # Active in babel's German, and a closing quotation mark elsewhere.
     '"': r"\char34{}",
-    "'": r"\textquotesingle{}",
+    "'": "'{}",
     "`": r"\textasciigrave{}",
     # At the beginning of a row they would be read as an argument of the row before.
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
-    # So that two of them stay two: no dash, no low quotation mark.
+    # So that two of them stay two: no dash, no quotation mark.
     "-": "-{}",
     ",": ",{}",
     "…": r"\ldots{}",
@@ -58,26 +58,27 @@ def _environment(table: Table) -> Iterator[str]:
     yield "\\begin{table*}\n\\centering\\footnotesize\n\\setlength{\\tabcolsep}{3pt}\n"
     yield f"\\caption{{{escape(table.title)}}}\n\\label{{tab:{table.name}}}\n"
     yield f"\\begin{{tabular}}{{@{{}}{kinds}@{{}}}}\n\\toprule\n"
-    yield _line([_heading(column.title) for column in table.columns])
+    yield _line([_heading(column) for column in table.columns])
     yield "\\midrule\n"
     yield from _body(table)
     yield "\\bottomrule\n\\end{tabular}\n"
     if table.notes:
-        words = " ".join(map(escape, table.notes))
+        words = " ".join(escape(note if note.endswith(".") else f"{note}.") for note in table.notes)
         yield f"\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\scriptsize {words}"
         yield "\\end{minipage}\n"
     yield "\\end{table*}\n"
 
 
-def _heading(title: str) -> str:
+def _heading(column: Column) -> str:
     """On two lines where it is long."""
-    words = title.split()
+    title, words = column.title, column.title.split()
     if len(title) <= _MAX_HEADING or len(words) == 1:
         return escape(title)
     breaks = range(1, len(words))
     half = min(breaks, key=lambda n: max(len(" ".join(words[:n])), len(" ".join(words[n:]))))
     lines = escape(" ".join(words[:half])), escape(" ".join(words[half:]))
-    return rf"\shortstack{{{lines[0]} \\ {lines[1]}}}"
+    side = "l" if column.unit == "text" else "r"
+    return rf"\shortstack[{side}]{{{lines[0]} \\ {lines[1]}}}"
 
 
 def _body(table: Table) -> Iterator[str]:

@@ -28,7 +28,7 @@ def changes_table(report: StudyReport) -> Table:
     for metric in metrics:
         title = metric_title(metric)
         columns.append(Column(metric.key, title, "change", metric.digits))
-        columns.append(Column(f"{metric.key}_p_holm", f"p ({title})", "p", 3))
+        columns.append(Column(f"{metric.key}_p_holm", "p", "p", 3))
     rows: list[tuple[Cell, ...]] = []
     for subset in subsets(report):
         for name, comparison in report.comparisons.items():

@@ -1,0 +1,199 @@
+"""Reports made by hand: every score, loss and cost in them follows from what is written here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.alignment import Alignment
+from branchwise.eval.analysis import Analysis
+from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
+from branchwise.eval.branch_scores import align_answers, gold_branches
+from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.usage import run_costs
+from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
+from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.trail import CallCost, Place, Trail
+from branchwise.eval.evidence import Evidence
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.settle import Settled
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport, study_report
+from branchwise.eval.scores import score_items
+from branchwise.eval.scoring import ScoredRun
+from branchwise.eval.tasks import get_task
+from branchwise.graphs.ledger import RoleUsage
+
+Answers = Mapping[str, Sequence[str]]
+
+QUESTIONS: tuple[tuple[str, Answers, int], ...] = (
+    ("q1", {"Heat (1995 film)": ["Mann", "Pacino"], "Heat (1986 film)": ["Reynolds"]}, 2),
+    ("q2", {"default": ["Nolan", "Bale"]}, 2),
+    ("q3", {"Kong (1933 film)": ["Cooper"], "Kong (1976 film)": ["Guillermin", "Lange"]}, 3),
+    ("q4", {"default": ["Kubrick"]}, 3),
+)
+"""Id, gold branches, steps of the plan."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A system: its answers by question, and at which tool call each gold text was seen first.
+
+    Texts that `seen` lacks were never retrieved; those in `dropped` were lost in extraction.
+    """
+
+    name: str
+    answers: Mapping[str, Answers]
+    seen: Mapping[str, int]
+    dropped: frozenset[str] = frozenset()
+    calls: int = 2
+    model: str = "openai:gpt-5-mini"
+    tokens: int = 1_000_000
+    failed: frozenset[str] = frozenset()
+    changes: Mapping[str, Any] = field(default_factory=dict)
+
+
+SEEN = {"Mann": 1, "Pacino": 1, "Nolan": 1, "Bale": 2, "Cooper": 2, "Guillermin": 2, "Kubrick": 1}
+BASE = Case(
+    "base",
+    {
+        "q1": {"Heat (1995 film)": ["Mann"]},
+        "q2": {"default": ["Nolan", "Bale"]},
+        "q3": {"Kong (1933 film)": ["Cooper"], "Kong (1976 film)": ["Bridges"]},
+        "q4": {"default": ["Lucas"]},
+    },
+    SEEN,
+)
+"""Strict P, R, EM: q1 1, 1/3, 0; q2 1, 1, 1; q3 1/2, 1/3, 0; q4 0, 0, 0."""
+EXPANDED = Case(
+    "+expansion",
+    {
+        "q1": {"Heat (1995 film)": ["Mann", "Pacino"], "Heat (1986 film)": ["Reynolds"]},
+        "q2": {"default": ["Nolan", "Bale"]},
+        "q3": {"Kong (1933 film)": ["Cooper"], "Kong (1976 film)": ["Guillermin"]},
+        "q4": {"default": ["Kubrick"]},
+    },
+    {**SEEN, "Reynolds": 3},
+    calls=3,
+    tokens=2_000_000,
+    changes={"expansion": True},
+)
+"""Strict P, R, EM: q1 1, 1, 1; q2 1, 1, 1; q3 1, 2/3, 0; q4 1, 1, 1."""
+EXTRACTED = Case(
+    "+extraction",
+    {"q1": {}, "q2": {"default": ["Nolan"]}, "q3": {"Kong (1933 film)": ["Cooper"]}},
+    SEEN,
+    frozenset({"Pacino", "Guillermin"}),
+    model="openai:local@http://localhost:8000/v1",
+    failed=frozenset({"q4"}),
+    changes={"extraction": True, "tools": ["local_retriever", "wikisparql"]},
+)
+"""Of unknown cost; q4 failed."""
+
+
+def question(id: str, gold: Answers, steps: int, meta: Mapping[str, Any]) -> Question:
+    branches = tuple(
+        Branch(name=name, answers=tuple(Answer(text=text) for text in texts))
+        for name, texts in gold.items()
+    )
+    plan = tuple({"op": "join"} for _ in range(steps))
+    return Question(
+        id=id,
+        question="Who?",
+        ambiguous=len(gold) > 1,
+        branches=branches,
+        plan=plan,
+        meta=dict(meta),
+    )
+
+
+def make_report(
+    cases: Sequence[Case] = (BASE, EXPANDED, EXTRACTED),
+    *,
+    title: str = "modules",
+    meta: Mapping[str, Any] | None = None,
+    questions: Sequence[tuple[str, Answers, int]] = QUESTIONS,
+) -> StudyReport:
+    made = [question(*one, meta or {}) for one in questions]
+    systems = [SystemReport(case.name, scored(case, made), case.changes) for case in cases]
+    return study_report(title, systems, made, "questions.jsonl")
+
+
+def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
+    items = [_item(case, one) for one in questions]
+    scores = score_items(get_task("branches"), items)
+    metrics = {row.id: row.metrics for row in scores.items}
+    traced, errors = [], []
+    for item in items:
+        gold = gold_branches(item.question.branches)
+        answers = {} if item.error else item.prediction.answers
+        alignment = align_answers(gold, answers)
+        matches = branch_matches(gold, answers, alignment)
+        trail = _trail(case, item.question)
+        traced.append(TracedItem(item, matches, trail, metrics[item.question.id]))
+        errors.append(_errors(item, matches, alignment, trail))
+    usage = vars(RoleUsage(case.calls + 1, case.tokens, 0))
+    outcomes = [{"error": item.error, "usage": {"agent": usage}} for item in items]
+    costs = run_costs(outcomes, {"model": case.model}, Prices.load())
+    analysis = Analysis(tuple(traced), tuple(errors))
+    return ScoredRun(Path("run"), scores, costs, Settled(items), None, analysis)
+
+
+def _item(case: Case, question: Question) -> AnsweredItem:
+    answers = {name: tuple(texts) for name, texts in case.answers.get(question.id, {}).items()}
+    error = "boom" if question.id in case.failed else None
+    return AnsweredItem(question, Prediction(answers=answers), 0, Evidence(("p",)), "strict", error)
+
+
+def _pairs(question: Question) -> dict[GoldPair, str]:
+    gold = gold_branches(question.branches)
+    return {
+        GoldPair(index, entity): answer.text
+        for index, name in enumerate(gold.names)
+        for branch in question.branches
+        if branch.name == name
+        for entity, answer in enumerate(branch.answers)
+    }
+
+
+def _trail(case: Case, question: Question) -> Trail:
+    places = {
+        pair: (Place(2 * case.seen[text], case.seen[text], shown=text not in case.dropped),)
+        for pair, text in _pairs(question).items()
+        if text in case.seen
+    }
+    calls = tuple(CallCost(2 * n, "local_retriever", 100 * n) for n in range(1, case.calls + 1))
+    whole = {pair: places.get(pair, ()) for pair in _pairs(question)}
+    return Trail(whole, {}, calls, 500, frozenset(2 * n for n in range(1, case.calls + 1)))
+
+
+def _errors(
+    item: AnsweredItem, matches: BranchMatches, alignment: Alignment, trail: Trail
+) -> ItemErrors:
+    texts = _pairs(item.question)
+    missing = tuple(_missing(texts[pair], trail.places[pair], item) for pair in matches.missing)
+    wrong = tuple(
+        WrongAnswer(one.branch, one.text, Label.UNSUPPORTED_ANSWER) for one in matches.wrong
+    )
+    labels = {one.label for one in (*missing, *wrong) if one.label}
+    return ItemErrors(
+        item.question.id,
+        0,
+        item.question.ambiguous,
+        traced=True,
+        labels=tuple(sorted(labels)),
+        missing=missing,
+        wrong=wrong,
+        error=item.error,
+    )
+
+
+def _missing(text: str, places: tuple[Place, ...], item: AnsweredItem) -> MissingAnswer:
+    if item.error:
+        return MissingAnswer("b", text, None, None)
+    if not places:
+        return MissingAnswer("b", text, None, Label.INCOMPLETE_EXTRACTION)
+    lost_at = "agent" if places[0].shown else "extraction"
+    return MissingAnswer("b", text, None, Label.INCORRECT_REASONING, lost_at)

@@ -1,0 +1,161 @@
+"""Cost against recall, with the Pareto front."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.reporting.tables.results import main_metrics, metric_title
+from branchwise.eval.reporting.tables.subsets import subsets
+from branchwise.ui.figures.drawing import (
+    Drawing,
+    add_legend,
+    add_note,
+    finish,
+    legend_height,
+    line_look,
+    new_figure,
+    share_ticks,
+    system_name,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LOG_FROM = 20
+"""Largest cost over smallest, from which on the axis is logarithmic."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A system: its number in the report, its name, what an item costs, and its recall."""
+
+    index: int
+    name: str
+    cost: float
+    recall: float
+    found: Aggregate
+
+
+def draw_cost(report: StudyReport) -> Drawing | None:
+    """A marker a system; those of unknown cost are named below. None where nothing is known.
+
+    In USD where any system's known cost is above 0, else in tokens (of models without a price).
+    """
+    in_usd = any(_usd(system) for system in report.systems)
+    metric, subset = _metric(report), subsets(report)[0]
+    points, unknown = _points(report, in_usd, metric[0], subset)
+    if not any(point.cost for point in points):
+        return None
+    unit = "USD an item" if in_usd else "tokens an item, input and output"
+    figure, (axes,) = new_figure(
+        2.1 + legend_height([p.name for p in points]) + 0.15 * bool(unknown)
+    )
+    _draw(axes, points)
+    if _is_logarithmic(points):
+        axes.set_xscale("log")
+    _tick_costs(axes, in_usd)
+    axes.set_xlabel(unit)
+    axes.set_ylabel(metric[1])
+    axes.set_title(f"{subset} questions")
+    if unknown:
+        add_note(axes, f"unknown, not shown: {', '.join(unknown)}")
+    _legend(figure, points)
+    front = ", ".join(point.name for point in pareto_front(points))
+    caption = (
+        f"Cost ({unit}) against {metric[1]} on {subset} questions, with 95% bootstrap intervals. "
+        f"Dashed: the Pareto front, the best for at most so much ({front})."
+    )
+    if unknown:
+        caption += f" Of unknown cost, and not shown: {', '.join(unknown)}."
+    return finish(figure, "cost", caption)
+
+
+def pareto_front(points: Sequence[Point]) -> list[Point]:
+    """Those that no other is as cheap as and as good, and better in one; cheapest first."""
+    front: list[Point] = []
+    for point in sorted(points, key=lambda point: (point.cost, -point.recall, point.index)):
+        if not front or point.recall > front[-1].recall:
+            front.append(point)
+    return front
+
+
+def _metric(report: StudyReport) -> tuple[str, str]:
+    metrics = {one.key: one for one in main_metrics(report)}
+    if "strict_recall" in metrics:
+        return "strict_recall", "strict recall"
+    first = next(iter(metrics.values()))
+    return first.key, metric_title(first)
+
+
+def _points(
+    report: StudyReport, in_usd: bool, metric: str, subset: str
+) -> tuple[list[Point], list[str]]:
+    """The points, and the names of systems whose cost is unknown."""
+    points: list[Point] = []
+    unknown: list[str] = []
+    for index, system in enumerate(report.systems):
+        name, cost = system_name(system.name), _usd(system) if in_usd else _tokens(system)
+        found = system.scores.aggregates[subset][metric]
+        if cost is None:
+            unknown.append(name)
+        elif found.mean is not None:
+            points.append(Point(index, name, cost, found.mean, found))
+    return points, unknown
+
+
+def _usd(system: SystemReport) -> float | None:
+    return system.run.costs.per_item["cost"]
+
+
+def _tokens(system: SystemReport) -> float | None:
+    """None where nobody counted them: no model call that was answered has none."""
+    means = system.run.costs.per_item
+    read, written = means["input"], means["output"]
+    return None if read is None or written is None or not read + written else read + written
+
+
+def _draw(axes: "Axes", points: Sequence[Point]) -> None:
+    front = pareto_front(points)
+    costs, recalls = [point.cost for point in front], [point.recall for point in front]
+    most = max(point.cost for point in points)
+    axes.step(
+        [*costs, most], [*recalls, recalls[-1]], where="post", color="0.6", linestyle=(0, (4, 2))
+    )
+    for point in points:
+        look = line_look(point.index)
+        if point.found.low is not None and point.found.high is not None:
+            ends = [point.found.low, point.found.high]
+            axes.plot([point.cost] * 2, ends, color=look["color"], linewidth=0.6)
+        axes.plot([point.cost], [point.recall], **{**look, "linestyle": "none", "markersize": 5})
+    axes.set_ylim(bottom=0, top=min(1.03, axes.get_ylim()[1]))
+    axes.margins(x=0.08)
+    share_ticks(axes.yaxis)
+    axes.grid(color="0.9", linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def _is_logarithmic(points: Sequence[Point]) -> bool:
+    costs = [point.cost for point in points]
+    return min(costs) > 0 and max(costs) / min(costs) >= _LOG_FROM
+
+
+def _tick_costs(axes: "Axes", in_usd: bool) -> None:
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    before = "$" if in_usd else ""
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{before}{value:,.10g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if axes.get_xscale() != "log":
+        axes.set_xlim(left=0)
+        axes.locator_params(axis="x", nbins=5)
+
+
+def _legend(figure: "Figure", points: Sequence[Point]) -> None:
+    from matplotlib.lines import Line2D
+
+    looks = [{**line_look(point.index), "linestyle": "none"} for point in points]
+    handles = [Line2D([], [], **look) for look in looks]
+    add_legend(figure, handles, [point.name for point in points])

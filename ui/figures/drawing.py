@@ -1,0 +1,185 @@
+"""How figures look, and what makes them the same file each time.
+
+One column of a two-column paper wide, text as text (so that it can be edited, searched and set in
+the paper's own font), told apart by shape, dash and hatch as well as by colours that colour-blind
+readers can tell (Okabe and Ito 2008).
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, filterwarnings
+
+from branchwise.ui.exports.text import one_line
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 3.35  # inches
+MAX_NAME = 48
+_NAME_LINE = 20
+_LEGEND_LINE = 64  # letters, all columns together
+_GREY = "0.45"
+
+BLACK, BLUE, VERMILION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
+PURPLE, ORANGE, SKY, YELLOW = "#CC79A7", "#E69F00", "#56B4E9", "#F0E442"
+_COLOURS = (BLACK, BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_DASHES = ("-", "--", "-.", ":")
+
+_SETTINGS: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "branchwise",
+    # A name with two dollar signs is a name, not a formula.
+    "text.parse_math": False,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica", "sans-serif"],
+    "font.size": 7,
+    "axes.labelsize": 7,
+    "axes.titlesize": 7,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 4,
+    "hatch.linewidth": 0.5,
+    "figure.constrained_layout.h_pad": 0.03,
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure: its name (safe in a path), its caption, its SVG."""
+
+    name: str
+    caption: str
+    svg: bytes
+
+
+@contextmanager
+def paper_style() -> Iterator[None]:
+    """Draw as papers need it, whatever the user's own settings of matplotlib are."""
+    from matplotlib import style
+
+    with style.context(["default", _SETTINGS], after_reset=True), catch_warnings():
+        # Text is text: the font that lacks a letter here is not the one that shows it.
+        filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        yield
+
+
+def new_figure(height: float, panels: int = 1) -> "tuple[Figure, list[Axes]]":
+    """A figure of `height` inches with panels under each other that share their x-axis."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.subplots(panels, 1, sharex=True, squeeze=False)
+    return figure, list(axes[:, 0])
+
+
+def finish(figure: "Figure", name: str, caption: str) -> Drawing:
+    """The drawing of a figure. The same report gives the same bytes."""
+    stream = BytesIO()
+    metadata = {"Title": name, "Creator": "branchwise", "Date": None}
+    figure.savefig(stream, format="svg", metadata=metadata)
+    return Drawing(name, caption, stream.getvalue())
+
+
+def system_name(name: str) -> str:
+    """A system's name on one line, bounded."""
+    return one_line(name, MAX_NAME) or "–"
+
+
+def row_name(name: str) -> str:
+    """A system's name beside a row, on up to three lines."""
+    return "\n".join(wrap(system_name(name), _NAME_LINE))
+
+
+def colour(index: int) -> str:
+    """Of the system with this number."""
+    return _COLOURS[index % len(_COLOURS)]
+
+
+def line_look(index: int) -> dict[str, Any]:
+    """Colour, marker and dash of a system: no two of the first 56 have the same."""
+    return {
+        "color": colour(index),
+        "marker": _MARKERS[index % len(_MARKERS)],
+        "linestyle": _DASHES[index % len(_DASHES)],
+        "markerfacecolor": "white" if index % 2 else colour(index),
+        "markeredgewidth": 0.8,
+    }
+
+
+def add_legend(figure: "Figure", handles: "Sequence[Artist]", labels: Sequence[str]) -> None:
+    """A legend below the figure, in as many columns as the labels leave room for."""
+    columns = _legend_columns(labels)
+    numbers = [str(number) for number in range(len(labels))]
+    legend = figure.legend(handles, numbers, loc="outside lower center", ncols=columns)
+    # Only now: a label that begins with an underscore would be left out.
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(label)
+
+
+def legend_height(labels: Sequence[str]) -> float:
+    """Inches that a legend of these labels takes."""
+    return 0.05 + 0.135 * -(-len(labels) // _legend_columns(labels))
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    longest = max(map(len, labels), default=0) + 5
+    return max(1, min(len(labels), _LEGEND_LINE // longest))
+
+
+def add_note(axes: "Axes", text: str) -> None:
+    """A remark under an axis."""
+    lines = "\n".join(wrap(text, 64))
+    axes.annotate(
+        lines,
+        (0, 0),
+        (0, -28),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        va="top",
+        fontsize=6,
+        color=_GREY,
+    )
+
+
+def share_ticks(axis: Any) -> None:
+    """Numbers of an axis as the tables print them: no zero before the point."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    from branchwise.eval.statistics import number
+
+    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _trimmed(number(value, 3))))
+
+
+def _trimmed(shown: str) -> str:
+    if float(shown) == 0:
+        return "0"
+    return shown.rstrip("0").rstrip(".").replace("-", "\N{MINUS SIGN}")
+
+
+def name_rows(axes: "Axes", names: Sequence[str]) -> None:
+    """Systems as rows, the first one on top."""
+    axes.set_yticks(range(len(names)), labels=[row_name(name) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+
+
+def row_height(names: Sequence[str], least: float = 0.2) -> float:
+    """Inches of a row that every name fits into."""
+    lines = max((row_name(name).count("\n") + 1 for name in names), default=1)
+    return max(least, 0.05 + 0.11 * lines)

@@ -1,0 +1,41 @@
+"""All figures of a report as files."""
+
+from collections.abc import Callable
+
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.ui.figures.ceilings import draw_ceilings
+from branchwise.ui.figures.changes import draw_changes
+from branchwise.ui.figures.cost import draw_cost
+from branchwise.ui.figures.drawing import Drawing, paper_style
+from branchwise.ui.figures.errors import draw_errors
+from branchwise.ui.figures.recall import draw_recall_by, draw_retrieved
+
+CAPTIONS = "captions.txt"
+_FIGURES: tuple[Callable[[StudyReport], Drawing | None], ...] = (
+    draw_changes,
+    draw_errors,
+    lambda report: draw_recall_by(report, "calls"),
+    draw_retrieved,
+    lambda report: draw_recall_by(report, "branches"),
+    lambda report: draw_recall_by(report, "steps"),
+    draw_cost,
+    draw_ceilings,
+)
+
+
+def draw_all(report: StudyReport) -> tuple[Drawing, ...]:
+    """Every figure that the report has anything for. Loads matplotlib."""
+    with paper_style():
+        drawn = [draw(report) for draw in _FIGURES]
+    return tuple(drawing for drawing in drawn if drawing)
+
+
+def figure_files(report: StudyReport) -> dict[str, bytes]:
+    """File name to its content: an SVG a figure, and a text with their captions.
+
+    The same report gives the same bytes with the same version of matplotlib.
+    """
+    drawn = draw_all(report)
+    captions = "\n\n".join(f"{drawing.name}.svg\n{drawing.caption}" for drawing in drawn)
+    files = {f"{drawing.name}.svg": drawing.svg for drawing in drawn}
+    return {**files, CAPTIONS: f"{captions}\n".encode()}
