@@ -3,9 +3,8 @@
 from collections.abc import Callable
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.open import needs_corpus
 from branchwise.graphs.system import System
-
-_BRINGS_ITS_OWN = ("http:", "https:", "flashrag:")
 
 
 class SettingError(InputError):
@@ -16,14 +15,9 @@ class SettingError(InputError):
         self.setting = setting
 
 
-def brings_its_own_corpus(retriever: str | None) -> bool:
-    """Whether a retriever is a server's address or a configuration with a corpus of its own."""
-    return (retriever or "").startswith(_BRINGS_ITS_OWN)
-
-
 def searches(system: System) -> bool:
     """Whether there is something to search."""
-    return system.corpus is not None or brings_its_own_corpus(system.retriever)
+    return system.corpus is not None or not needs_corpus(system.retriever)
 
 
 def check_system(system: System, written: Callable[[str], str]) -> None:

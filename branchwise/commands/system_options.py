@@ -101,17 +101,10 @@ class SystemOptions:
 
     def _system(self) -> "System":
         from branchwise.agents.decoding import Decoding
-        from branchwise.corpora.errors import InputError
-        from branchwise.corpora.open import needs_corpus
         from branchwise.graphs.system import Budget, Roles, System
+        from branchwise.graphs.system_checks import check_system
 
-        self._check_modules()
-        if self.corpus is None and needs_corpus(self.retriever) and (self.retriever or self.k):
-            unused = "--retriever" if self.retriever else "--k"
-            raise InputError(
-                "there is no corpus to search", where=unused, remedy="add --corpus DIR"
-            )
-        return System(
+        system = System(
             model=self.model,
             tools=None if self.tool is None else tuple(self.tool),
             corpus=str(self.corpus) if self.corpus else None,
@@ -140,18 +133,8 @@ class SystemOptions:
                 seconds=self.max_seconds,
             ),
         )
-
-    def _check_modules(self) -> None:
-        """A model for a module that is not asked for would be paid for by nobody's wish."""
-        from branchwise.corpora.errors import InputError
-
-        for module, role in (("expand", "expander"), ("extract", "extractor")):
-            if getattr(self, role) and not getattr(self, module):
-                raise InputError(
-                    f"no {role} is asked without --{module}",
-                    where=f"--{role}",
-                    remedy=f"add --{module}, or leave out --{role}",
-                )
+        check_system(system, lambda setting: "--" + setting)
+        return system
 
 
 def with_system_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,13 +10,14 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.graph.open import graph_folder, open_graph
 from branchwise.corpora.manifest import index_names
-from branchwise.corpora.open import HYBRID
+from branchwise.corpora.open import HYBRID, needs_corpus
+from branchwise.corpora.search_server import server_url
 from branchwise.eval.studies.complaints import StudyError, did_you_mean
 from branchwise.eval.studies.paths import FLASHRAG, absolute, is_elsewhere, near_paths, resolved
 from branchwise.eval.studies.settings import MODELS, Value
 from branchwise.eval.studies.yaml_lines import Place, shown
 from branchwise.graphs.system import System
-from branchwise.graphs.system_checks import brings_its_own_corpus, searches
+from branchwise.graphs.system_checks import searches
 from branchwise.tools.registry import GRAPH_TOOLS, known_tools
 
 SEARCH_TOOL = "local_retriever"
@@ -32,9 +33,8 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
         _check_tools(value, place)
     elif key in ("corpus", "kg", "prompts"):
         _check_folder(key, str(value), folder, place)
-    elif key == "retriever" and str(value).startswith(FLASHRAG):
-        written = str(value).removeprefix(FLASHRAG)
-        check_file(key, written, absolute(written, folder), place)
+    elif key == "retriever" and not needs_corpus(str(value)):
+        _check_retriever(str(value), folder, place)
 
 
 def check_model(key: str, text: str, place: Place) -> None:
@@ -89,6 +89,18 @@ def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:
         raise StudyError(f"{key} {shown(text)}: {error.what}", place, error.remedy) from None
 
 
+def _check_retriever(text: str, folder: Path, place: Place) -> None:
+    """A retriever that brings its own corpus: its address is read, its file is there."""
+    if text.startswith(FLASHRAG):
+        written = text.removeprefix(FLASHRAG)
+        check_file("retriever", written, absolute(written, folder), place)
+        return
+    try:
+        server_url(text)
+    except InputError as error:
+        raise StudyError(f"retriever: {error.what}", place, error.remedy) from None
+
+
 def check_file(key: str, written: str, path: Path, place: Place) -> None:
     """Raise StudyError where there is no such file, with the name of one that may be meant."""
     if not path.is_file():
@@ -126,11 +138,14 @@ def tools_of(system: System) -> tuple[str, ...]:
 
 
 def retriever_of(system: System) -> str | None:
-    """The retriever that a system searches with; None where its folder decides at the start."""
+    """The retriever that a system searches with; None where it searches nothing."""
+    if system.retriever is not None and not needs_corpus(system.retriever):
+        is_server = not system.retriever.startswith(FLASHRAG)
+        return server_url(system.retriever) if is_server else system.retriever
     if system.retriever or not system.corpus:
         return system.retriever
     names = index_names(Path(system.corpus))
-    return names[0] if len(names) == 1 else None
+    return names[0] if len(names) == 1 else "flat"
 
 
 def check_parts(system: System) -> tuple[str, str, str] | None:
@@ -147,7 +162,7 @@ def check_parts(system: System) -> tuple[str, str, str] | None:
 
 
 def _missing_index(system: System) -> tuple[str, str, str] | None:
-    if not system.corpus or brings_its_own_corpus(system.retriever):
+    if not system.corpus or not needs_corpus(system.retriever):
         return None
     names, wanted = index_names(Path(system.corpus)), system.retriever
     if SEARCH_TOOL not in tools_of(system) and wanted is None:

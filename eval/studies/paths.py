@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 from branchwise.corpora.graph.open import is_address
-from branchwise.graphs.system_checks import brings_its_own_corpus
+from branchwise.corpora.open import needs_corpus
 
 FLASHRAG = "flashrag:"
 _PATHS = frozenset({"corpus", "kg", "prompts"})
@@ -15,7 +15,7 @@ _MOST_NEIGHBOURS = 2000
 def is_elsewhere(key: str, text: str) -> bool:
     """Whether a value of this key is an address, or a retriever that brings its own corpus."""
     if key == "retriever":
-        return brings_its_own_corpus(text)
+        return not needs_corpus(text)
     return key == "kg" and is_address(text)
 
 

@@ -170,6 +170,10 @@ def test_what_is_wrong_is_said_with_its_line(
          "make it: branchwise corpus index "),
         ({"base": {**BASE, "retriever": "hybrid"}}, "the corpus has no index 'flat' (it has bm25)"),
         ({"base": {**BASE, "retriever": "flashrag:none.yaml"}}, "retriever: no such file: 'none."),
+        ({"base": {**BASE, "retriever": "http://u:pw@h:1/retrieve"}}, "retriever: "),
+        ({"base": {**BASE, "retriever": "http://h:1"},
+          "factors": {"retriever": ["http://h:1", "http:http://h:1/retrieve"]}},
+         "the systems 'base' and 'retriever=http:http://h:1/retrieve' are the same"),
         ({"base": {**BASE, "corpus": "corpis"}}, "corpus: no such folder: 'corpis'; did you mean "
          "corpus?"),
         ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': there is no corpus.jsonl in it"),
