@@ -64,11 +64,12 @@ class Spending:
             self._changed.set()
 
     async def _set_aside(self, bound: float) -> None:
-        while self.spent + self.reserved + bound > self.most or self._uncounted:
+        # After one refusal the study ends: a smaller call that still fits would be cut off.
+        while self.has_refused or self.spent + self.reserved + bound > self.most or self._uncounted:
             if self._uncounted:
                 what = f"{self._uncounted} counts no tokens, so nobody knows what it costs"
                 raise AllowanceSpentError(f"{what}: {OPTION} cannot be kept to")
-            if not self._on_their_way:
+            if not self._on_their_way or self.has_refused:
                 self.has_refused = True
                 raise AllowanceSpentError(
                     f"the next call can cost up to ${bound:.4f}, and ${self.spent:.4f} of "

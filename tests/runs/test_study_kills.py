@@ -1,0 +1,131 @@
+"""A study killed with SIGKILL, again and again, ends with the scores of one that was not.
+
+The server itself kills the process that asks it, on the arrival of a request chosen at random.
+benchmarks/study_kills.py does the same with 4 systems by 200 questions.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from branchwise import score
+from branchwise.eval.store import open_run
+from branchwise.eval.studies.folder import StudyFolder
+from branchwise.eval.studies.running import StudyDesign, run_study
+from branchwise.eval.studies.schema import load_study
+
+from .studies import Counting, outcomes
+
+KILLS, QUESTIONS, CONCURRENCY, K = 3, 12, 4, 2
+STUDY = """
+name: four
+questions: questions.jsonl
+base:
+  model: openai:scripted@{url}
+  corpus: {corpus}
+  k: {k}
+factors:
+  expansion: [off, on]
+  extraction: [off, on]
+  k: [{k}, 1]
+concurrency: {concurrency}
+"""
+
+
+class Killer(Counting):
+    """Answers requests and kills the process that sends them at the chosen one."""
+
+    def __init__(self):
+        super().__init__()
+        self.process = self.left = None
+        self.started = threading.Event()
+
+    def aim(self, process, requests):
+        """Kill `process` when it has sent this many requests (never where None)."""
+        self.process, self.left = process, requests
+        self.started.set()
+
+    def __call__(self, body):
+        self.started.wait()
+        if self.left is not None:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(self.process.pid, signal.SIGKILL)
+        return super().__call__(body)
+
+
+@pytest.fixture
+def start(monkeypatch):
+    """Starts `branchwise ablate` in a process of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    processes = []
+
+    def begin(study, out):
+        command = [sys.executable, "-m", "branchwise", "ablate", str(study), "--out", str(out)]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        processes.append(process)
+        return process
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def scores(folder):
+    found = {}
+    for name, path in folder.runs():
+        scored = score(path)
+        found[name] = (scored.aggregates, [item.to_json() for item in scored.items])
+    return found
+
+
+def progress(folder):
+    counts = {}
+    for name, path in folder.runs():
+        reader = open_run(path)
+        counts[name] = reader.progress()
+        reader.close()
+    return counts
+
+
+def test_a_study_killed_again_and_again_ends_with_the_scores_of_one_that_was_not(
+    chat_server, corpus, question_file, tmp_path, start
+):
+    question_file(QUESTIONS)
+    study = tmp_path / "study.yaml"
+    study.write_text(STUDY.format(url=chat_server.url, corpus=corpus, k=K, concurrency=CONCURRENCY))
+    killer, moments = Killer(), random.Random(7)
+    chat_server.play(killer)
+    between = []
+    for _ in range(KILLS):
+        killer.started.clear()
+        process = start(study, tmp_path / "killed")
+        killer.aim(process, moments.randint(20, 40))
+        assert process.wait() == -signal.SIGKILL, process.stderr.read()
+        between.append(progress(StudyFolder.open(tmp_path / "killed")))
+    last = start(study, tmp_path / "killed")
+    killer.aim(last, None)
+    said, complaints = last.communicate()
+    assert last.returncode == 0, complaints
+    assert "changes against base" in said
+    sent_with_kills, killer.requests = killer.requests, 0
+    at_once = run_study(StudyDesign.of(load_study(study)), tmp_path / "whole").folder
+
+    killed = StudyFolder.open(tmp_path / "killed")
+    assert [name for name, _ in killed.runs()] == ["base", "+expansion", "+extraction", "k=1"]
+    assert outcomes(killed) == outcomes(at_once)
+    assert scores(killed) == scores(at_once)
+    assert len({str(found[0]) for found in scores(killed).values()}) > 2, "the systems differ"
+    # Only what was on its way at a kill was asked for again: K passages of a question at most.
+    assert sent_with_kills - killer.requests <= KILLS * CONCURRENCY * K
+    ended = [[counts["done"] for counts in after.values()] for after in between]
+    assert sum(ended[-1]) > 10, "the kills must hit a study that had got somewhere"
+    assert all(max(done) - min(done) <= CONCURRENCY for done in ended), "systems advance together"
