@@ -1,9 +1,9 @@
 """What scoring a run costs: reading, aligning, scoring, and finding where each answer was lost.
 
 Runs with traces of 100 events (`traces.py`) are written through the run store's own writer, then
-read and scored, each in a fresh process. Beside it, in the same run, what a plain script does: it
-reads the exported JSON lines and looks for every form of every answer with `re.search` in every
-passage that a tool returned.
+read and scored, each in a fresh process; attributing reads the traces, on all processors. Beside
+it, in the same run, what a plain script does: it reads the exported JSON lines and looks for every
+form of every answer with `re.search` in every passage that a tool returned.
 
     python benchmarks/scoring.py [--sizes 900 1800 3600] [--repeats 3] [--peer 100]
 """
@@ -58,20 +58,6 @@ class Stopwatch:
         self._last = now
 
 
-class TimedEvents:
-    """A run's reader whose reading is timed apart from what is done with it."""
-
-    def __init__(self, reader: Any, watch: Stopwatch) -> None:
-        self._reader, self._watch = reader, watch
-
-    def events(self, item: int, **options: bool) -> list[Any]:
-        """The trace of an item, read to its end."""
-        self._watch.lap("attributing")
-        events = list(self._reader.events(item, **options))
-        self._watch.lap("reading")
-        return events
-
-
 def score_here(path: Path) -> Measured:
     """Score a run in this process and measure it."""
     from branchwise.eval.analysis import analyse
@@ -92,7 +78,8 @@ def score_here(path: Path) -> Measured:
     watch.lap("aligning")
     scores = score_items(get_task(reader.task), items)
     watch.lap("scoring")
-    analyse(TimedEvents(reader, watch), items, scores)
+    reader.close()
+    analyse(path, items, scores)
     watch.lap("attributing")
     return Measured(**watch.parts, memory_mb=peak_memory())
 
@@ -117,8 +104,9 @@ def score_plainly(path: Path) -> Measured:
 
 
 def peak_memory() -> float:
-    """Peak resident memory of this process in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Peak resident memory in MiB: of this process, and of the largest that it started."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(resource.getrusage(kind).ru_maxrss for kind in kinds) / 1024
 
 
 def plain_key(name: str, answers: dict[str, list[str]]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from branchwise.eval.ceilings.breakdowns import GROUPINGS, Breakdown, breakdown
@@ -11,13 +12,11 @@ from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
 from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem
-from branchwise.eval.cycles import without_cycle_search
-from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.totals import ErrorTotals, totals
+from branchwise.eval.examination import examine_items
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import Scores
-from branchwise.eval.store import RunReader
 
 SPREAD_METRICS = ("strict_precision", "strict_recall", "strict_em")
 
@@ -68,23 +67,20 @@ class Analysis:
         }
 
 
-@without_cycle_search()
 def analyse(
-    reader: RunReader, items: Iterable[AnsweredItem], scores: Scores, reach: Reach | None = None
+    path: Path, items: Iterable[AnsweredItem], scores: Scores, reach: Reach | None = None
 ) -> Analysis:
-    """Read the trace of every item, as it was scored. Items come from `reader`, in any order.
+    """Read the trace of every item of the run at `path`, as it was scored; in any order.
 
-    Time and memory are linear in the traces; the passages of one item are held at a time.
+    Time and memory are linear in the traces; the passages of a few items are held at a time.
     """
     metrics: Mapping[tuple[str, int], Any] = {
         (row.id, row.epoch): row.metrics for row in scores.items
     }
-    traced: list[TracedItem] = []
-    errors: list[ItemErrors] = []
-    for item in items:
-        assert item.item is not None, "an item of a run has its number"
-        found = examine(item, reader.events(item.item, contents=False))
-        key = (item.question.id, item.epoch)
-        traced.append(TracedItem(item, found.matches, found.trail, metrics[key]))
-        errors.append(found.errors)
-    return Analysis(tuple(traced), tuple(errors), reach)
+    listed = list(items)
+    found = examine_items(path, listed)
+    traced = tuple(
+        TracedItem(item, one.matches, one.trail, metrics[item.question.id, item.epoch])
+        for item, one in zip(listed, found, strict=True)
+    )
+    return Analysis(traced, tuple(one.errors for one in found), reach)

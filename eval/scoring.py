@@ -137,18 +137,13 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     analysis = looked_up = None
     if task.name in ATTRIBUTED:
         looked_up = _reach(reader, settings)
-        analysis = analyse(reader, settled.items, scores, looked_up.reach)
+        analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     return ScoredRun(reader.path, scores, costs, settled, lexical, analysis), looked_up
 
 
 def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:
     choice = settings.choice or ScoringChoice(**reader.meta.get("scoring", {}))
-    if choice.asks and reader.task not in ATTRIBUTED:
-        raise InputError(
-            f"the task {reader.task} is not scored by a model",
-            where=str(reader.path),
-            remedy="leave out --matcher and --judge-entities",
-        )
+    choice.check_task(reader.task, str(reader.path))
     return choice.resolved(reader.system)
 
 

@@ -1,0 +1,147 @@
+"""Examining the items of a run, on several processors where there are many items.
+
+The work is pure Python, so threads would take turns. Workers are programs of their own, not copies
+of this process: that may hold threads, models and a notebook's main module.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any
+
+from branchwise.eval.cycles import without_cycle_search
+from branchwise.eval.errors.attribution import Examined, examine
+from branchwise.eval.errors.trail import Place, Trail
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.store import RunReader, open_run
+
+MODULE = "branchwise.eval.examination"
+MANY = 400
+"""Fewer items are examined sooner than a worker has started."""
+MAX_WORKERS = 16
+_BATCH = 25
+
+
+def examine_items(
+    path: Path, items: Sequence[AnsweredItem], *, workers: int | None = None
+) -> list[Examined]:
+    """What happened in each item of the run at `path`, in the order of `items`.
+
+    Of each trail, the places that decide anything are kept (`brief`). `workers`: processes; by
+    default one for each processor where there are `MANY` items, else none but this.
+    """
+    wanted = len(os.sched_getaffinity(0)) if workers is None and len(items) >= MANY else workers
+    count = min(wanted or 1, MAX_WORKERS, -(-len(items) // _BATCH))
+    if count < 2:
+        reader = open_run(path)
+        try:
+            return _examined(reader, items)
+        finally:
+            reader.close()
+    return _in_workers(path, items, count)
+
+
+def brief(trail: Trail) -> Trail:
+    """The trail with few places of each gold answer: the first, the first that extraction left,
+    and the first that was shown. Nothing else of it is asked for once an item is examined."""
+    places = {pair: _deciding(trail, found) for pair, found in trail.places.items()}
+    return replace(trail, places=places, wrong_places={})
+
+
+def _deciding(trail: Trail, places: Sequence[Place]) -> tuple[Place, ...]:
+    first = places[:1]
+    left = next((place for place in places if not trail.dropped(place)), None)
+    shown = next((place for place in places if place.shown), None)
+    return tuple(dict.fromkeys([*first, *filter(None, (left, shown))]))
+
+
+@without_cycle_search()
+def _examined(reader: RunReader, items: Sequence[AnsweredItem]) -> list[Examined]:
+    found = []
+    for item in items:
+        assert item.item is not None, "an item of a run has its number"
+        one = examine(item, reader.events(item.item, contents=False))
+        found.append(replace(one, trail=brief(one.trail)))
+    return found
+
+
+def _in_workers(path: Path, items: Sequence[AnsweredItem], count: int) -> list[Examined]:
+    batches: SimpleQueue[int | None] = SimpleQueue()
+    for start in [*range(0, len(items), _BATCH), *[None] * count]:
+        batches.put(start)
+    found: list[Examined | None] = [None] * len(items)
+
+    def feed(worker: "_Worker") -> None:
+        while (start := batches.get()) is not None:
+            batch = items[start : start + _BATCH]
+            try:
+                found[start : start + _BATCH] = worker.examine(batch)
+            except _WorkerDied:
+                found[start : start + _BATCH] = examine_items(path, batch, workers=1)
+
+    with ExitStack() as opened:
+        hired = [opened.enter_context(_Worker(path)) for _ in range(count)]
+        with ThreadPoolExecutor(count) as threads:
+            for done in [threads.submit(feed, worker) for worker in hired]:
+                done.result()
+    return [one for one in found if one is not None]
+
+
+class _WorkerDied(Exception):  # noqa: N818 - what happened to it
+    """Its work is left to this process."""
+
+
+class _Worker:
+    """A process that examines items; what goes to and fro is our own, so it may be pickled."""
+
+    def __init__(self, path: Path) -> None:
+        self._command = [sys.executable, "-P", "-m", MODULE, str(path)]
+
+    def __enter__(self) -> "_Worker":
+        self._process = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def examine(self, items: Sequence[AnsweredItem]) -> list[Examined]:
+        """The items examined. Raises _WorkerDied."""
+        told, answers = self._process.stdin, self._process.stdout
+        assert told is not None
+        assert answers is not None
+        try:
+            pickle.dump(items, told, pickle.HIGHEST_PROTOCOL)
+            told.flush()
+            found: list[Examined] = pickle.load(answers)  # noqa: S301 - our own worker's
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            raise _WorkerDied from error
+        return found
+
+
+def _batches(told: IO[bytes]) -> Iterator[Sequence[AnsweredItem]]:
+    while True:
+        try:
+            yield pickle.load(told)  # noqa: S301 - the process that started this one
+        except EOFError:
+            return
+
+
+def _work(path: Path) -> None:
+    reader = open_run(path)
+    for items in _batches(sys.stdin.buffer):
+        pickle.dump(_examined(reader, items), sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    _work(Path(sys.argv[1]))

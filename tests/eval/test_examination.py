@@ -1,0 +1,83 @@
+"""Items are examined by worker processes as by this one."""
+
+from pathlib import Path
+
+import pytest
+from scoring_cases import question
+
+from branchwise.eval import examination
+from branchwise.eval.errors.labels import Label
+from branchwise.eval.examination import brief, examine_items
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
+
+HEATS = {"Heat (1986 film)": ["Burt Reynolds"], "Heat (1995 film)": ["Al Pacino"]}
+MANY = 60
+
+
+@pytest.fixture
+async def run_folder(tmp_path: Path) -> Path:
+    """Items that saw Al Pacino; every third one answered Burt Reynolds, whom none saw."""
+    path = tmp_path / "run"
+    create_run(
+        path,
+        RunSpec("branches", "q", "d", {"model": "offline"}, {}, "s", 1, "0"),
+        [question(f"q{n}", HEATS) for n in range(MANY)],
+    )
+    passage = {"id": "p", "title": "Heat (1995 film)", "text": "With Al Pacino.", "score": 1.0}
+    with RunStore(path) as store:
+        for n, pending in enumerate(list(store.pending())):
+            journal = store.begin(pending)
+            call = {"id": "c", "name": "local_retriever", "args": {"query": "Heat"}}
+            seen = {"content": passage["text"], "artifact": {"passages": [passage]}, "error": None}
+            journal.event("model", {"tool_calls": [call], "text": ""})
+            for _ in range(n % 4):
+                journal.event("tool", {"call": call, "of": 0, **seen})
+            journal.event("model", {"tool_calls": [], "text": "…"})
+            answers = {"Heat (1986 film)": ["Burt Reynolds"]} if n % 3 == 0 else {}
+            record = {"prediction": {"answers": answers}, "evidence": [], "how": "strict"}
+            await journal.finish("done", {**record, "error": None})
+    return path
+
+
+def items_of(path: Path) -> list[AnsweredItem]:
+    reader = open_run(path)
+    try:
+        return list(reader.answered_items())
+    finally:
+        reader.close()
+
+
+async def test_workers_find_what_this_process_finds_in_the_same_order(run_folder: Path):
+    items = items_of(run_folder)
+    alone = examine_items(run_folder, items, workers=1)
+    assert examine_items(run_folder, items, workers=2) == alone
+    assert [one.errors.id for one in alone] == [item.question.id for item in items]
+    assert [Label.UNSUPPORTED_ANSWER in one.errors.labels for one in alone] == [False] * MANY
+    lost = [{answer.text: answer.lost_at for answer in one.errors.missing} for one in alone]
+    assert lost[1] == {"Al Pacino": "agent", "Burt Reynolds": None}
+    assert lost[3] == {"Al Pacino": "agent"}
+    assert lost[4] == {"Al Pacino": None, "Burt Reynolds": None}
+
+
+async def test_the_work_of_a_worker_that_dies_is_done_here(run_folder: Path, monkeypatch):
+    items = items_of(run_folder)
+    alone = examine_items(run_folder, items, workers=1)
+    examine_in_worker = examination._Worker.examine
+
+    def die_first(worker, batch):
+        worker._process.kill()
+        worker._process.wait()
+        return examine_in_worker(worker, batch)
+
+    monkeypatch.setattr(examination._Worker, "examine", die_first)
+    assert examine_items(run_folder, items, workers=2) == alone
+
+
+async def test_a_brief_trail_keeps_the_places_that_decide(run_folder: Path):
+    items = items_of(run_folder)
+    kept = examine_items(run_folder, items, workers=1)[3].trail
+    (places,) = kept.places.values()
+    assert [place.call for place in places] == [1]
+    assert len(kept.calls) == 3
+    assert brief(kept) == kept
