@@ -88,7 +88,7 @@ def _notes(plan: Plan) -> "Padding":
     if plan.max_cost is not None:
         lines.append(f"max_cost: the study stops before {plan.max_cost:,.2f} USD are passed")
     if plan.as_of:
-        lines.append(f"USD by the built-in prices as of {plan.as_of}, or by prices:")
+        lines.append(f"USD by the built-in prices as of {plan.as_of}, or by the study's own")
     lines += [_how_to_give(model) for model in plan.unpriced]
     return indented(plain("\n".join(lines), "dim"))
 

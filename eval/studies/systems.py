@@ -50,8 +50,8 @@ def systems_of(
 ) -> tuple[NamedSystem, ...]:
     """The systems of a study whose file lies in `folder`, the base first.
 
-    `vary`: then each other value of each factor alone, in the file's order; `factorial`: then all
-    other combinations, the last factor varying fastest. A model for a module is left out of
+    `vary`: then each other value of each factor alone; `factorial`: then all other combinations,
+    those that change least first; both in the file's order. A model for a module is left out of
     systems that do not have the module. Raises InputError where something named is not there, does
     not fit, or two systems are the same; `where` says where a place of the study stands.
     """
@@ -105,14 +105,7 @@ class _Systems:
             remedy = f"at most {MAX_SYSTEMS}: write design: vary, or fewer values"
             raise StudyError(f"comes to {count:,} systems", ("factors",), remedy)
         yield {}
-        if factorial:
-            for values in product(*levels.values()):
-                combined = dict(zip(levels, values, strict=True))
-                if changes := {k: v for k, v in combined.items() if v != base[k]}:
-                    yield changes
-        else:
-            for key, level in levels.items():
-                yield from ({key: value} for value in level if value != base[key])
+        yield from _combined(base, levels) if factorial else _alone(base, levels)
 
     def _system(self, settings: Mapping[str, Value]) -> System:
         parts: dict[type, dict[str, Any]] = {part: {} for part, _ in FIELDS.values()}
@@ -193,6 +186,24 @@ class _Systems:
         if (module := MODULES.get(key)) and not getattr(named.system, FIELDS[module][1]):
             return f"{module} is off in both: write {module}: on in base, or design: vary"
         return f"this {key} changes nothing there: leave it out"
+
+
+def _alone(
+    base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
+) -> Iterator[dict[str, Value]]:
+    """Each value that is not the base's, by itself."""
+    for key, values in levels.items():
+        yield from ({key: value} for value in values if value != base[key])
+
+
+def _combined(
+    base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
+) -> list[dict[str, Value]]:
+    """All combinations but the base's, those that change least first."""
+    places = {key: n for n, key in enumerate(levels)}
+    combinations = [dict(zip(levels, values, strict=True)) for values in product(*levels.values())]
+    changes = [{k: v for k, v in one.items() if v != base[k]} for one in combinations]
+    return sorted(filter(None, changes), key=lambda one: (len(one), [places[k] for k in one]))
 
 
 def _effective(system: System) -> System:

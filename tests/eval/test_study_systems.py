@@ -52,8 +52,11 @@ def test_factorial_is_every_combination_once_and_the_base_first(parts: Path) -> 
     assert combinations[0] == (False, 5, 1.0)
     assert sorted(combinations) == sorted(product((True, False), (3, 5, 15), (0.0, 1.0)))
     assert found[0].name == "base"
-    assert found[1].name == "+expansion, k=3, temperature=0.0"
-    assert found[1].changes == {"expansion": True, "k": 3, "temperature": 0.0}
+    assert [named.name for named in found[1:6]] == [
+        "+expansion", "k=3", "k=15", "temperature=0.0", "+expansion, k=3",
+    ]  # fmt: skip
+    assert found[-1].name == "+expansion, k=15, temperature=0.0"
+    assert found[-1].changes == {"expansion": True, "k": 15, "temperature": 0.0}
 
 
 def test_a_value_of_the_base_that_its_factor_lacks_comes_first(parts: Path) -> None:
