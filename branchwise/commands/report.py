@@ -6,6 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.report_files import (
+    FILES,
+    CsvFolder,
+    Exports,
+    FigureFolder,
+    LatexFile,
+    MarkdownFile,
+)
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -38,13 +46,20 @@ def report(
             "--html",
             metavar="FILE",
             help="Write everything into one HTML file; the first run is the base.",
+            rich_help_panel=FILES,
         ),
     ] = None,
+    markdown: MarkdownFile = None,
+    latex: LatexFile = None,
+    csv: CsvFolder = None,
+    figures: FigureFolder = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print the aggregates as JSON, one entry a run.")
     ] = False,
 ) -> None:
     """Show the scores of one run, or of several beside each other; nothing is asked or changed.
+
+    The first run is the base that the others are compared with in files.
 
     Example: branchwise report runs/base runs/expanded --html report.html
     """
@@ -58,14 +73,24 @@ def report(
     runs = [(path, _read(path, settings)) for path in paths]
     _warn_if_not_comparable([run.scores for _, run in runs])
     named = list(zip(_labels(paths), [run for _, run in runs], strict=True))
+    exports = Exports(markdown, latex, csv, figures)
     if html is not None:
         _write_html(named, html)
+    if exports.wanted:
+        from branchwise.eval.reporting.run_folders import report_of_runs
+
+        exports.write(report_of_runs(named))
     if json_output:
         from branchwise.ui.console import printable_json
 
-        typer.echo(printable_json([{"path": str(p), **_summary(run)} for p, run in runs]))
+        compared = _comparisons([run.scores for _, run in runs])
+        summaries = [
+            {"path": str(path), **_summary(run), "comparison": comparison}
+            for (path, run), comparison in zip(runs, compared, strict=True)
+        ]
+        typer.echo(printable_json(summaries))
         return
-    if html is None:
+    if html is None and not exports.wanted:
         print_runs(named, groupings)
 
 
@@ -128,6 +153,16 @@ def _summary(run: "ScoredRun") -> dict[str, object]:
     if document["analysis"]:
         document["analysis"]["ceilings"].pop("items")
     return document
+
+
+def _comparisons(runs: Sequence["Scores"]) -> list[dict[str, object] | None]:
+    """Each run's comparison with the first; None for the first, and between different tasks."""
+    from branchwise.eval.statistics import compare_systems
+
+    if len({scores.scorer.task for scores in runs}) > 1:
+        return [None] * len(runs)
+    numbered = {str(number): scores for number, scores in enumerate(runs) if number}
+    return [None, *(found.to_json() for found in compare_systems(runs[0], numbered).values())]
 
 
 def _labels(paths: list[Path]) -> list[str]:

@@ -10,6 +10,7 @@ from branchwise.ui.console import printable
 
 UNKNOWN = "–"
 MAX_TEXT = 300
+_MAX_CELL = 100
 _N_COLUMNS = ("n", "questions")
 
 
@@ -47,7 +48,7 @@ def _shown(column: Column, cell: Cell, n: int | None) -> Shown:
     if cell is None:
         return Shown(UNKNOWN)
     if isinstance(cell, str):
-        return Shown(one_line(cell), is_text=True)
+        return Shown(one_line(cell, _MAX_CELL), is_text=True)
     if not isinstance(cell, Aggregate):
         return Shown(_number(column, cell))
     if cell.mean is None:

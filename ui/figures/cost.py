@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_FRONT: dict[str, Any] = {"color": "0.6", "linestyle": (0, (4, 2))}
 _LOG_FROM = 20
 """Largest cost over smallest, from which on the axis is logarithmic."""
 
@@ -51,7 +52,7 @@ def draw_cost(report: StudyReport) -> Drawing | None:
         return None
     unit = "USD an item" if in_usd else "tokens an item, input and output"
     figure, (axes,) = new_figure(
-        2.1 + legend_height([p.name for p in points]) + 0.15 * bool(unknown)
+        2.1 + legend_height([*(p.name for p in points), "Pareto front"]) + 0.15 * bool(unknown)
     )
     _draw(axes, points)
     if _is_logarithmic(points):
@@ -121,9 +122,7 @@ def _draw(axes: "Axes", points: Sequence[Point]) -> None:
     front = pareto_front(points)
     costs, recalls = [point.cost for point in front], [point.recall for point in front]
     most = max(point.cost for point in points)
-    axes.step(
-        [*costs, most], [*recalls, recalls[-1]], where="post", color="0.6", linestyle=(0, (4, 2))
-    )
+    axes.step([*costs, most], [*recalls, recalls[-1]], where="post", **_FRONT)
     for point in points:
         look = line_look(point.index)
         if point.found.low is not None and point.found.high is not None:
@@ -158,4 +157,5 @@ def _legend(figure: "Figure", points: Sequence[Point]) -> None:
 
     looks = [{**line_look(point.index), "linestyle": "none"} for point in points]
     handles = [Line2D([], [], **look) for look in looks]
-    add_legend(figure, handles, [point.name for point in points])
+    front = Line2D([], [], **_FRONT)
+    add_legend(figure, [*handles, front], [*(point.name for point in points), "Pareto front"])

@@ -33,7 +33,7 @@ _LOOKS: tuple[dict[str, Any], ...] = (
     {"facecolor": SKY, "hatch": "/////"},
     {"facecolor": PURPLE, "hatch": "xxxxx"},
     {"facecolor": ORANGE},
-    {"facecolor": YELLOW, "hatch": "....."},
+    {"facecolor": YELLOW, "hatch": "||||||"},
     {"facecolor": VERMILION, "hatch": "\\\\\\\\\\"},
     {"facecolor": "white"},
 )

@@ -1,0 +1,144 @@
+"""Files that `branchwise report` writes beside what it shows: tables and figures of the runs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.eval.reporting.study_report import StudyReport
+    from branchwise.eval.reporting.tables import Table
+
+FILES = "Files"
+_PRINTED = Path("-")
+
+MarkdownFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--markdown",
+        metavar="FILE",
+        help="Write the tables as Markdown; - prints them.",
+        rich_help_panel=FILES,
+    ),
+]
+LatexFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--latex",
+        metavar="FILE",
+        help="Write the tables for LaTeX with booktabs; - prints them.",
+        rich_help_panel=FILES,
+    ),
+]
+CsvFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--csv",
+        metavar="DIR",
+        help="Write every table as a CSV file, with all digits.",
+        rich_help_panel=FILES,
+    ),
+]
+FigureFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--figures",
+        metavar="DIR",
+        help="Draw the figures as SVG files for papers.",
+        rich_help_panel=FILES,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Exports:
+    """Which files are wanted, and where."""
+
+    markdown: Path | None = None
+    latex: Path | None = None
+    csv: Path | None = None
+    figures: Path | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether any is."""
+        return any(vars(self).values())
+
+    def write(self, report: "StudyReport") -> None:
+        """Write them, and say on standard error what was written.
+
+        Everything is made before anything is written. Raises InputError for a place that cannot be
+        written.
+        """
+        from branchwise.eval.reporting.tables import report_tables
+        from branchwise.ui.console import error_console
+
+        tables = report_tables(report) if self.markdown or self.latex or self.csv else ()
+        texts, folders = list(self._texts(report, tables)), list(self._folders(report, tables))
+        for path, text in texts:
+            _write_text(path, text)
+        for folder, files in folders:
+            _write_folder(folder, files)
+        written = [str(path) for path, _ in texts if path != _PRINTED]
+        written += [f"{folder}: {', '.join(files)}" for folder, files in folders]
+        for line in written:
+            error_console().print(f"written: {line}", markup=False, soft_wrap=True)
+
+    def _texts(
+        self, report: "StudyReport", tables: "Sequence[Table]"
+    ) -> Iterator[tuple[Path, str]]:
+        if self.markdown:
+            from branchwise.ui.exports.markdown import markdown
+
+            yield self.markdown, markdown(report, tables)
+        if self.latex:
+            from branchwise.ui.exports.latex import latex
+
+            yield self.latex, latex(tables)
+
+    def _folders(
+        self, report: "StudyReport", tables: "Sequence[Table]"
+    ) -> Iterator[tuple[Path, Mapping[str, bytes]]]:
+        if self.csv:
+            from branchwise.ui.exports.csv_files import csv_files
+
+            yield self.csv, csv_files(tables)
+        if self.figures:
+            from branchwise.ui.figures.files import figure_files
+
+            yield self.figures, figure_files(report)
+
+
+def _write_text(path: Path, text: str) -> None:
+    if path == _PRINTED:
+        typer.echo(text, nl=False)
+    else:
+        _write(path, text.encode())
+
+
+def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    from branchwise.corpora.errors import InputError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = "is a file" if folder.is_file() else f"cannot be made ({error.strerror})"
+        raise InputError(why, where=str(folder), remedy="name a folder") from None
+    for name, data in files.items():
+        _write(folder / name, data)
+
+
+def _write(path: Path, data: bytes) -> None:
+    from branchwise.corpora.atomic import write_bytes
+    from branchwise.corpora.errors import InputError
+
+    if path.is_dir():
+        raise InputError("is a folder", where=str(path), remedy="name a file")
+    try:
+        write_bytes(path, data)
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror})", where=str(path), remedy="name another place"
+        ) from None
