@@ -32,7 +32,7 @@ def draw_forest(title: str, systems: Sequence[ForestSystem]) -> Markup:
         for value in (found.low, found.high, found.difference)
         if value is not None
     ]
-    x = around_zero(ends, _LEFT, _RIGHT)
+    x = around_zero(_bounded(ends), _LEFT, _RIGHT)
     bottom = sum(_NAME + _ROW * len(one.differences) for one in systems) + 4
     parts = [*_axis(x, bottom)]
     y = 0.0
@@ -41,6 +41,11 @@ def draw_forest(title: str, systems: Sequence[ForestSystem]) -> Markup:
         y += _NAME + _ROW * len(one.differences)
     said = f"differences of {len(systems)} systems to the base with 95% intervals; values below"
     return figure(bottom + _FOOT, title, said, parts)
+
+
+def _bounded(ends: Sequence[float]) -> list[float]:
+    """Without what no difference of shares can be: an interval over few questions is wider."""
+    return [min(max(value, -1.0), 1.0) for value in ends]
 
 
 def _axis(x: Scale, bottom: float) -> Iterator[Markup]:

@@ -21,7 +21,7 @@ FAILED = "failed"
 _Json = dict[str, Any]
 
 # In a script element `<` could end it or begin a comment; the last two end a line of a script.
-_ESCAPED = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+_ESCAPED = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def questions_json(report: StudyReport) -> str:
@@ -39,7 +39,9 @@ def questions_json(report: StudyReport) -> str:
         "questions": [_question(one, numbers, labels) for one in report.questions],
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return text.translate(_ESCAPED)
+    for character, escaped in _ESCAPED.items():
+        text = text.replace(character, escaped)
+    return text
 
 
 def _question(one: QuestionReport, numbers: Mapping[str, int], labels: Mapping[str, int]) -> _Json:

@@ -7,6 +7,7 @@ from math import ceil, floor, log10
 from branchwise.eval.statistics import number, signed
 
 _STEPS = (1, 2, 2.5, 5, 10)
+_UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,10 @@ def around_zero(values: Sequence[float], start: float, end: float, most: int = 6
 
 def tick_words(ticks: Sequence[float], *, with_sign: bool = False) -> list[str]:
     """The ticks with as many digits as tell them apart: 0, .05, .10."""
-    places = digits(ticks)
-    say = signed if with_sign else number
-    return [
-        "0" if tick == 0 else f"{tick:,.0f}" if abs(tick) >= 1000 else say(tick, places)
-        for tick in ticks
-    ]
+    unit, letter = next(((u, name) for u, name in _UNITS if ticks[-1] >= 5 * u), (1.0, ""))
+    scaled = [tick / unit for tick in ticks]
+    places, say = digits(scaled), signed if with_sign else number
+    return ["0" if tick == 0 else say(tick, places) + letter for tick in scaled]
 
 
 def digits(ticks: Sequence[float]) -> int:

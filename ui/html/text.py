@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 MAX_TEXT = 400
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
@@ -22,6 +23,7 @@ def shown(text: str) -> str:
     return "".join(c if c.isprintable() else _visible(c) for c in text)
 
 
+@lru_cache(maxsize=10_000)
 def short(text: str, most: int = MAX_TEXT) -> str:
     """As shown, on one line, with an ellipsis where it is cut."""
     line = " ".join(shown(text[: 4 * most]).split())

@@ -10,7 +10,8 @@
   let shown = 0;
 
   const wanted = () => {
-    const fields = Object.fromEntries(new FormData(form));
+    // What only makes sense between systems is not there for one.
+    const fields = { change: "", ...Object.fromEntries(new FormData(form)) };
     fields.text = fields.text.trim().toLowerCase();
     fields.system = fields.system === "" ? null : Number(fields.system);
     return fields;

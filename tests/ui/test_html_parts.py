@@ -1,0 +1,182 @@
+"""What the HTML report's figures and words are computed from."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_cases import BASE, EXPANDED, EXTRACTED, make_report
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.ui.html.bars import StackedBar, draw_stacked
+from branchwise.ui.html.line_chart import LineChart, Series, draw
+from branchwise.ui.html.scales import around_zero, digits, from_zero, tick_words
+from branchwise.ui.html.scatter import Spent, draw_scatter, pareto_front
+from branchwise.ui.html.spending import CALLS, COST, TOKENS, ratio_words, spending
+from branchwise.ui.html.summary import verdict
+from branchwise.ui.html.text import percent, short, shown
+
+NUMBERS = st.floats(0, 1e9, allow_subnormal=False).filter(lambda x: x == 0 or x > 1e-6)
+JOINERS = "\u200c\u200d\u00ad"
+
+
+@given(st.text(alphabet=st.characters(), max_size=50))
+def test_shown_text_has_nothing_that_steers(text):
+    seen = shown(text)
+    assert all(c.isprintable() or c in JOINERS for c in seen)
+    assert shown(seen) == seen
+    seen.encode()
+
+
+@given(st.text(max_size=50).filter(str.isprintable))
+def test_printable_text_is_shown_as_it_is(text):
+    assert shown(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("a\x1b[31m\x07", "a␛[31m␇"),
+        ("\u202eabc\u2069", "⟨U+202E⟩abc⟨U+2069⟩"),
+        ("half \ud800", "half \ufffd"),
+        ("a\u00a0b\u2028c", "a b c"),
+        ("नम\u200dस्ते العربية", "नम\u200dस्ते العربية"),
+    ],
+)
+def test_invisible_characters_become_visible(text, seen):
+    assert shown(text) == seen
+
+
+def test_short_text_is_cut_with_an_ellipsis():
+    assert short("a  b\nc", 5) == "a b c"
+    assert short("abcdef", 5) == "abcd…"
+    assert short("x" + " " * 100 + "y", 5).endswith("…")
+
+
+def test_shares_are_whole_per_cents():
+    assert [percent(*pair) for pair in ((1, 3), (1, 1000), (0, 5), (0, 0))] == [
+        "33%", "<1%", "0%", "–",
+    ]  # fmt: skip
+
+
+@given(st.lists(NUMBERS, max_size=8))
+def test_a_scale_from_zero_holds_all_values(values):
+    scale = from_zero(values, 200, 10)
+    assert scale.ticks[0] == 0
+    assert scale.high >= max(values, default=0) * (1 - 1e-6)
+    assert 2 <= len(scale.ticks) <= 7
+    assert all(10 - 1e-6 <= scale.place(value) <= 200 + 1e-6 for value in values)
+    assert len(set(tick_words(scale.ticks))) == len(scale.ticks)
+
+
+@given(st.lists(st.floats(-1, 1, allow_subnormal=False), max_size=8))
+def test_a_scale_around_zero_has_zero_and_all_values(values):
+    values = [round(value, 4) for value in values]
+    scale = around_zero(values, 0, 100)
+    assert 0 in scale.ticks
+    assert scale.low <= min(values, default=0)
+    assert scale.high >= max(values, default=0)
+    assert len(scale.ticks) <= 9
+
+
+def test_ticks_have_the_digits_that_tell_them_apart():
+    assert tick_words((0, 0.05, 0.1)) == ["0", ".05", ".10"]
+    assert tick_words((-0.1, 0.0, 0.1), with_sign=True) == ["-.1", "0", "+.1"]
+    assert tick_words((0, 500_000, 1_000_000)) == ["0", "500k", "1000k"]
+    assert tick_words((0, 5_000_000, 10_000_000)) == ["0", "5M", "10M"]
+    assert digits((0, 0.025)) == 3
+
+
+def spent(index, cost, recall):
+    return Spent(index, f"s{index}", cost, "", Aggregate(recall, 9, None, None))
+
+
+def test_the_front_is_what_no_other_beats():
+    systems = [spent(0, 1, 0.2), spent(1, 2, 0.5), spent(2, 2, 0.4), spent(3, 3, 0.5)]
+    assert [one.index for one in pareto_front(systems)] == [0, 1]
+    twins = [spent(0, 1, 0.2), spent(1, 1, 0.2)]
+    assert pareto_front(twins) == twins
+    assert pareto_front([]) == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=8))
+def test_every_system_is_on_the_front_or_beaten_by_one_that_is(pairs):
+    systems = [spent(i, cost, recall / 5) for i, (cost, recall) in enumerate(pairs)]
+    front = pareto_front(systems)
+    for one in systems:
+        beaten = any(
+            other.spent <= one.spent
+            and other.value >= one.value
+            and (other.spent, other.value) != (one.spent, one.value)
+            for other in front
+        )
+        assert (one in front) != beaten
+
+
+def test_spending_is_in_the_unit_that_all_have():
+    assert spending(make_report([BASE, EXPANDED])) is COST
+    assert spending(make_report([BASE, EXTRACTED])) is TOKENS
+    free = [case.__class__(**{**vars(case), "tokens": 0}) for case in (BASE, EXPANDED)]
+    report = make_report(free)
+    assert spending(report) is CALLS
+    assert ratio_words(report, report.systems[1]) == "model calls ×1.3"  # four calls for three
+
+
+def test_a_verdict_needs_a_small_p_after_correction():
+    found = make_report([BASE, EXPANDED]).comparisons["+expansion"].find("strict_recall")
+    changed = {"higher": 5, "lower": 1, "difference": 0.1}
+
+    def judged(**values):
+        return verdict(found.__class__(**{**vars(found), **changed, **values}))
+
+    assert judged(p=0.01, p_holm=None) == "better"
+    assert judged(p=0.01, p_holm=0.04, difference=-0.1) == "worse"
+    assert judged(p=0.01, p_holm=0.05) == "unclear"
+    assert judged(p=1.0, p_holm=1.0, higher=0, lower=0, difference=0.0) == "same"
+    assert judged(difference=None) == "none"
+
+
+def coordinates(drawing):
+    root = ET.fromstring(drawing)
+    places = ("x", "y", "cx", "cy", "x1", "x2", "y1", "y2")
+    box = [float(value) for value in root.attrib["viewBox"].split()]
+    found = [
+        (float(one.attrib[name]), box[2] if "x" in name else box[3])
+        for one in root.iter()
+        for name in places
+        if name in one.attrib
+    ]
+    return root, found
+
+
+@pytest.mark.parametrize("columns", [1, 3, 40])
+def test_a_line_chart_stays_in_its_box(columns):
+    means = tuple(Aggregate(i / columns, 5, max(0, i / columns - 0.1), 1.0) for i in range(columns))
+    gap = (None, *means[1:])
+    chart = LineChart(
+        "t", "x", tuple(map(str, range(columns))), (Series(0, "a", means), Series(7, "<b>", gap))
+    )
+    root, found = coordinates(draw(chart))
+    assert all(0 <= value <= most for value, most in found)
+    marks = [one for one in root.iter() if "mark" in one.attrib.get("class", "")]
+    assert len(marks) == 2 * columns - 1
+
+
+def test_an_empty_chart_says_so():
+    none = Aggregate(None, 0, None, None)
+    assert LineChart("t", "x", ("1",), (Series(0, "a", (none,)),)).is_empty
+
+
+def test_parts_of_a_bar_are_as_long_as_their_shares():
+    root, _ = coordinates(draw_stacked("t", [StackedBar("<a>", ((1, "x"), (0, "y"), (3, "z")))]))
+    widths = [float(one.attrib["width"]) for one in root.iter("rect")]
+    assert widths == [93, 279]
+    assert [one.text for one in root.iter("text")] == ["<a>", "25%", "75%"]
+
+
+def test_a_scatter_draws_every_system_and_rings_the_front():
+    systems = [spent(0, 1, 0.2), spent(1, 2, 0.5), spent(2, 2, 0.4)]
+    root, found = coordinates(draw_scatter("t", "x", "y", systems))
+    assert all(0 <= value <= most for value, most in found)
+    rings = [one for one in root.iter("circle") if one.attrib["class"] == "ring"]
+    assert len(rings) == 2

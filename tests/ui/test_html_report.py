@@ -1,0 +1,210 @@
+"""The HTML report as a file: its numbers, its policy, and hostile text in it."""
+
+import json
+import re
+from base64 import b64encode
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+from hostile import SHOWN, hostile_report
+from page_reading import Page, words
+from report_cases import BASE, EXPANDED, EXTRACTED, make_report
+
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import Question
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.reporting.study_report import SystemReport, study_report
+from branchwise.eval.scores import score_items
+from branchwise.eval.tasks import get_task
+from branchwise.ui.html.page import render_html, write_html
+
+STRICT = "Scores by branch (strict)"
+POOLED = "Scores with branches ignored (pooled)"
+
+
+@pytest.fixture(scope="module")
+def page():
+    return Page(render_html(make_report()))
+
+
+def cells(row):
+    """What stands large in each cell."""
+    return [cell.split("|")[0] for cell in row]
+
+
+def test_the_main_table_holds_the_means_by_system_and_subset(page):
+    groups, headings, *rows = page.tables[STRICT]
+    assert groups == ["", "non-ambiguous, n = 2", "ambiguous, n = 2"]
+    assert headings == ["system", "P", "R", "EM", "P", "R", "EM"]
+    assert [cells(row) for row in rows] == [
+        ["base", ".50", ".50", ".50", ".75", ".33", ".00"],
+        ["+expansion", "1.00", "1.00", "1.00", "1.00", ".83", ".50"],
+        ["+extraction", ".50", ".25", ".00", ".50", ".17", ".00"],
+    ]
+
+
+def test_the_summary_says_each_change_with_its_interval_and_what_it_costs():
+    told = words(Page(render_html(make_report([BASE, EXPANDED]))).text)
+    # By hand: changes of 2/3 and 1/3; t(.975, 1) = 12.71; two of four sign vectors are as extreme.
+    change = "recall on ambiguous questions +.50 [-1.62, 2.62] (p = .500, n = 2), cost ×2.0"
+    assert f"+expansion: {change}" in told
+    assert "5 of 9 gold answers are missing: 60% left out by the agent, 40% never retrieved" in told
+
+
+def test_spending_is_in_tokens_where_a_price_is_unknown(page):
+    assert "tokens ×2.0" in page.text
+    assert "cost ×" not in page.text
+    assert "+extraction: 1 of 4 items failed; each is 0." in words(page.text)
+
+
+def test_changes_are_the_differences_of_the_means(page):
+    rows = page.tables["Change against the base"][2:]
+    assert [cells(row)[:-1] for row in rows] == [
+        ["+expansion", "+.50", "+.50", "+.50", "+.25", "+.50", "+.50"],
+        ["+extraction", "±.00", "-.25", "-.50", "-.25", "-.17", "±.00"],
+    ]
+
+
+def test_published_numbers_stand_beside_the_same_benchmark_alone_and_are_marked(page):
+    assert "published" not in words(str(page.tables))
+    known = Page(render_html(make_report(meta={"benchmark": "deepambigqa"})))
+    rows = {row[0].split("|")[0]: row for row in known.tables[POOLED][2:]}
+    assert rows["GPT-5"][1:] == [".93", ".71", ".21", ".91", ".48", ".13"]
+    assert rows["GPT-5"][0].split("|")[1] == "published: Ji et al. 2025, arXiv:2511.01323, Table 4"
+    assert "GPT-5" not in str(known.tables[STRICT])
+    assert "swap the rows of GPT-4o and GPT-4o-mini" in words(known.text)
+    modules = known.tables["Published: modules of GPT-5"]
+    assert [row[0].split("|")[0] for row in modules[2:]] == [
+        "GPT-5", "GPT-5 + expansion", "GPT-5 + extraction",
+    ]  # fmt: skip
+    tools = {row[0].split("|")[0]: row for row in known.tables["Tools and scores"][2:]}
+    assert tools["GPT-5 + graph tool"][1:] == ["", "", ".30", ".28", ".03", ".14", ".12", ".02"]
+
+
+def test_a_figure_has_a_title_a_description_and_its_numbers(page):
+    drawings = [found for tag, found in page.elements if tag == "svg" and "role" in found]
+    assert len(drawings) == 3 + 2 + 4 + 1 + 2
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("figure") == tags.count("desc") == len(drawings)
+    assert tags.count("details") == len(drawings) + 1  # and how to read the page
+    for found in drawings:
+        assert found["role"] == "img"
+
+
+def test_one_system_is_a_report_without_changes():
+    page = Page(render_html(make_report([BASE])))
+    assert "Change against the base" not in page.tables
+    assert "#changes" not in page.attribute("href")
+    assert [cells(row)[0] for row in page.tables[STRICT][2:]] == ["base"]
+
+
+def test_a_task_whose_answers_are_sentences_has_its_own_metrics():
+    task = get_task("condambigqa")
+    questions = [Question(id=f"q{n}", question="?", ambiguous=True) for n in range(2)]
+    scores = score_items(task, [AnsweredItem(question, Prediction()) for question in questions])
+    run = replace(make_report().base.run, scores=scores, analysis=None)
+    report = study_report(
+        "c", [SystemReport("a", run), SystemReport("b", run)], questions, "condambigqa:f"
+    )
+    page = Page(render_html(report))
+    shown = {heading for table in page.tables.values() for heading in table[1]}
+    assert {words(column.heading) for column in task.columns} <= shown
+    assert "The answers of this task are sentences" in words(page.text)
+
+
+def test_nothing_in_the_page_points_outside(page):
+    assert {tag for tag, _ in page.elements} & {"iframe", "object", "embed", "img", "base"} == set()
+    assert page.attribute("src") == []
+    for address in page.attribute("href"):
+        assert address.startswith("#") or address == "data:,"
+    assert not re.search(r"url\(|@import|https?:", "".join(page.styles))
+
+
+def test_the_policy_allows_the_page_s_own_style_and_script_alone(page):
+    metas = [found for tag, found in page.elements if tag == "meta"]
+    policy = next(m["content"] for m in metas if m.get("http-equiv"))
+    (script,) = [text for kind, text in page.scripts if "type" not in kind]
+    (style,) = page.styles
+
+    def allowed(text):
+        return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+    assert policy.split("; ") == [
+        "default-src 'none'",
+        f"style-src {allowed(style)}",
+        f"script-src {allowed(script)}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    assert page.attribute("style") == []
+
+
+def test_hostile_text_is_text_everywhere():
+    html = render_html(hostile_report())
+    page = Page(html)
+    tags = [tag for tag, _ in page.elements]
+    harmless = Page(render_html(make_report([BASE, EXPANDED])))
+    assert set(tags) <= {tag for tag, _ in harmless.elements}
+    assert len(page.scripts) == 2
+    assert not [name for _, found in page.elements for name in found if name.startswith("on")]
+    title = words(page.text.split(" · branchwise")[0])
+    assert title == words(SHOWN)
+    assert page.text.count("{{ 7 * 7 }}") > 20
+    assert all(c.isprintable() or c == "\n" for c in html.replace("\xad", ""))
+    html.encode()
+
+
+def test_hostile_questions_come_back_as_they_are_shown():
+    page = Page(render_html(hostile_report()))
+    (data,) = [text for kind, text in page.scripts if kind.get("type") == "application/json"]
+    assert not set("<>&\u2028") & set(data)
+    first, odd = json.loads(data)["questions"]
+    assert first["i"] == words(SHOWN)
+    assert first["q"] == words(f"q{SHOWN}")
+    (answer,) = first["s"]
+    (branch,) = answer["b"]
+    assert branch["r"] == [words(f"r{SHOWN}")]
+    assert [text for text, *_ in branch["m"]] == [words(f"m{SHOWN}"), words(f"o{SHOWN}")]
+    assert [text for text, *_ in branch["w"]] == [words(f"w{SHOWN}")]
+    assert answer["u"][0][0] == words(f"u{SHOWN}")
+    assert [name for name, _ in odd["g"]] == ["__proto__", "constructor", "toString"]
+
+
+def test_endless_answers_are_cut_and_counted():
+    report = hostile_report()
+    (one, _), texts = report.questions, tuple(f"t{n} " + "y" * 10_000 for n in range(1_000))
+    gold = {"default": texts}
+    answer = replace(
+        one.answers[0], answers=gold, aligned={"default": "default"}, right=gold, errors=None
+    )
+    report = replace(report, questions=(replace(one, gold=gold, answers=(answer,)),))
+    (data,) = [t for k, t in Page(render_html(report)).scripts if "type" in k]
+    (branch,) = json.loads(data)["questions"][0]["s"][0]["b"]
+    assert len(branch["r"]) == 201
+    assert branch["r"][-1] == "… and 800 more"
+    assert max(map(len, branch["r"])) == 400
+
+
+def test_a_report_replaces_the_file_that_is_there(tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    write_html(make_report(), path)
+    assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert [found.name for found in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize("place", [".", "missing/report.html"])
+def test_where_no_file_can_be_written_one_line_says_so(tmp_path, place):
+    with pytest.raises(InputError) as refused:
+        write_html(make_report(), tmp_path / place)
+    assert str(refused.value).count("\n") == 0
+    assert refused.value.where == str(tmp_path / place)
+
+
+def test_the_order_of_systems_is_the_report_s(page):
+    assert [row[0] for row in page.tables["Systems"][1:]] == [
+        one.name for one in (BASE, EXPANDED, EXTRACTED)
+    ]
