@@ -33,7 +33,8 @@ def report(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Break down by branches, steps, operations, domain, answers, calls or tokens."
+            help="Break down by branches, steps, operations, domain, answers, calls or tokens; "
+            "several with commas."
         ),
     ] = None,
     matcher: Matcher = None,
@@ -67,7 +68,7 @@ def report(
     from branchwise.eval.ceilings.breakdowns import get_grouping
     from branchwise.eval.scoring import ScoringSettings
 
-    groupings = tuple(get_grouping(name).name for name in by or ())
+    groupings = tuple(get_grouping(one).name for name in by or () for one in name.split(","))
     choice = chosen(matcher, judge_entities, judge)
     settings = ScoringSettings(choice, load_prices(prices), asks=False, saves=False)
     runs = [(path, _read(path, settings)) for path in paths]
