@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import click
 
+_INTERRUPTED = 130
+
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 bad input."""
@@ -24,7 +26,9 @@ def main() -> None:
 
     output = sys.stdout
     try:
-        sys.exit(app(standalone_mode=False) or 0)
+        code = app(standalone_mode=False) or 0
+        # Typer makes this code of an interrupt, and says nothing.
+        sys.exit(_complain("interrupted", 1) if code == _INTERRUPTED else code)
     except SystemExit:
         if sys.stdout is output:
             raise

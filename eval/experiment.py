@@ -89,9 +89,9 @@ def run(
     the folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
-    check_scoring(scoring, system)
     loaded = load_questions(questions) if isinstance(questions, str) else questions
     chosen = selection.of(loaded)
+    check_scoring(scoring, system, task or chosen.task)
     path = Path(out) if out else _default_folder()
     agent = _agent(system, task or chosen.task, restraints)
     create_run(path, run_spec(chosen, agent, task, epochs, scoring), chosen.questions)
@@ -178,8 +178,9 @@ def _continue(
     return Run(path, run_blocking(pass_over_items()))
 
 
-def check_scoring(scoring: ScoringChoice, system: System) -> None:
+def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
     """Raise InputError for a matcher or judge that could not be asked when the run has ended."""
+    scoring.check_task(task)
     chosen = scoring.resolved(system.model_dump())
     for spec in filter(None, (chosen.model, chosen.judge)):
         check_ready(ModelSpec.parse(spec))

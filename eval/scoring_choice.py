@@ -7,6 +7,7 @@ from typing import Any, Literal, Self, get_args
 
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
+from branchwise.eval.errors.attribution import TASKS as SETTLED
 
 Kind = Literal["lexical", "llm", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -47,6 +48,15 @@ class ScoringChoice:
     def asks(self) -> bool:
         """Whether any model is needed."""
         return self.matcher != "lexical" or self.judge_entities
+
+    def check_task(self, task: str, where: str | None = None) -> None:
+        """Raise InputError where a model is to settle answers that are no entities."""
+        if self.asks and task not in SETTLED:
+            raise InputError(
+                f"the task {task} is not scored by a model",
+                where=where,
+                remedy="leave out --matcher and --judge-entities",
+            )
 
     @property
     def options(self) -> str:

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.agents.prompt_files import Prompts
-from branchwise.corpora.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval.blocking import run_blocking
-from branchwise.eval.errors.attribution import TASKS as JUDGED
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of
 from branchwise.eval.judging.settle import Settled, Settling
@@ -53,12 +51,7 @@ def score_predictions(
     loaded = load_questions(questions)
     task = get_task(task_name or loaded.task)
     items = read_predictions(predictions, replace(loaded, task=task.name))
-    if choice.asks and task.name not in JUDGED:
-        raise InputError(
-            f"the task {task.name} is not scored by a model",
-            where=str(predictions),
-            remedy="leave out --matcher and --judge-entities",
-        )
+    choice.check_task(task.name, str(predictions))
     resolved = choice.resolved(None)
     prompts = Prompts.load()
     settled = _settled(items, predictions, resolved, prompts, concurrency)

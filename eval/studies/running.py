@@ -116,7 +116,7 @@ def run_study(
     pace = pace or StudyPace()
     restraints = _restraints(design, pace)
     for named in design.systems:
-        check_scoring(design.scoring, named.system)
+        check_scoring(design.scoring, named.system, design.questions.task)
     with study_lock(out):
         shared = SharedSources()
         try:

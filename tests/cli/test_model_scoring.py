@@ -1,12 +1,14 @@
 """Scoring with a matcher and a judge, from the command line, against the scripted server."""
 
 import json
+import os
 import re
+import signal
 import sys
 from pathlib import Path
 
 import pytest
-from chat_server import Body, ChatServer, fail, say
+from chat_server import Body, ChatServer, fail, hang, say
 
 from branchwise.__main__ import main
 from branchwise.agents import retries
@@ -226,6 +228,26 @@ def test_offline_is_no_matcher_and_says_so_before_any_work(
     assert code == 2
     assert "offline cannot be the matcher" in error
     assert not run.exists()
+
+
+def test_a_task_that_no_model_scores_is_refused_before_any_work(tmp_path: Path, type_in, model):
+    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
+    questions.write_text(json.dumps(QUESTION))
+    begin = ("run", "--questions", questions, "--task", "condambigqa", "--out", run)
+    code, _, error = type_in(*begin, "--matcher", model)
+    assert code == 2
+    assert "the task condambigqa is not scored by a model" in error
+    assert not run.exists()
+
+
+def test_an_interrupt_is_one_line_and_a_failure(answered: Path, type_in, chat_server: ChatServer):
+    chat_server.play(lambda body: (os.kill(os.getpid(), signal.SIGINT), hang())[1])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code, shown, error = type_in("score", answered, "--matcher", "llm")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (code, shown, error) == (1, "", "branchwise: interrupted\n")
 
 
 def test_a_refused_key_stops_scoring_with_one_line(
