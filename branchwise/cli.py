@@ -16,6 +16,7 @@ from branchwise.commands.report import report
 from branchwise.commands.run import resume, run
 from branchwise.commands.score import score
 from branchwise.commands.tools import tools_app
+from branchwise.commands.trace import trace
 from branchwise.commands.world import world_app
 
 app = typer.Typer(
@@ -47,7 +48,7 @@ def options(
     """A harness for search agents on questions with several readings and many answers."""
 
 
-for command in (demo, ask, run, resume, ablate, score, report, errors, export):
+for command in (demo, ask, run, resume, ablate, score, report, errors, trace, export):
     app.command()(command)
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
 app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")

@@ -29,7 +29,7 @@ _SHARES = (
     ("ceiling_retrieved", "\nretrieved"),
     ("ceiling_extracted", "\nextracted"),
     ("ceiling_shown", "\nshown"),
-    ("strict_recall", "\nanswered"),
+    ("strict_recall", "the\nagent"),
 )
 _PLACES = ("retrieval", "extraction", "context", "reasoning")
 _LOST = tuple((key, f"lost in\n{place}") for key, place in zip(LOSSES, _PLACES, strict=True))
@@ -37,9 +37,9 @@ _NEEDS = {"ceiling_extracted": "extraction_loss"}
 """Columns that say nothing where there is no such loss."""
 _NOTE = (
     "strict recall of a perfect reader: of what the tools could have given, of",
-    "what was retrieved, of what the agent was shown; then the agent's own.",
-    "Losses are the differences. A mention need not state an answer, so all",
-    "but the last are upper bounds.",
+    "what was retrieved, of what extraction left of that, and of what the agent",
+    "was shown; then the agent's own. Losses are the differences. A mention need",
+    "not state an answer, so all but the last are upper bounds.",
 )
 _FIRST, _LATER = 5, 3
 """Points of a curve that are shown: the first ones, and some of the rest."""
@@ -52,6 +52,7 @@ def ceiling_tables(runs: Sequence[NamedCeilings]) -> "Iterator[RenderableType]":
         return
     yield heading("what a perfect reader would have found", [name for name, _, _ in runs])
     yield _table(shown, _SHARES)
+    yield plain("")
     yield _table(shown, _LOST)
     yield notes([*_NOTE, *_unknown(shown)])
     yield indented(plain("\n".join(_curves(shown))))
@@ -101,7 +102,7 @@ def _curves(runs: Sequence[NamedCeilings]) -> Iterator[str]:
     """The retrieved ceiling after so many tool calls, at a few of the points."""
     shown = [(name, _few(curve.points)) for name, _, curve in runs]
     if any(points for _, points in shown):
-        yield "recall of what was retrieved after so many tool calls:"
+        yield "recall of what was retrieved after so many tool calls, at some points:"
     for name, points in shown:
         before = f"{run_name(name)}: " if len(runs) > 1 else ""
         told = (f"{point.effort} {number(point.recall.mean)}" for point in points)

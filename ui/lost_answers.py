@@ -20,12 +20,16 @@ _LOST_AT = {
     "repair": "lost with an answer that could not be read",
 }
 _MOST_PADDING = 30
+MAX_QUESTION = 1_000
 
 
 def lost_lines(question: str, errors: ItemErrors) -> list[str]:
     """The question, then a line for each thing that went wrong; plain text, one line each."""
     epoch = f" (epoch {errors.epoch})" if errors.epoch else ""
-    lines = [f"{errors.id}{epoch}  {short(question)}", *(f"  {line}" for line in _lines(errors))]
+    lines = [
+        f"{errors.id}{epoch}  {short(question, MAX_QUESTION)}",
+        *(f"  {line}" for line in _lines(errors)),
+    ]
     return [printable(line) for line in lines]
 
 
@@ -64,8 +68,7 @@ def why_missing(answer: MissingAnswer) -> str:
     if answer.under is not None:
         return f"under {short(answer.under, 60)!r}"
     if answer.lost_at is not None:
-        where = _places(answer.places, answer.retrieved)
-        return f"{_LOST_AT[answer.lost_at]}{f'; was{where}' if where else ''}"
+        return f"{_LOST_AT[answer.lost_at]}{_places(answer.places, answer.retrieved)}"
     if answer.label is Label.INCOMPLETE_EXTRACTION:
         return "never retrieved"
     return "missing"
@@ -81,21 +84,23 @@ def why_wrong(answer: WrongAnswer) -> str:
 
 
 def _places(places: Sequence[Place], count: int) -> str:
-    """The first place where it was to be seen, and in how many it was besides."""
+    """A place where it was to be seen, the first that the agent saw if there is one, and in how
+    many it was besides."""
     if not places:
         return ""
-    more = f" and {count - 1} more" if count > 1 else ""
-    return f" in {_place(places[0])}{more}"
+    more = f", and {count - 1} more" if count > 1 else ""
+    place = next((place for place in places if place.shown), places[0])
+    return f" · {_place(place)}{more}"
 
 
 def _place(place: Place) -> str:
     """The step is the event's number in the trace."""
-    what = "result"
+    what = ""
     if place.passage is not None:
-        what = f"[{short(place.passage, 60)}]"
+        what = f" [{short(place.passage, 60)}]"
     elif place.row is not None:
-        what = f"row {place.row + 1}"
-    return f"{what} at step {place.step}"
+        what = f" row {place.row + 1}"
+    return f"step {place.step}{what}"
 
 
 def _ending(what: str, ending: Ending | None) -> Iterator[str]:

@@ -1,9 +1,9 @@
 """`branchwise errors`: where each answer of a run was lost."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -11,9 +11,10 @@ from branchwise.commands.scoring_options import Judge, JudgeEntities, Matcher, c
 
 if TYPE_CHECKING:
     from branchwise.eval.errors.item_errors import ItemErrors
-    from branchwise.eval.errors.labels import Label
+    from branchwise.eval.errors.labels import Label, LostAt
     from branchwise.eval.scoring import ScoredRun
 
+T = TypeVar("T")
 Found = tuple[str, "ItemErrors"]
 """A question's text, and what went wrong with it."""
 
@@ -25,6 +26,10 @@ def errors(
     ] = None,
     label: Annotated[
         str | None, typer.Option(help="Only questions with this label, as in docs/errors.md.")
+    ] = None,
+    lost_at: Annotated[
+        str | None,
+        typer.Option(help="Only questions with an answer lost at agent, extraction or repair."),
     ] = None,
     limit: Annotated[int | None, typer.Option(help="At most this many.", min=1)] = None,
     matcher: Matcher = None,
@@ -41,30 +46,42 @@ def errors(
     from branchwise.commands.report import warn_if_pending
     from branchwise.eval.scoring import ScoringSettings, score_run
 
-    wanted = _label(label)
+    wanted, place = _label(label), _lost_at(lost_at)
     warn_if_pending(path)
     choice = chosen(matcher, judge_entities, judge)
     scored = score_run(path, ScoringSettings(choice, asks=False, saves=False))
-    found = [one for one in _items(path, scored, question) if wanted is None or _has(one, wanted)]
+    found = [one for one in _items(path, scored, question) if _has(one, wanted, place)]
     _print(path, found[:limit], as_json=json_output)
 
 
-def _has(found: Found, label: "Label") -> bool:
-    return label in found[1].labels
+def _has(found: Found, label: "Label | None", lost_at: "LostAt | None") -> bool:
+    is_labelled = label is None or label in found[1].labels
+    return is_labelled and (
+        lost_at is None or any(answer.lost_at == lost_at for answer in found[1].missing)
+    )
+
+
+def _lost_at(name: str | None) -> "LostAt | None":
+    from branchwise.eval.errors.totals import LOST_AT
+
+    return None if name is None else _known(name, {place: place for place in LOST_AT}, "place")
 
 
 def _label(name: str | None) -> "Label | None":
-    from branchwise.corpora.errors import InputError
     from branchwise.eval.errors.labels import Label
 
-    if name is None:
-        return None
-    known = [label.value for label in Label]
+    return None if name is None else _known(name, {label.value: label for label in Label}, "label")
+
+
+def _known(name: str, known: Mapping[str, T], what: str) -> T:
+    """What is known by this name; InputError with the nearest name where nothing is."""
+    from branchwise.corpora.errors import InputError
+
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise InputError(f"there is no label {name[:80]!r}", remedy=hint)
-    return Label(name)
+        raise InputError(f"there is no {what} {name[:80]!r}", remedy=hint)
+    return known[name]
 
 
 def _items(path: Path, scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
@@ -93,7 +110,7 @@ def _items(path: Path, scored: "ScoredRun", ids: list[str] | None) -> Iterator[F
 
 
 def _print(path: Path, found: list[Found], *, as_json: bool) -> None:
-    from branchwise.ui.console import console, error_console, harmless_json, print_line
+    from branchwise.ui.console import console, error_console, harmless_json
     from branchwise.ui.lost_answers import lost_lines
 
     if as_json:
@@ -103,8 +120,10 @@ def _print(path: Path, found: list[Found], *, as_json: bool) -> None:
             record = orjson.dumps({"question": text, **one.to_json()}).decode()
             typer.echo(harmless_json(record))
         return
+    screen = console()
     for text, one in found:
         for line in lost_lines(text, one):
-            print_line(console(), line)
+            # Wrapped, not cut: what stands at its end is where to look.
+            screen.print(line, markup=False, soft_wrap=not screen.is_terminal)
     if not found:
         error_console().print(f"{path}: nothing of the kind", markup=False, soft_wrap=True)

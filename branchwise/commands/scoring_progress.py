@@ -23,7 +23,7 @@ class ScoringProgress:
 
     def passages(self, done: int, total: int) -> None:
         """So many passages of the corpus are read."""
-        self._told("looking for answers in the corpus", "passages", done, total)
+        self._told("reading the corpus for what gold names", "passages", done, total)
 
     def close(self) -> None:
         """End what is shown."""
