@@ -13,7 +13,14 @@ from branchwise.corpora.manifest import index_names
 from branchwise.corpora.open import HYBRID, needs_corpus
 from branchwise.corpora.search_server import server_url
 from branchwise.eval.studies.complaints import StudyError, did_you_mean
-from branchwise.eval.studies.paths import FLASHRAG, absolute, is_elsewhere, near_paths, resolved
+from branchwise.eval.studies.paths import (
+    FLASHRAG,
+    absolute,
+    is_elsewhere,
+    kind_of,
+    near_paths,
+    resolved,
+)
 from branchwise.eval.studies.settings import MODELS, Value
 from branchwise.eval.studies.yaml_lines import Place, shown
 from branchwise.graphs.system import System
@@ -77,12 +84,15 @@ def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:
         if key == "kg":
             _open_address(text, place)
         return
-    if not path.is_dir():
-        what = "is no folder" if path.exists() else "no such folder"
-        remedy = near_paths(path, text) or f"paths are relative to the study file: {path}"
+    if (kind := kind_of(path)) != "folder":
+        what = "is no folder" if kind else "no such folder"
+        remedy = "name a folder" if kind else near_paths(path, text)
         raise StudyError(f"{key}: {what}: {shown(text)}", place, remedy)
     try:
         _look_into(key, path)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise StudyError(f"{key} {shown(text)}: cannot be read ({why})", place) from None
     except InputError as error:
         if error.where and Path(error.where) != path and Path(error.where).is_file():
             raise  # a file in the folder is wrong: it says where
@@ -103,9 +113,9 @@ def _check_retriever(text: str, folder: Path, place: Place) -> None:
 
 def check_file(key: str, written: str, path: Path, place: Place) -> None:
     """Raise StudyError where there is no such file, with the name of one that may be meant."""
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "no such file"
-        remedy = near_paths(path, written) or f"paths are relative to the study file: {path}"
+    if (kind := kind_of(path)) != "file":
+        what = f"is {'a folder' if kind == 'folder' else 'no file'}" if kind else "no such file"
+        remedy = "name a file" if kind else near_paths(path, written)
         raise StudyError(f"{key}: {what}: {shown(written)}", place, remedy)
 
 
@@ -115,6 +125,8 @@ def _open_address(text: str, place: Place) -> None:
         open_graph(text).close()
     except InputError as error:
         raise StudyError(f"kg: {error.what}", place, error.remedy) from None
+    except ValueError:
+        raise StudyError("kg: is no address", place, "write https://HOST/PATH") from None
 
 
 def _look_into(key: str, path: Path) -> None:

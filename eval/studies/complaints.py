@@ -121,7 +121,7 @@ def _elsewhere(section: Place, name: str) -> str | None:
 
 def _wanted(place: Place, kind: str, value: Any, context: Mapping[str, Any]) -> str:
     if bound := _BOUNDS.get(kind):
-        return f"write {bound[1]} {context[bound[0]]:,}"
+        return f"write {bound[1]} {context[bound[0]]:,}".removesuffix(".0")
     if kind == "string_too_long":
         return f"write at most {context['max_length']} characters"
     if kind == "string_type":

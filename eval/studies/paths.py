@@ -1,8 +1,10 @@
 """Paths in a study file: relative to the file, so that it works from any folder."""
 
 import difflib
+import stat
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.open import needs_corpus
@@ -16,7 +18,10 @@ def is_elsewhere(key: str, text: str) -> bool:
     """Whether a value of this key is an address, or a retriever that brings its own corpus."""
     if key == "retriever":
         return not needs_corpus(text)
-    return key == "kg" and is_address(text)
+    try:
+        return key == "kg" and is_address(text)
+    except ValueError:  # an address with brackets that do not close
+        return True
 
 
 def resolved(key: str, text: str, folder: Path) -> str:
@@ -33,17 +38,35 @@ def absolute(text: str, folder: Path) -> Path:
     path = Path(text)
     if path.parts[:1] == ("~",):
         path = Path.home().joinpath(*path.parts[1:])
-    return (folder / path).resolve()
+    try:
+        return (folder / path).resolve()
+    except OSError:  # on the way is what may not be read
+        return folder / path
+
+
+def kind_of(path: Path) -> Literal["file", "folder", "neither"] | None:
+    """What a path leads to; None where there is nothing, or nothing that may be seen."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "file" if stat.S_ISREG(mode) else "neither"
 
 
 def near_paths(path: Path, written: str) -> str:
-    """A question that names what lies beside a path that is missing and is called nearly so."""
+    """What to say of a missing path: what lies beside it and is called nearly so, else where it
+    was looked for.
+    """
+    whole = f"paths are relative to the study file: {str(path)[:300]}"
     try:
         names = [entry.name for entry in islice(path.parent.iterdir(), _MOST_NEIGHBOURS)]
     except OSError:
-        return ""
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return f"did you mean {Path(written).with_name(near[0])}?" if near else ""
+        return whole
+    others = [name for name in names if name != path.name]
+    near = difflib.get_close_matches(path.name, others, n=1)
+    return f"did you mean {Path(written).with_name(near[0])}?" if near else whole
 
 
 def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
@@ -54,7 +77,7 @@ def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
     """
     whole = absolute(source, folder)
     prefix, colon, rest = source.partition(":")
-    if whole.exists() or not (colon and prefix.isidentifier() and len(prefix) > 1):
+    if kind_of(whole) or not (colon and prefix.isidentifier() and len(prefix) > 1):
         return str(whole), whole
     if prefix == "hf" or not rest.strip():
         return source, None

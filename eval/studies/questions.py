@@ -27,6 +27,7 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
             raise
         where = loaded.where("questions", "source")
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
+    _check_task(loaded, found.task)
     chosen = Selection(_ids(loaded), asked.limit)
     try:
         return chosen.of(found)
@@ -34,6 +35,15 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         key = "ids" if asked.ids is not None else "limit"
         where = loaded.where("questions", key)
         raise InputError(error.what, where=where, remedy=f"correct {key}") from None
+
+
+def _check_task(loaded: LoadedStudy, task: str) -> None:
+    try:
+        loaded.scoring.check_task(task)
+    except InputError as error:
+        key = "judge_entities" if loaded.scoring.matcher == "lexical" else "matcher"
+        remedy = "leave out matcher, judge_entities and judge"
+        raise InputError(error.what, where=loaded.where(key), remedy=remedy) from None
 
 
 def _ids(loaded: LoadedStudy) -> Sequence[str] | None:

@@ -100,9 +100,9 @@ def _check_files(loaded: LoadedStudy) -> None:
 def _check_scoring(study: Study) -> None:
     if study.judge is not None:
         check_model("judge", study.judge, ("judge",))
-    kind, _, spec = study.matcher.strip().partition(":")
+    kind, colon, spec = study.matcher.strip().partition(":")
     if kind in ("llm", "both"):
-        if spec:
+        if colon:
             check_model("matcher", spec, ("matcher",))
         return
     try:

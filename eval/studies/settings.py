@@ -59,6 +59,7 @@ MODELS = ("model", "expander", "extractor", "matcher", "judge")
 """Settings that are model specs."""
 
 _STRICT = ConfigDict(strict=True, extra="forbid")
+MAX_TEXT, MAX_VALUES = 2000, 256
 _LARGEST = 2**63 - 1  # what a JSON file and SQLite can keep
 
 
@@ -78,6 +79,9 @@ def no_empty_text(value: str) -> str:
     """Refuse what no name, path or address can be."""
     if not value.strip():
         raise PydanticCustomError("study", "is an empty text", {"remedy": "leave it out"})
+    if len(value) > MAX_TEXT:
+        message = f"is longer than {MAX_TEXT:,} characters"
+        raise PydanticCustomError("study", message, {"remedy": "shorten it"})
     if not value.isprintable():
         remedy = "write it without them"
         raise PydanticCustomError("study", "holds control characters", {"remedy": remedy})
@@ -127,6 +131,9 @@ def _check_distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
         remedy = "name two values at least, or move it into base"
         count = "one value" if values else "no value"
         raise PydanticCustomError("study", f"has {count}", {"remedy": remedy})
+    if len(values) > MAX_VALUES:
+        remedy = f"name at most {MAX_VALUES}"
+        raise PydanticCustomError("study", f"has {len(values):,} values", {"remedy": remedy})
     for n, value in enumerate(values):
         if value in values[:n]:
             message = f"has the value {_in_words(value)} twice"

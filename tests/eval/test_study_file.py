@@ -145,7 +145,16 @@ def test_what_is_wrong_is_said_with_its_line(
     [
         ({"questions": "question.jsonl"}, "questions: no such file: 'question.jsonl'; did you mean "
          "questions.jsonl?"),
-        ({"questions": "corpus"}, "questions: is a folder: 'corpus'"),
+        ({"questions": "corpus"}, "questions: is a folder: 'corpus'; name a file"),
+        ({"questions": "/dev/zero"}, "questions: is no file: '/dev/zero'; name a file"),
+        ({"questions": "a" * 1900}, "questions: no such file: 'aaa"),
+        ({"base": {**BASE, "corpus": "a" * 1900}}, "corpus: no such folder: 'aaa"),
+        ({"base": {**BASE, "corpus": "a" * 99_999}}, "corpus is longer than 2,000 characters"),
+        ({"base": {**BASE, "prompts": "prices.yaml"}}, "prompts: is no folder: 'prices.yaml'; "
+         "name a folder"),
+        ({"base": {**BASE, "kg": "http://[::1"}}, "kg: is no address; write https://HOST/PATH"),
+        ({"factors": {"seed": list(range(300))}}, "seed has 300 values; name at most 256"),
+        ({"matcher": "llm:"}, "matcher: unknown model ''"),
         ({"questions": {"source": "questions.jsonl", "ids": "id.txt"}}, "ids: no such file"),
         ({"questions": "condambigqa:none.json"}, "questions: no such file: 'condambigqa:none"),
         ({"prices": "price.yaml"}, "prices: no such file: 'price.yaml'; did you mean prices.yaml?"),
