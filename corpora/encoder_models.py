@@ -10,6 +10,7 @@ import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from branchwise.corpora.errors import InputError
 
@@ -26,11 +27,32 @@ _BGE_QUERY = "Represent this sentence for searching relevant passages: "
 
 
 @dataclass(frozen=True)
+class EncoderSettings:
+    """How a model takes its input, where a user says so; None leaves it to the model.
+
+    `pooling`: of token vectors, mean or cls. `max_tokens`: where a text is cut.
+    """
+
+    query_prefix: str | None = None
+    passage_prefix: str | None = None
+    pooling: Literal["mean", "cls"] | None = None
+    max_tokens: int | None = None
+
+    @property
+    def given(self) -> tuple[str, ...] | None:
+        """Names of the settings that are said, None where none is."""
+        return tuple(name for name, value in vars(self).items() if value is not None) or None
+
+
+AS_THE_MODEL_SAYS = EncoderSettings()
+
+
+@dataclass(frozen=True)
 class EncoderModel:
     """A folder in sentence-transformers' format.
 
     `digest`: SHA-256 over weights, tokenizer and settings. The prefixes are None where the
-    model's own settings decide.
+    model's own settings decide; `settings` go before both.
     """
 
     name: str
@@ -38,16 +60,17 @@ class EncoderModel:
     digest: str
     query_prefix: str | None
     passage_prefix: str | None
+    settings: EncoderSettings = AS_THE_MODEL_SAYS
 
 
-def find_model(name: str) -> EncoderModel:
+def find_model(name: str, settings: EncoderSettings = AS_THE_MODEL_SAYS) -> EncoderModel:
     """The model that `name` stands for: the default, a folder, or a Hugging Face name.
 
     Raises InputError where it cannot be had.
     """
     folder = _folder(name)
     query, passage = _prefixes(name)
-    return EncoderModel(name, folder, _digest(folder), query, passage)
+    return EncoderModel(name, folder, _digest(folder), query, passage, settings)
 
 
 def _folder(name: str) -> Path:

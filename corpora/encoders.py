@@ -10,7 +10,12 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from branchwise.corpora.encoder_models import EncoderModel, find_model
+from branchwise.corpora.encoder_models import (
+    AS_THE_MODEL_SAYS,
+    EncoderModel,
+    EncoderSettings,
+    find_model,
+)
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.manifest import Backend, EncoderIdentity
 from branchwise.corpora.openvino_export import exported, has_openvino, refuse_telemetry
@@ -107,12 +112,16 @@ class Encoder:
         return vectors
 
 
-def load_encoder(name: str, backend: Literal["auto", "torch", "openvino"] = "auto") -> Encoder:
+def load_encoder(
+    name: str,
+    backend: Literal["auto", "torch", "openvino"] = "auto",
+    settings: EncoderSettings = AS_THE_MODEL_SAYS,
+) -> Encoder:
     """The encoder called `name`; `auto` takes openvino where it is installed and there is no GPU.
 
     Raises InputError where the model or the backend cannot be had.
     """
-    model = find_model(name)
+    model = find_model(name, settings)
     chosen: Backend = _automatic() if backend == "auto" else backend
     return _load(model, chosen, None)
 
@@ -123,7 +132,8 @@ def reopen_encoder(identity: EncoderIdentity) -> QueryEncoder:
     Raises InputError where it is not here, or not the same. Another backend does not stand in:
     its vectors differ.
     """
-    model = find_model(identity.name)
+    given = {name: getattr(identity, name) for name in identity.given or ()}
+    model = find_model(identity.name, EncoderSettings(**given))
     if model.digest != identity.digest:
         raise InputError(
             f"the encoder {identity.name} is not the one that the index was built with "
@@ -165,20 +175,42 @@ def _load(model: EncoderModel, backend: Backend, precision: str | None) -> Encod
             remedy="name a sentence-transformers model or its folder with --encoder",
         ) from error
     prompts = encoder.prompts or {}
+    said = model.settings
+    _apply(said, encoder, model)
     identity = EncoderIdentity(
         name=model.name,
         digest=model.digest,
         backend=backend,
         precision=precision,
-        query_prefix=_first(model.query_prefix, prompts.get("query")),
+        query_prefix=_first(said.query_prefix, model.query_prefix, prompts.get("query")),
         passage_prefix=_first(
-            model.passage_prefix, prompts.get("passage"), prompts.get("document")
+            said.passage_prefix,
+            model.passage_prefix,
+            prompts.get("passage"),
+            prompts.get("document"),
         ),
         pooling=_pooling(encoder),
         dimension=int(encoder.get_embedding_dimension() or 0),
         max_tokens=int(encoder.max_seq_length or 0),
+        given=said.given,
     )
     return Encoder(encoder, identity)
+
+
+def _apply(settings: EncoderSettings, encoder: "SentenceTransformer", model: EncoderModel) -> None:
+    if settings.max_tokens is not None:
+        encoder.max_seq_length = settings.max_tokens
+    if settings.pooling is None or settings.pooling == _pooling(encoder):
+        return
+    for place, module in enumerate(encoder):
+        if hasattr(module, "pooling_mode"):
+            encoder[place] = type(module)(module.embedding_dimension, settings.pooling)
+            return
+    raise InputError(
+        "the encoder has no pooling to choose",
+        where=str(model.folder),
+        remedy="leave out --pooling",
+    )
 
 
 def _load_torch(model: EncoderModel) -> "SentenceTransformer":

@@ -6,10 +6,20 @@ from pathlib import Path
 from typing import Literal
 
 from branchwise.corpora.atomic import new_folder
-from branchwise.corpora.encoder_models import DEFAULT_ENCODER
+from branchwise.corpora.encoder_models import (
+    AS_THE_MODEL_SAYS,
+    DEFAULT_ENCODER,
+    EncoderSettings,
+)
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.manifest import INDEX_FOLDER, Kind, Manifest, write_manifest
+from branchwise.corpora.manifest import (
+    INDEX_FOLDER,
+    EncoderIdentity,
+    Kind,
+    Manifest,
+    write_manifest,
+)
 from branchwise.corpora.progress import Progress, silent
 
 _RESERVED = {"hybrid"}
@@ -23,6 +33,7 @@ def build_index(
     encoder: str = DEFAULT_ENCODER,
     backend: Literal["auto", "torch", "openvino"] = "auto",
     dtype: Literal["auto", "float16", "float32"] = "auto",
+    settings: EncoderSettings = AS_THE_MODEL_SAYS,
     progress: Progress = silent,
 ) -> Path:
     """Index the corpus as `index/<name>` (by default named like its kind); returns the folder.
@@ -31,10 +42,10 @@ def build_index(
     everything is as before. Raises InputError for a bad corpus, name or encoder.
     """
     corpus = Corpus.open(Path(corpus_dir))
-    target = corpus.path / INDEX_FOLDER / _checked(name or kind)
+    target = corpus.path / INDEX_FOLDER / checked_name(name or kind)
     with new_folder(target) as folder:
         if kind == "flat":
-            manifest = _flat(corpus, folder, encoder, backend, dtype, progress)
+            manifest = _flat(corpus, folder, encoder, backend, dtype, settings, progress)
         else:
             manifest = _lexical(corpus, folder, progress)
         write_manifest(folder, manifest)
@@ -47,22 +58,30 @@ def _flat(
     encoder_name: str,
     backend: Literal["auto", "torch", "openvino"],
     dtype: Literal["auto", "float16", "float32"],
+    settings: EncoderSettings,
     progress: Progress,
 ) -> Manifest:
     from branchwise.corpora.encoders import load_encoder
     from branchwise.corpora.flat import build_flat
 
     progress(0, len(corpus))
-    encoder = load_encoder(encoder_name, backend)
+    encoder = load_encoder(encoder_name, backend, settings)
     chosen: Literal["float16", "float32"] = "float16" if dtype == "auto" else dtype
     build_flat(corpus, folder, encoder, chosen, progress)
+    return flat_manifest(corpus, encoder.identity, chosen)
+
+
+def flat_manifest(
+    corpus: Corpus, encoder: EncoderIdentity, dtype: Literal["float16", "float32"]
+) -> Manifest:
+    """The manifest of a dense index of a corpus."""
     return Manifest(
         kind="flat",
         corpus_sha256=corpus.sha256,
         passages=len(corpus),
         metric="inner_product",
-        dtype=chosen,
-        encoder=encoder.identity,
+        dtype=dtype,
+        encoder=encoder,
         versions=_versions("faiss-cpu", "sentence-transformers", "torch"),
     )
 
@@ -86,7 +105,7 @@ def _versions(*packages: str) -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in packages}
 
 
-def _checked(name: str) -> str:
+def checked_name(name: str) -> str:
     """An index name that is a plain folder name. Raises InputError."""
     plain = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
     if not plain or name.startswith(".") or name in _RESERVED:

@@ -21,7 +21,7 @@ class EncoderIdentity(BaseModel):
 
     `digest` is the SHA-256 over the model folder's weights, tokenizer and settings; `precision`
     the number format that the backend computes in; `pooling` as sentence-transformers names it.
-    Vectors have unit length.
+    `given`: the fields that a user chose in place of the model's own. Vectors have unit length.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,6 +35,7 @@ class EncoderIdentity(BaseModel):
     pooling: str
     dimension: int
     max_tokens: int
+    given: tuple[str, ...] | None = None
 
 
 class Manifest(BaseModel):

@@ -2,11 +2,12 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import typer
 
 if TYPE_CHECKING:
+    from branchwise.corpora.encoder_models import EncoderSettings
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.retrieval import Hit
 
@@ -30,12 +31,27 @@ class Backend(StrEnum):
     openvino = "openvino"
 
 
+class Pooling(StrEnum):
+    """How the vectors of tokens become one."""
+
+    mean = "mean"
+    cls = "cls"
+
+
 class Dtype(StrEnum):
     """How vectors are kept."""
 
     auto = "auto"
     float32 = "float32"
     float16 = "float16"
+
+
+class _Chosen(TypedDict):
+    name: str | None
+    encoder: str
+    backend: Literal["auto", "torch", "openvino"]
+    dtype: Literal["auto", "float16", "float32"]
+    settings: "EncoderSettings"
 
 
 CorpusDir = Annotated[Path, typer.Argument(metavar="DIR", help="Corpus folder.")]
@@ -86,30 +102,62 @@ def index(
         Backend, typer.Option(help="flat: auto takes openvino where it is installed.")
     ] = Backend.auto,
     dtype: Annotated[
-        Dtype, typer.Option(help="flat: number format of the vectors. auto: float16.")
+        Dtype,
+        typer.Option(
+            help="flat: number format of the vectors. auto: float16; of FlashRAG's, float32."
+        ),
     ] = Dtype.auto,
+    from_flashrag: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="flat: take the vectors of a Flat .index that FlashRAG built on this corpus.",
+        ),
+    ] = None,
+    query_prefix: Annotated[
+        str | None, typer.Option(help="flat: text before each query. Default: the model's.")
+    ] = None,
+    passage_prefix: Annotated[
+        str | None, typer.Option(help="flat: text before each passage. Default: the model's.")
+    ] = None,
+    pooling: Annotated[
+        Pooling | None, typer.Option(help="flat: pooling of tokens. Default: the model's.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(help="flat: tokens after which a text is cut. Default: the model's.", min=8),
+    ] = None,
 ) -> None:
     """Index a corpus, so that it can be searched. Stopped halfway, nothing is changed.
 
     Example: branchwise corpus index C --kind flat
     """
     from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.encoder_models import DEFAULT_ENCODER
+    from branchwise.corpora.encoder_models import DEFAULT_ENCODER, EncoderSettings
     from branchwise.corpora.errors import InputError
+    from branchwise.corpora.flashrag.index_file import import_index
     from branchwise.corpora.indexing import build_index
 
-    if kind is Kind.bm25 and encoder:
-        raise InputError("bm25 has no encoder", remedy="leave --encoder out, or use --kind flat")
-    with showing("encoding" if kind is Kind.flat else "counting words") as progress:
-        made = build_index(
-            path,
-            kind.value,
-            name=name,
-            encoder=encoder or DEFAULT_ENCODER,
-            backend=backend.value,
-            dtype=dtype.value,
-            progress=progress,
+    settings = EncoderSettings(
+        query_prefix, passage_prefix, pooling.value if pooling else None, max_tokens
+    )
+    if kind is Kind.bm25 and (encoder or from_flashrag or settings.given):
+        raise InputError(
+            "bm25 has no encoder",
+            remedy="leave out --encoder, --from-flashrag and their settings, or use --kind flat",
         )
+    chosen: _Chosen = {
+        "name": name,
+        "encoder": encoder or DEFAULT_ENCODER,
+        "backend": backend.value,
+        "dtype": dtype.value,
+        "settings": settings,
+    }
+    with showing("encoding" if kind is Kind.flat else "counting words") as progress:
+        if from_flashrag:
+            made = import_index(path, from_flashrag, **chosen, progress=progress)
+        else:
+            made = build_index(path, kind.value, **chosen, progress=progress)
     typer.echo(f"{made}: ready")
     typer.echo(f'next: branchwise corpus search {path} "..." --retriever {made.name}')
 
@@ -120,7 +168,10 @@ def search(
     query: Annotated[str, typer.Argument(help="What to look for.")],
     retriever: Annotated[
         str | None,
-        typer.Option(help="flat, bm25, hybrid or an index name. Default: the only one, or flat."),
+        typer.Option(
+            help="flat, bm25, hybrid, an index name, http:URL or flashrag:FILE. "
+            "Default: the only one, or flat."
+        ),
     ] = None,
     k: Annotated[int, typer.Option(help="How many passages.", min=1, max=50)] = 3,
     json_output: AsJson = False,

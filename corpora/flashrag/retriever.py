@@ -1,0 +1,90 @@
+"""`flashrag:CONFIG.yaml`: FlashRAG's own retrievers and rerankers, on its corpora and indexes."""
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.flashrag.config import SearchSettings, read_config
+from branchwise.corpora.flashrag.fingerprint import fingerprint
+from branchwise.corpora.flashrag.process import Worker, WorkerError
+from branchwise.corpora.retrieval import Hit, RetrieverError
+from branchwise.corpora.search_answers import read_rankings
+
+_LOADING_SECONDS = 3600.0
+_SEARCH_SECONDS = 300.0
+
+
+class FlashRag:
+    """Searches as FlashRAG does, in a process of its own. Thread-safe.
+
+    One query goes at a time, so that a ranking does not depend on its company.
+    """
+
+    name = "flashrag"
+
+    def __init__(self, worker: Worker, identity: Mapping[str, Any]) -> None:
+        self._worker, self.identity = worker, identity
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """For each query its best `k` passages, in FlashRAG's order. Raises RetrieverError."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        return [self._ranking(query, k) for query in queries]
+
+    def _ranking(self, query: str, k: int) -> list[Hit]:
+        text = query.encode("utf-8", "replace").decode()
+        try:
+            line = self._worker.ask({"query": text, "k": k}, _SEARCH_SECONDS)
+        except WorkerError as error:
+            raise RetrieverError(str(error)) from None
+        return read_rankings(line, 1, k)[0]
+
+    def close(self) -> None:
+        """End FlashRAG's process; it also ends with this object."""
+        self._worker.close()
+
+
+def open_flashrag(file: Path) -> FlashRag:
+    """The retriever that a FlashRAG configuration describes.
+
+    Raises InputError: FlashRAG is not installed, the file is not what it should be, or FlashRAG
+    cannot open what it names.
+    """
+    if importlib.util.find_spec("flashrag") is None:
+        raise InputError(
+            "FlashRAG is not installed",
+            where=f"flashrag:{file}",
+            remedy="pip install 'branchwise[flashrag]' (docs/retrievers.md says what it brings)",
+        )
+    settings, whole = read_config(file)
+    try:
+        worker = Worker(whole, _LOADING_SECONDS)
+    except WorkerError as error:
+        raise InputError(str(error), where=str(file), remedy="correct it there") from None
+    return FlashRag(worker, _identity(settings, worker.ready))
+
+
+def _identity(settings: SearchSettings, ready: Mapping[str, Any]) -> dict[str, Any]:
+    """What rankings depend on, without paths: a moved index is the same index."""
+    found = {name: ready[name] for name in ("retrieval_use_fp16", "retrieval_pooling_method")}
+    files = {
+        "index": ready["index_path"],
+        "corpus": ready["corpus_path"],
+        "model": ready["retrieval_model_path"],
+        "reranker": ready["rerank_model_path"] if settings.use_reranker else None,
+    }
+    if settings.use_reranker:
+        found["rerank_use_fp16"] = ready["rerank_use_fp16"]
+    return {
+        "kind": "flashrag",
+        "version": ready["version"],
+        "settings": settings.described() | found,
+        "files": {name: _described(path) for name, path in files.items() if path},
+    }
+
+
+def _described(path: str) -> str:
+    """A fingerprint of what is here, the name of a model that is not."""
+    return fingerprint(Path(path)) if Path(path).exists() else path

@@ -1,0 +1,352 @@
+"""`flashrag:CONFIG.yaml`: its file, its process, and FlashRAG itself where it is installed."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.flashrag import process
+from branchwise.corpora.flashrag.config import read_config
+from branchwise.corpora.flashrag.fingerprint import fingerprint
+from branchwise.corpora.flashrag.index_file import import_index
+from branchwise.corpora.flashrag.process import Worker, WorkerError
+from branchwise.corpora.flashrag.retriever import FlashRag
+from branchwise.corpora.open import open_retriever
+from branchwise.corpora.retrieval import RetrieverError
+
+HAS_FLASHRAG = importlib.util.find_spec("flashrag") is not None
+needs_flashrag = pytest.mark.skipif(
+    not HAS_FLASHRAG, reason="FlashRAG is not installed: pip install 'branchwise[flashrag]'"
+)
+
+
+@pytest.fixture
+def config(tmp_path):
+    """Write a configuration beside an index and a corpus that are there."""
+    (tmp_path / "e5_Flat.index").write_bytes(b"vectors")
+    (tmp_path / "corpus.jsonl").write_bytes(b"passages")
+
+    def write(text="", paths="index_path: e5_Flat.index\ncorpus_path: corpus.jsonl\n"):
+        file = tmp_path / "c.yaml"
+        file.write_text(paths + text)
+        return file
+
+    return write
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+def test_paths_count_from_the_files_folder(config, tmp_path, monkeypatch):
+    monkeypatch.chdir("/")
+    _, whole = read_config(config("model2path:\n  e5: .\n  bge: BAAI/bge-base-en-v1.5\n"))
+    assert whole["index_path"] == str(tmp_path / "e5_Flat.index")
+    assert whole["corpus_path"] == str(tmp_path / "corpus.jsonl")
+    assert whole["model2path"] == {"e5": str(tmp_path), "bge": "BAAI/bge-base-en-v1.5"}
+
+
+def test_else_paths_count_from_where_one_is_as_in_flashrag(config, tmp_path, monkeypatch):
+    away = tmp_path / "away"
+    away.mkdir()
+    (away / "other.index").write_bytes(b"vectors")
+    monkeypatch.chdir(away)
+    _, whole = read_config(config(paths="index_path: other.index\ncorpus_path: corpus.jsonl\n"))
+    assert whole["index_path"] == str(away / "other.index")
+
+
+def test_the_index_may_stand_in_flashrags_table(config):
+    text = "method2index:\n  e5: e5_Flat.index\n"
+    settings, whole = read_config(config(text, paths="corpus_path: corpus.jsonl\n"))
+    assert settings.index_path is None
+    assert Path(whole["method2index"]["e5"]).is_absolute()
+
+
+def test_what_is_described_has_what_a_ranking_depends_on_and_nothing_else(config):
+    plain, _ = read_config(config("gpu_id: 3\nretrieval_batch_size: 8\nretrieval_topk: 9\n"))
+    assert plain.described() == {
+        "retrieval_method": "e5",
+        "retrieval_query_max_length": 128,
+        "use_sentence_transformer": False,
+        "use_reranker": False,
+    }
+    reranked, _ = read_config(
+        config("use_reranker: true\nrerank_model_name: m\nretrieval_topk: 9\n")
+    )
+    assert reranked.described() == plain.described() | {
+        "use_reranker": True,
+        "rerank_model_name": "m",
+        "rerank_max_length": 512,
+        "retrieval_topk": 9,
+    }
+
+
+def test_a_reranker_gets_fifty_passages_unless_the_file_says_otherwise(config):
+    assert read_config(config())[1]["retrieval_topk"] == 50
+    assert read_config(config("retrieval_topk: 7\n"))[1]["retrieval_topk"] == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "retrieval_metod: e5",
+            "no retrieval setting 'retrieval_metod'; did you mean retrieval_method",
+        ),
+        ("retrieval_topk: many", "retrieval_topk"),
+        ("retrieval_topk: 0", "retrieval_topk"),
+        ("retrieval_pooling_method: max", "retrieval_pooling_method"),
+        ("use_multi_retriever: true", "several retrievers at once"),
+        ("retrieval_method: openai-clip", "images are not searched"),
+        ("use_reranker: true", "no reranker is named"),
+        ("a: [", r"c\.yaml:\d+: is no YAML"),
+        ("a: !!python/object/apply:os.system ['false']", "is no YAML"),
+        ("index_path: missing.index", "index_path: there is no missing.index"),
+        ("corpus_path: ~", "names no corpus_path"),
+    ],
+)
+def test_a_bad_file_is_one_line(config, text, said):
+    with pytest.raises(InputError, match=said) as raised:
+        read_config(config(text))
+    assert "c.yaml" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("text", ["- a\n", "text\n", "", "1: a\n"])
+def test_a_file_that_is_no_mapping_is_refused(tmp_path, text):
+    (tmp_path / "c.yaml").write_text(text)
+    with pytest.raises(InputError, match="no mapping"):
+        read_config(tmp_path / "c.yaml")
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        read_config(tmp_path / "c.yaml")
+
+
+@pytest.mark.skipif(HAS_FLASHRAG, reason="FlashRAG is installed")
+def test_without_the_extra_one_line_says_how_to_install_it(config):
+    with pytest.raises(InputError, match=r"not installed; pip install 'branchwise\[flashrag\]'"):
+        open_retriever(None, f"flashrag:{config()}")
+
+
+# --- fingerprints --------------------------------------------------------------------------------
+
+
+def test_a_fingerprint_tells_contents_apart_and_not_places(tmp_path):
+    big = bytearray(5_000_000)
+    files = {name: tmp_path / name for name in ("a", "copy", "front", "end", "longer")}
+    files["a"].write_bytes(big)
+    files["copy"].write_bytes(big)
+    files["longer"].write_bytes(big + b"\0")
+    files["front"].write_bytes(b"1" + big[1:])
+    files["end"].write_bytes(big[:-1] + b"1")
+    found = {name: fingerprint(file) for name, file in files.items()}
+    assert found["a"] == found["copy"]
+    assert len(set(found.values())) == 4
+
+
+def test_a_folders_fingerprint_has_its_files_and_their_names(tmp_path):
+    def folder(name, **files):
+        (tmp_path / name).mkdir()
+        for file, text in files.items():
+            (tmp_path / name / file).write_text(text)
+        return fingerprint(tmp_path / name)
+
+    assert folder("one", a="1", b="2") == folder("two", b="2", a="1")
+    assert folder("three", a="2", b="1") != folder("four", a="1", b="2")
+    assert folder("five", a="1") != folder("six", c="1")
+
+
+# --- the process ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def worker(monkeypatch):
+    """A process that loads nothing and obeys."""
+    monkeypatch.setattr(process, "_MODULE", "flashrag_stand_in")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+    made = Worker({"a": 1}, 60)
+    yield made
+    made.close()
+
+
+def test_queries_go_one_at_a_time_and_come_back_in_order(worker):
+    assert worker.ready == {"settings": {"a": 1}}
+    hits = FlashRag(worker, {}).search(["Etna", "Rhine\nx", "Etna"], 2)
+    assert [[(h.passage.id, h.passage.title, h.score) for h in r] for r in hits] == [
+        [("0", "Etna", 0.0), ("1", "Etna", -1.0)],
+        [("0", "Rhine", 0.0), ("1", "Rhine", -1.0)],
+        [("0", "Etna", 0.0), ("1", "Etna", -1.0)],
+    ]
+
+
+def test_what_flashrag_says_reaches_the_asker_and_the_next_query_goes_on(worker):
+    retriever = FlashRag(worker, {})
+    with pytest.raises(RetrieverError, match="FlashRAG failed: RuntimeError: out of memory"):
+        retriever.search(["fail"], 1)
+    assert len(retriever.search(["Etna"], 1)[0]) == 1
+
+
+def test_a_process_that_dies_is_said_and_not_waited_for(worker):
+    retriever = FlashRag(worker, {})
+    for _ in range(2):
+        with pytest.raises(RetrieverError, match=r"process has ended \(exit status 7\)"):
+            retriever.search(["die"], 1)
+
+
+def test_a_search_that_never_ends_is_ended(worker):
+    with pytest.raises(WorkerError, match="did not answer within"):
+        worker.ask({"query": "hang", "k": 1}, 0.2)
+    assert worker._process.wait(timeout=30) < 0
+
+
+def test_loading_that_fails_is_one_line_and_leaves_no_process(worker):
+    with pytest.raises(WorkerError, match="FlashRAG failed: Warning: Index file x does not exist!"):
+        Worker({"fails": True}, 60)
+
+
+def test_the_process_ends_with_its_retriever(worker):
+    other = Worker({}, 60)
+    started = other._process
+    del other
+    assert started.wait(timeout=30) is not None
+
+
+# --- FlashRAG itself -----------------------------------------------------------------------------
+
+_BUILD = """
+import sys
+from flashrag.retriever.index_builder import Index_Builder
+method, model, corpus, out = sys.argv[1:]
+Index_Builder(method, model or None, corpus, out, 180, 512, False, faiss_type="Flat",
+              bm25_backend="bm25s").build_index()
+"""
+QUERIES = [
+    "volcano in Sicily", "board games of strategy", "rivers of Europe", "Which planet is red?",
+    "a wind instrument", "cheese", "Pompeii", "natural satellite", "Etna", "invented in China",
+    "x", "yeast and bacteria " * 30,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, indexed_dir):
+    """A corpus of 12 passages, and the dense and BM25 indexes that FlashRAG's builder makes."""
+    from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model
+
+    folder = tmp_path_factory.mktemp("flashrag")
+    shutil.copy(indexed_dir / "corpus.jsonl", folder)
+    model = str(find_model(DEFAULT_ENCODER).folder)
+    for method, path in (("minilm", model), ("bm25", "")):
+        subprocess.run(
+            [sys.executable, "-c", _BUILD, method, path, str(folder / "corpus.jsonl"), str(folder)],
+            check=True,
+            capture_output=True,
+            env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf")},
+        )
+    dense = f"retrieval_method: minilm\nretrieval_model_path: {model}\n"
+    dense += "index_path: minilm_Flat.index\ncorpus_path: corpus.jsonl\n"
+    (folder / "dense.yaml").write_text(dense)
+    (folder / "bm25.yaml").write_text(
+        "retrieval_method: bm25\nindex_path: bm25\ncorpus_path: corpus.jsonl\n"
+    )
+    (folder / "reranked.yaml").write_text(
+        f"{dense}use_reranker: true\nrerank_model_name: minilm\nrerank_model_path: {model}\n"
+        "rerank_pooling_method: mean\nretrieval_topk: 4\n"
+    )
+    (folder / "broken.yaml").write_text(dense.replace("minilm_Flat.index", "corpus.jsonl"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def flashrag(built):
+    """Retrievers of these configurations, each started once."""
+    opened = {}
+
+    def _open(name):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HF_HUB_OFFLINE", "1")
+            if name not in opened:
+                opened[name] = open_retriever(None, f"flashrag:{built / name}.yaml")
+        return opened[name]
+
+    yield _open
+    for retriever in opened.values():
+        retriever.close()
+
+
+def ranking(hits):
+    return [hit.passage.id for hit in hits]
+
+
+@needs_flashrag
+def test_an_index_that_flashrag_built_ranks_the_same_in_both_retrievers(built, flashrag):
+    import_index(built, built / "minilm_Flat.index")
+    ours = open_retriever(built, "flashrag").search(QUERIES, 12)
+    theirs = flashrag("dense").search(QUERIES, 12)
+    assert [ranking(hits) for hits in ours] == [ranking(hits) for hits in theirs]
+    for own, other in zip(ours, theirs, strict=True):
+        assert [hit.score for hit in own] == pytest.approx([hit.score for hit in other], abs=1e-5)
+        assert [hit.passage for hit in own] == [hit.passage for hit in other]
+
+
+@needs_flashrag
+def test_k_past_the_corpus_gives_each_passage_once(flashrag):
+    for name in ("dense", "bm25"):
+        hits = flashrag(name).search(["volcano"], 50)[0]
+        assert len(set(ranking(hits))) == len(hits) == 12
+
+
+@needs_flashrag
+def test_a_ranking_does_not_depend_on_its_company(flashrag):
+    for name in ("dense", "bm25", "reranked"):
+        retriever = flashrag(name)
+        alone = [retriever.search([query], 3)[0] for query in QUERIES[:4]]
+        assert retriever.search(QUERIES[:4], 3) == alone
+        assert [hits[:1] for hits in alone] == retriever.search(QUERIES[:4], 1)
+
+
+@needs_flashrag
+def test_a_reranker_ranks_its_candidates_and_k_says_how_many_are_left(flashrag):
+    candidates = flashrag("dense").search(["volcano in Sicily"], 4)[0]
+    hits = flashrag("reranked").search(["volcano in Sicily"], 12)[0]
+    assert ranking(hits) == ranking(candidates)  # the same model scores them, so in this order
+    assert ranking(flashrag("reranked").search(["volcano in Sicily"], 2)[0]) == ranking(hits)[:2]
+
+
+@needs_flashrag
+def test_bm25_finds_by_words(flashrag):
+    assert ranking(flashrag("bm25").search(["volcano Pompeii ash"], 1)[0]) == ["volcano-2"]
+
+
+@needs_flashrag
+def test_this_process_is_as_it_was(built, flashrag, monkeypatch, tmp_path):
+    import faiss
+
+    faiss.omp_set_num_threads(3)
+    monkeypatch.chdir(tmp_path)
+    flashrag("dense").search(["x"], 1)
+    assert faiss.omp_get_max_threads() == 3
+    assert "flashrag" not in sys.modules
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_flashrag
+def test_identities_have_no_paths_and_differ(built, flashrag):
+    found = {name: json.dumps(flashrag(name).identity) for name in ("dense", "bm25", "reranked")}
+    assert len(set(found.values())) == 3
+    assert not any("/" in text for text in found.values())
+    assert json.loads(found["dense"])["settings"]["retrieval_use_fp16"] is False
+
+
+@needs_flashrag
+def test_what_flashrag_cannot_open_is_one_line(built, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(InputError, match=r"broken\.yaml: FlashRAG failed: RuntimeError") as raised:
+        open_retriever(None, f"flashrag:{built / 'broken'}.yaml")
+    assert str(raised.value).isprintable()
