@@ -60,7 +60,7 @@ _MISSING = {
     "source": "write source: and the file of the questions",
     "factors": "write what is varied, as in factors: {expansion: [off, on]}",
 }
-_TEXT, _LIST, _WHOLE = "write a text", "write a list", "write a whole number"
+_WHOLE = "write a whole number"
 _TYPES = {
     "bool_type": "write on or off",
     "int_type": _WHOLE,
@@ -116,6 +116,8 @@ def _elsewhere(section: Place, name: str) -> str | None:
         return "all systems are scored alike: write it at the top of the file"
     if section in (("base",), ("factors",)) and name in Study.model_fields:
         return "write it at the top of the file"
+    if name in Questions.model_fields and section != ("questions",):
+        return "write it below questions"
     return "write it below base" if not section and name in FIELDS else None
 
 
@@ -125,7 +127,7 @@ def _wanted(place: Place, kind: str, value: Any, context: Mapping[str, Any]) -> 
     if kind == "string_too_long":
         return f"write at most {context['max_length']} characters"
     if kind == "string_type":
-        return "put it in quotes" if not isinstance(value, dict | list | None) else _TEXT
+        return "put it in quotes" if not isinstance(value, dict | list | None) else "write a text"
     if kind == "tuple_type":
         return _list_wanted(place, value)
     if kind == "literal_error":

@@ -1,5 +1,6 @@
 """A study file is read whole, or refused in one line with its place and the nearest right name."""
 
+import json
 import subprocess
 import sys
 import time
@@ -90,6 +91,8 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
         ("  corpus:", "  corpsu:", "4: unknown key 'corpsu'; did you mean corpus?"),
         ("name: modules ", "nmae: modules ", "1: unknown key 'nmae'; did you mean name?"),
         ("  kg: graph", "  design: vary", "5: unknown key 'design'; write it at the top of"),
+        ("  kg: graph", "  epochs: 3", "5: unknown key 'epochs'; write it below questions"),
+        ("factors:", "k: 5\nfactors:", "8: unknown key 'k'; write it below base"),
         ("  kg: graph", "kg: graph", "6: is not YAML (mapping values are not allowed here)"),
         ("expansion: [", "matcher: [", "9: unknown factor 'matcher'; all systems are scored"),
         ("  k: 5", "  k: 5\n  k: 5", "8: 'k' stands here a second time, first in line 7"),
@@ -369,6 +372,17 @@ def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(par
     assert problem("hf:someone/something").startswith(
         f"{study}2: questions: unknown question format 'hf'"
     )
+
+
+def test_a_model_may_not_score_a_task_whose_answers_are_no_entities(parts: Path) -> None:
+    properties = [{"condition": "on Sicily", "groundtruth": "It erupted.", "citations": []}]
+    contexts = [{"title": "Etna", "text": "Etna is a volcano.", "score": 1}]
+    entry = {"id": "q", "question": "?", "properties": properties, "ctxs": contexts}
+    (parts / "conditions.json").write_text(json.dumps([entry]))
+    asked = {"questions": "condambigqa:conditions.json", "factors": {"max_turns": [2, 3]}}
+    assert questions_of(load(parts, **asked)).task == "condambigqa"
+    with pytest.raises(InputError, match=r"study\.yaml:13: the task condambigqa is not scored by"):
+        questions_of(load(parts, **asked, matcher="llm:openai:gpt-5-mini"))
 
 
 def test_a_study_is_read_from_any_folder(parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
