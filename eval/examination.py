@@ -10,10 +10,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import IO, Any
 
 from branchwise.eval.cycles import without_cycle_search
@@ -89,9 +89,22 @@ def _in_workers(path: Path, items: Sequence[AnsweredItem], count: int) -> list[E
     with ExitStack() as opened:
         hired = [opened.enter_context(_Worker(path)) for _ in range(count)]
         with ThreadPoolExecutor(count) as threads:
-            for done in [threads.submit(feed, worker) for worker in hired]:
-                done.result()
+            try:
+                for done in [threads.submit(feed, worker) for worker in hired]:
+                    done.result()
+            except BaseException:
+                _end(batches, count)
+                raise
     return [one for one in found if one is not None]
+
+
+def _end(batches: "SimpleQueue[int | None]", workers: int) -> None:
+    """Leave nothing to do: after an interrupt nobody waits for the rest."""
+    with suppress(Empty):
+        while True:
+            batches.get_nowait()
+    for _ in range(workers):
+        batches.put(None)
 
 
 class _WorkerDied(Exception):  # noqa: N818 - what happened to it
@@ -105,8 +118,14 @@ class _Worker:
         self._command = [sys.executable, "-P", "-m", MODULE, str(path)]
 
     def __enter__(self) -> "_Worker":
+        # In a session of its own: an interrupt at the terminal is this process's to answer. What a
+        # worker dies of is met, and told, where its work is done again.
         self._process = subprocess.Popen(
-            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         return self
 

@@ -1,7 +1,11 @@
 """Items are examined by worker processes as by this one."""
 
+import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import orjson
 import pytest
 from scoring_cases import question
 
@@ -72,6 +76,37 @@ async def test_the_work_of_a_worker_that_dies_is_done_here(run_folder: Path, mon
 
     monkeypatch.setattr(examination._Worker, "examine", die_first)
     assert examine_items(run_folder, items, workers=2) == alone
+
+
+async def test_an_interrupt_leaves_the_rest_undone(run_folder: Path, monkeypatch):
+    items = items_of(run_folder) * 200
+    examine_in_worker, begun = examination._Worker.examine, []
+
+    def interrupted_first(worker, batch):
+        begun.append(batch)
+        if len(begun) == 1:
+            raise KeyboardInterrupt
+        return examine_in_worker(worker, batch)
+
+    monkeypatch.setattr(examination._Worker, "examine", interrupted_first)
+    with pytest.raises(KeyboardInterrupt):
+        examine_items(run_folder, items, workers=2)
+    assert len(begun) < len(items) / examination._BATCH / 2
+
+
+async def test_an_interrupt_at_the_terminal_is_not_the_workers(run_folder: Path):
+    with examination._Worker(run_folder) as worker:
+        assert os.getsid(worker._process.pid) != os.getsid(0)
+
+
+async def test_what_workers_die_of_is_told_by_this_process_alone(run_folder: Path, capfd):
+    items = items_of(run_folder)
+    with closing(sqlite3.connect(run_folder / "run.sqlite")) as damaged:
+        damaged.execute("UPDATE events SET body = 'no JSON'")
+        damaged.commit()
+    with pytest.raises(orjson.JSONDecodeError):
+        examine_items(run_folder, items, workers=2)
+    assert capfd.readouterr().err == ""
 
 
 async def test_a_brief_trail_keeps_the_places_that_decide(run_folder: Path):
