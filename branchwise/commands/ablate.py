@@ -105,12 +105,12 @@ def finish(made: "StudyRun", design: "StudyDesign", prices: "Prices", again: str
     """
     from branchwise.ui.console import error_console
 
-    runs = shlex.quote(str(made.folder.path / "runs")) + "/*"
+    folder = shlex.quote(str(made.folder.path))
     if made.state.stopped:
         higher = " --max-cost HIGHER" if made.is_out_of_money else ""
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n  {again}{higher}\n"
-            f"and see what there is so far with:\n  branchwise report {runs}",
+            f"and see what there is so far with:\n  branchwise report {folder}",
             markup=False,
             soft_wrap=True,
         )
@@ -143,7 +143,7 @@ def show_study(made: "StudyRun", design: "StudyDesign", prices: "Prices") -> lis
     folder = shlex.quote(str(made.folder.path))
     console().print(
         f"\nStudy: {made.folder.path}\nNext:\n"
-        f"  branchwise report {folder}/runs/* --html {folder}/report.html\n"
+        f"  branchwise report {folder} --html {folder}/report.html\n"
         f"  branchwise errors {folder}/runs/{design.systems[0].slug}",
         markup=False,
         soft_wrap=True,

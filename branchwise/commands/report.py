@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -24,12 +24,15 @@ from branchwise.commands.scoring_options import (
 )
 
 if TYPE_CHECKING:
+    from branchwise.eval.reporting.study_report import StudyReport
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
 
 
 def report(
-    paths: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run folders.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Run folders, or a study's folder.")
+    ],
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,7 +63,7 @@ def report(
 ) -> None:
     """Show the scores of one run, or of several beside each other; nothing is asked or changed.
 
-    The first run is the base that the others are compared with in files.
+    The first run is the base that the others are compared with; a study knows its own.
 
     Example: branchwise report runs/base runs/expanded --html report.html
     """
@@ -71,36 +74,67 @@ def report(
     groupings = tuple(get_grouping(one).name for name in by or () for one in name.split(","))
     choice = chosen(matcher, judge_entities, judge)
     settings = ScoringSettings(choice, load_prices(prices), asks=False, saves=False)
-    runs = [(path, _read(path, settings)) for path in paths]
+    chosen_runs = _named(paths)
+    runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
-    named = list(zip(_labels(paths), [run for _, run in runs], strict=True))
     exports = Exports(markdown, latex, csv, figures)
-    if html is not None:
-        _write_html(named, html)
-    if exports.wanted:
+    if html is not None or exports.wanted:
         from branchwise.eval.reporting.run_folders import report_of_runs
 
-        exports.write(report_of_runs(named))
+        whole = report_of_runs(runs, chosen_runs.title)
+        exports.write(whole)
+        if html is not None:
+            _write_html(whole, html)
     if json_output:
-        from branchwise.ui.console import printable_json
-
-        compared = _comparisons([run.scores for _, run in runs])
-        summaries = [
-            {"path": str(path), **_summary(run), "comparison": comparison}
-            for (path, run), comparison in zip(runs, compared, strict=True)
-        ]
-        typer.echo(printable_json(summaries))
-        return
-    if html is None and not exports.wanted:
-        print_runs(named, groupings)
+        _print_json(chosen_runs, [run for _, run in runs])
+    elif html is None and not exports.wanted:
+        print_runs(runs, groupings)
+        _print_changes([(name, run.scores) for name, run in runs])
 
 
-def _write_html(runs: "Sequence[tuple[str, ScoredRun]]", path: Path) -> None:
-    from branchwise.eval.reporting.run_folders import report_of_runs
+class _Runs(NamedTuple):
+    """Runs under the names that tables give them; `title` of a study."""
+
+    runs: list[tuple[str, Path]]
+    title: str | None = None
+
+
+def _named(paths: list[Path]) -> _Runs:
+    """The runs of a study, the base first, where its folder is all that is named."""
+    from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
+
+    if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
+        study = StudyFolder.open(paths[0])
+        return _Runs(study.runs(), study.record.name)
+    return _Runs(list(zip(_labels(paths), paths, strict=True)))
+
+
+def _print_json(named: _Runs, runs: "Sequence[ScoredRun]") -> None:
+    from branchwise.ui.console import printable_json
+
+    compared = _comparisons([run.scores for run in runs])
+    summaries = [
+        {"name": name, "path": str(path), **_summary(run), "comparison": comparison}
+        for (name, path), run, comparison in zip(named.runs, runs, compared, strict=True)
+    ]
+    typer.echo(printable_json(summaries))
+
+
+def _print_changes(runs: "list[tuple[str, Scores]]") -> None:
+    """The differences to the first run, where the runs can be compared."""
+    from branchwise.ui.console import console
+    from branchwise.ui.study_summary import study_summary
+
+    if len({scores.scorer.task for _, scores in runs}) == 1:
+        for part in study_summary(runs):
+            console().print(part)
+
+
+def _write_html(report: "StudyReport", path: Path) -> None:
     from branchwise.ui.console import error_console
     from branchwise.ui.html.page import write_html
 
-    write_html(report_of_runs(runs), path)
+    write_html(report, path)
     error_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 
 
