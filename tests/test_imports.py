@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "ui": {"ui", "eval", "graphs", "agents", "tools", "corpora"},
 }
 HEAVY = {
-    "bm25s", "faiss", "langchain_core", "langchain_openai", "langgraph", "numpy", "openai",
+    "bm25s", "faiss", "langchain_core", "langchain_openai", "langgraph", "matplotlib", "numpy", "openai",
     "pydantic", "scipy", "sentence_transformers", "torch", "transformers",
 }  # fmt: skip
 

@@ -1,0 +1,228 @@
+"""A report's tables as Markdown, CSV and LaTeX."""
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from report_cases import BASE, EXPANDED, EXTRACTED, make_report
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables import Cell, Column, Table, report_tables
+from branchwise.ui.exports import latex, markdown
+from branchwise.ui.exports.csv_files import csv_files, guarded
+from branchwise.ui.exports.text import one_line, shown_rows
+
+HOSTILE = (
+    "$x$ and \\frac{1}{2}",
+    "<script>alert(1)</script>",
+    "a | b || c",
+    "*bold* _it_ **b** ~~gone~~ `code`",
+    "[link](javascript:alert(1)) ![i](http://x/y.png)",
+    "www.example.org http://example.org :smile:",
+    "&amp; &#60; <!-- --> &lt;",
+    "\\input{/etc/passwd} \\\\ % & # ^^M ~ ^",
+    "[2em] * -- --- '' `` ,, << >> ?` \"q\"",
+    "# heading",
+    "日本語 مرحبا é",
+)
+
+
+@pytest.fixture(scope="module")
+def report() -> StudyReport:
+    return make_report()
+
+
+@pytest.fixture(scope="module")
+def tables(report: StudyReport) -> tuple[Table, ...]:
+    return report_tables(report)
+
+
+def named(text: str) -> Table:
+    return Table("t", text, (Column("s", text, "text"), Column("v", "v")), ((text, 0.5),), (text,))
+
+
+def cells(table: Table) -> list[list[str]]:
+    return [
+        [" ".join(filter(None, (one.text, one.interval, one.n))) for one in row]
+        for row in shown_rows(table)
+    ]
+
+
+def test_numbers_are_shown_as_papers_print_them() -> None:
+    columns = (
+        Column("system", "system", "text"),
+        Column("n", "n", "count"),
+        Column("r", "R"),
+        Column("d", "d", "change"),
+        Column("p", "p", "p", 3),
+        Column("t", "t", "tokens"),
+        Column("s", "s", "seconds"),
+        Column("c", "c", "usd"),
+    )
+    rows: tuple[tuple[Cell, ...], ...] = (
+        (
+            "a",
+            1200,
+            Aggregate(0.714, 1200, 0.6, 1.0),
+            Aggregate(-0.034, 1200, -0.1, 0.03),
+            0.0004,
+            1234567,
+            0.0174,
+            0.0035,
+        ),
+        ("b", 3, Aggregate(1.0, 2, None, None), 0.0, 0.5, 2.5, 123.44, 0),
+        ("c", 0, Aggregate(None, 0, None, None), None, 1.0, None, None, None),
+    )
+    assert cells(Table("t", "t", columns, rows)) == [
+        ["a", "1,200", ".71 [.60, 1.00]", "-.03 [-.10, .03]", "<.001", "1,234,567", ".02", ".0035"],
+        ["b", "3", "1.00 n=2", "±.00", ".500", "2.5", "123.4", "0"],
+        ["c", "0", "–", "–", "1", "–", "–", "–"],
+    ]
+
+
+def test_csv_read_back_equals_the_numbers(tables: tuple[Table, ...]) -> None:
+    files = csv_files(tables)
+    assert set(files) == {f"{table.name}.csv" for table in tables} | {"columns.csv"}
+    for table in tables:
+        heading, *rows = csv.reader(io.StringIO(files[f"{table.name}.csv"].decode(), newline=""))
+        assert len(set(heading)) == len(heading)
+        read = [dict(zip(heading, row, strict=True)) for row in rows]
+        for found, row in zip(read, table.rows, strict=True):
+            for column, cell in zip(table.columns, row, strict=True):
+                assert_same(found, column.key, cell)
+
+
+def assert_same(found: dict[str, str], key: str, cell: Cell) -> None:
+    if isinstance(cell, Aggregate):
+        for end, value in (("", cell.mean), ("_low", cell.low), ("_high", cell.high)):
+            assert_same(found, key + end, value)
+        assert int(found[f"{key}_n"]) == cell.n
+    elif isinstance(cell, str):
+        assert found[key].removeprefix("'") == cell
+    elif cell is None:
+        assert found[key] == ""
+    else:
+        assert float(found[key]) == cell
+
+
+def test_csv_has_hand_computed_numbers_and_leaves_unknown_empty(
+    tables: tuple[Table, ...],
+) -> None:
+    files = {name: data.decode() for name, data in csv_files(tables).items()}
+    results = list(csv.DictReader(io.StringIO(files["results.csv"])))
+    (base,) = [r for r in results if (r["system"], r["subset"]) == ("base", "unambiguous")]
+    assert float(base["strict_recall"]) == 0.5  # q2 has all, q4 nothing
+    costs = list(csv.DictReader(io.StringIO(files["costs.csv"])))
+    last = costs[-1]
+    assert (last["system"], last["role"], last["cost_usd"]) == ("'+extraction", "per item", "")
+
+
+def test_csv_lines_end_as_the_standard_says_and_texts_are_quoted() -> None:
+    columns = (Column("s", "s", "text"), Column("v", "v", "change"))
+    table = Table("t", "t", columns, (('a "b", c\nd', -0.25), (None, None)))
+    assert csv_files([table])["t.csv"] == b'"s","v"\r\n"a ""b"", c d",-0.25\r\n,\r\n'
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", "\r=", "\n@", "＝", "＋", "－", "＠"])
+def test_no_text_in_a_csv_file_is_a_formula(start: str) -> None:
+    text = f'{start}HYPERLINK("http://x","y")'
+    assert guarded(text) == "'" + one_line(text)
+    data = csv_files([named(text)])
+    for content in data.values():
+        for row in csv.reader(io.StringIO(content.decode(), newline="")):
+            assert not any(re.match(r"\s*[=+@＝＋－＠-]\D", cell) for cell in row)
+
+
+@given(st.text(), st.text())
+def test_guarded_texts_stay_different(one: str, other: str) -> None:
+    assert (guarded(one) == guarded(other)) == (one_line(one) == one_line(other))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_markdown_shows_any_text_as_it_is(report: StudyReport, text: str) -> None:
+    shown = markdown.markdown(report, [named(text)])
+    tokens = (
+        MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(shown)
+    )
+    inline = [token for token in tokens if token.type == "inline"]
+    assert {token.type for token in tokens}.isdisjoint({"html_block", "code_block", "fence"})
+    for token in inline:
+        kinds = {child.type for child in token.children or []}
+        assert kinds <= {"text", "text_special"}, token.content
+    plain = ["".join(child.content for child in token.children or []) for token in inline]
+    # The title, the heading of the first column, its cell, the note.
+    assert plain.count(text) == 4
+
+
+def test_markdown_breaks_no_address_into_a_link() -> None:
+    assert markdown.escape("see http://x.org, www.x.org, :tada:") == (
+        r"see http\://x.org, www\.x.org, \:tada:"
+    )
+
+
+def test_markdown_has_every_printed_table_with_the_base_first(
+    report: StudyReport, tables: tuple[Table, ...]
+) -> None:
+    shown = markdown.markdown(report, tables)
+    titles = re.findall(r"^## (.*)$", shown, re.MULTILINE)
+    assert titles == [table.title for table in tables if table.printed]
+    assert "| base | ambiguous | 2 | .75 [.50, 1.00] | .33 [.33, .33] |" in shown
+    assert "| +extraction | per item | – |" in shown
+
+
+@given(st.text())
+def test_latex_leaves_no_character_special(text: str) -> None:
+    escaped = latex.escape(text)
+    rest = re.sub(r"\\(text[a-z]+|char34|ldots)\{\}|\\[{}$&#_%]|\{[\[\]*]\}|[-',]\{\}", "", escaped)
+    assert not set("\\{}$&#_%~^\"`[]*<>|'") & set(rest)
+    assert "\n" not in escaped
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        (r"\input{x}", r"\textbackslash{}input\{x\}"),
+        ("50% & $1 #2 a_b", r"50\% \& \$1 \#2 a\_b"),
+        ("^^M~", r"\textasciicircum{}\textasciicircum{}M\textasciitilde{}"),
+        ("[2em]", "{[}2em{]}"),
+        ("a--b", "a-{}-{}b"),
+        ("a\nb\x00", "a b?"),
+    ],
+)
+def test_latex_escapes(text: str, escaped: str) -> None:
+    assert latex.escape(text) == escaped
+
+
+def test_latex_sets_numbers_with_real_signs(tables: tuple[Table, ...]) -> None:
+    shown = latex.latex(tables)
+    assert r"base & ambiguous & 2 & .75 {\scriptsize {[}.50, 1.00{]}}" in shown
+    assert "$-$" in shown
+    assert shown.count(r"\begin{table*}") == shown.count(r"\end{table*}")
+    assert shown.count(r"\begin{table*}") == sum(table.printed for table in tables)
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no pdflatex here")
+def test_latex_compiles_whatever_systems_are_called(tmp_path: Path) -> None:
+    ascii_only = [text for text in HOSTILE if text.isascii()]
+    cases = [BASE, EXPANDED, EXTRACTED]
+    renamed = [replace(case, name=text) for text, case in zip(ascii_only, cases * 4, strict=False)]
+    (tmp_path / "t.tex").write_text(latex.latex(report_tables(make_report(renamed))))
+    (tmp_path / "d.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs}\begin{document}\input{t}\end{document}"
+    )
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-draftmode", "d.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]

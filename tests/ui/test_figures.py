@@ -1,0 +1,177 @@
+"""A report's figures: SVG that is parsed, the same each time, with every name as text."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from report_cases import BASE, EXPANDED, EXTRACTED, make_report
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.ui.figures.cost import Point, pareto_front
+from branchwise.ui.figures.files import figure_files
+
+SVG = "{http://www.w3.org/2000/svg}"
+LINK = "{http://www.w3.org/1999/xlink}href"
+ALL = {
+    "changes.svg",
+    "errors.svg",
+    "recall-by-calls.svg",
+    "retrieved-by-calls.svg",
+    "recall-by-branches.svg",
+    "recall-by-steps.svg",
+    "cost.svg",
+    "ceilings.svg",
+    "captions.txt",
+}
+
+
+@pytest.fixture(scope="module")
+def report() -> StudyReport:
+    return make_report()
+
+
+@pytest.fixture(scope="module")
+def files(report: StudyReport) -> dict[str, bytes]:
+    return figure_files(report)
+
+
+def texts(svg: bytes) -> list[str]:
+    root = ElementTree.fromstring(svg)
+    return ["".join(found.itertext()) for found in root.iter(f"{SVG}text")]
+
+
+def test_every_figure_is_drawn_in_one_column(files: dict[str, bytes]) -> None:
+    assert set(files) == ALL
+    for name, data in files.items():
+        if name.endswith(".svg"):
+            root = ElementTree.fromstring(data)
+            assert root.tag == f"{SVG}svg"
+            assert root.attrib["width"] == "241.2pt"  # 3.35 inches
+            assert texts(data)
+
+
+def test_figures_are_the_same_bytes_whatever_the_users_settings(
+    report: StudyReport, files: dict[str, bytes]
+) -> None:
+    import matplotlib as mpl
+
+    with mpl.rc_context({"font.size": 30, "svg.fonttype": "path", "axes.grid": True}):
+        assert figure_files(report) == files
+        assert mpl.rcParams["font.size"] == 30
+    assert b"<dc:date>" not in files["changes.svg"]
+
+
+def test_figures_ask_for_nothing_outside_themselves(files: dict[str, bytes]) -> None:
+    for name, data in files.items():
+        if name.endswith(".svg"):
+            for element in ElementTree.fromstring(data).iter():
+                assert element.tag not in (f"{SVG}script", f"{SVG}image", f"{SVG}a")
+                assert element.attrib.get(LINK, "#").startswith("#")
+
+
+def test_bars_are_labelled_with_their_shares(files: dict[str, bytes]) -> None:
+    shown = texts(files["errors.svg"])
+    # base, ambiguous: 2 of 6 right, 2 left out, 2 never retrieved; unambiguous: 2 of 3 right.
+    assert shown.count("33") >= 4
+    assert "67" in shown
+    assert {"ambiguous questions", "unambiguous questions", "lost in extraction"} <= set(shown)
+    assert "in an unreadable answer" not in shown
+
+
+def test_bins_stand_with_their_questions(files: dict[str, bytes]) -> None:
+    assert {"2", "3", "n=2"} <= set(texts(files["recall-by-steps.svg"]))
+
+
+def test_systems_of_unknown_cost_are_left_out_and_named(files: dict[str, bytes]) -> None:
+    shown = texts(files["cost.svg"])
+    assert "unknown, not shown: +extraction" in shown
+    assert "+extraction" not in shown
+    assert {"base", "+expansion", "USD an item"} <= set(shown)
+    assert "not shown: +extraction." in files["captions.txt"].decode()
+    assert "(base, +expansion)" in files["captions.txt"].decode()
+
+
+def test_without_a_price_tokens_stand_for_cost_and_without_tokens_nothing() -> None:
+    local = "openai:local@http://localhost:8000/v1"
+    cases = [replace(BASE, model=local), replace(EXPANDED, model=local)]
+    shown = texts(figure_files(make_report(cases))["cost.svg"])
+    assert "tokens an item, input and output" in shown
+    uncounted = [replace(case, tokens=0) for case in cases]
+    assert "cost.svg" not in figure_files(make_report(uncounted))
+
+
+def test_pareto_front_is_what_nothing_is_better_than_for_as_little() -> None:
+    def point(name: str, cost: float, recall: float) -> Point:
+        return Point(ord(name), name, cost, recall, Aggregate(recall, 2, None, None))
+
+    points = [
+        point("a", 1, 0.2),
+        point("b", 2, 0.2),  # dearer than a, no better
+        point("c", 3, 0.5),
+        point("d", 3, 0.4),  # as dear as c, worse
+        point("e", 2.5, 0.1),
+        point("f", 9, 0.6),
+        point("g", 9, 0.6),  # as f
+    ]
+    assert [one.name for one in pareto_front(points[::-1])] == ["a", "c", "f"]
+    assert pareto_front([]) == []
+
+
+HOSTILE = (
+    "$x$ and $y_1$",
+    "<script>alert(1)</script>",
+    "_hidden",
+    "a & b --> c ]]>",
+    r"\frac{1}{2} \x",
+    "日本語 مرحبا",
+)
+
+
+def test_any_name_shows_as_text() -> None:
+    cases = [replace(case, name=name) for name, case in zip(HOSTILE, [BASE] * 6, strict=True)]
+    files = figure_files(make_report(cases))
+    for name in ("recall-by-steps.svg", "cost.svg", "retrieved-by-calls.svg"):
+        assert set(HOSTILE) <= set(texts(files[name]))
+    for name in ("errors.svg", "ceilings.svg"):
+        # Beside a row, a name is on several lines.
+        joined = "".join(texts(files[name])).replace(" ", "")
+        assert all(text.replace(" ", "") in joined for text in HOSTILE)
+
+
+def test_control_characters_and_long_names_are_bounded() -> None:
+    cases = [replace(BASE, name="a\nb\x00\x1b[31m\u202e"), replace(BASE, name="x" * 5000)]
+    shown = texts(figure_files(make_report(cases))["recall-by-steps.svg"])
+    assert "a b\ufffd\ufffd[31m\ufffd" in shown
+    assert "x" * 47 + "…" in shown
+
+
+def test_a_figure_without_anything_to_show_is_left_out(report: StudyReport) -> None:
+    alone = set(figure_files(make_report([BASE])))
+    assert alone == ALL - {"changes.svg"}
+    systems = tuple(replace(s, run=replace(s.run, analysis=None)) for s in report.systems)
+    sentences = set(figure_files(replace(report, systems=systems)))
+    assert sentences == {"changes.svg", "cost.svg", "captions.txt"}
+
+
+def test_captions_name_every_figure(files: dict[str, bytes]) -> None:
+    captions = files["captions.txt"].decode()
+    for name in ALL - {"captions.txt"}:
+        assert f"{name}\n" in captions
+
+
+def test_matplotlib_is_loaded_only_to_draw() -> None:
+    code = (
+        "import sys, branchwise.commands.report, branchwise.ui.figures.files; "
+        "sys.exit('matplotlib' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_more_systems_than_colours_are_drawn() -> None:
+    cases = [BASE] + [replace(EXTRACTED, name=f"system {n}") for n in range(15)]
+    files = figure_files(make_report(cases))
+    assert "system 14" in texts(files["errors.svg"])
+    assert len(files["retrieved-by-calls.svg"]) < 500_000

@@ -1,0 +1,172 @@
+"""The tables of a report, against numbers worked out by hand from `report_cases`."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from report_cases import BASE, EXPANDED, EXTRACTED, make_report
+
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables import Cell, Table, report_tables
+
+
+@pytest.fixture(scope="module")
+def report() -> StudyReport:
+    return make_report()
+
+
+def table(report: StudyReport, name: str) -> Table:
+    (found,) = [one for one in report_tables(report) if one.name == name]
+    return found
+
+
+def row(found: Table, *first: Cell) -> dict[str, Cell]:
+    """The one row whose first text cells are these, by column key."""
+    keys = [column.key for column in found.columns]
+    rows = [dict(zip(keys, cells, strict=True)) for cells in found.rows]
+    (only,) = [one for one in rows if set(first) <= {v for v in one.values() if type(v) is str}]
+    return only
+
+
+def mean(cell: Cell) -> float | None:
+    assert isinstance(cell, Aggregate)
+    return cell.mean
+
+
+def test_results_are_means_over_questions_by_system_and_subset(report: StudyReport) -> None:
+    found = table(report, "results")
+    base = row(found, "base", "ambiguous")
+    assert mean(base["strict_precision"]) == pytest.approx((1 + 1 / 2) / 2)
+    assert mean(base["strict_recall"]) == pytest.approx((1 / 3 + 1 / 3) / 2)
+    assert mean(base["strict_em"]) == 0
+    assert base["n"] == 2
+    everything = row(found, "base", "all")
+    assert mean(everything["strict_recall"]) == pytest.approx((1 / 3 + 1 + 1 / 3 + 0) / 4)
+    assert mean(everything["strict_em"]) == 1 / 4
+    expanded = row(found, "+expansion", "ambiguous")
+    assert mean(expanded["strict_recall"]) == pytest.approx((1 + 2 / 3) / 2)
+
+
+def test_changes_have_an_interval_and_a_corrected_p(report: StudyReport) -> None:
+    found = row(table(report, "changes"), "+expansion", "ambiguous")
+    change = found["strict_recall"]
+    assert isinstance(change, Aggregate)
+    # Differences 2/3 and 1/3; t(.975, 1) = 12.7062, s = (1/3) / sqrt(2).
+    half = 12.7062 * (1 / 3) / 2**0.5 / 2**0.5
+    assert change.mean == pytest.approx(1 / 2)
+    assert (change.low, change.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-4)
+    # EM of all questions: q1 and q4 gained, none lost, so p = 1/2; twice that after Holm.
+    everything = row(table(report, "differences"), "+expansion", "all", "strict_em")
+    assert (everything["p"], everything["p_holm"], everything["family"]) == (0.5, 1.0, 2)
+    assert (everything["higher"], everything["lower"], everything["same"]) == (2, 0, 2)
+    assert row(table(report, "changes"), "+expansion", "all")["strict_em_p_holm"] == 1.0
+
+
+def test_lost_answers_are_counted_by_place_and_add_up(report: StudyReport) -> None:
+    found = table(report, "missing")
+    base = row(found, "base", "all")
+    assert (base["gold"], base["right"], base["missing"]) == (9, 4, 5)
+    assert (base["missing_left_out"], base["missing_never_retrieved"]) == (3, 2)
+    extracted = row(found, "+extraction", "all")
+    assert (extracted["missing_left_out"], extracted["missing_extraction"]) == (2, 2)
+    assert (extracted["missing_never_retrieved"], extracted["missing_unknown"]) == (2, 1)
+    for cells in found.rows:
+        assert cells[2] == sum(cells[3:5])
+        assert cells[4] == sum(cells[5:])
+    wrong = table(report, "wrong")
+    assert row(wrong, "base", "all")["wrong_unsupported"] == 2
+    assert all(cells[2] == sum(cells[3:]) for cells in wrong.rows)
+    assert row(table(report, "items"), "+extraction", "all")["items_failed"] == 1
+
+
+def test_columns_of_kinds_that_nobody_has_are_not_printed(report: StudyReport) -> None:
+    found = table(report, "missing")
+    printed = {column.key for column in found.as_printed().columns}
+    assert {column.key for column in found.columns} - printed == {
+        "missing_wrong_branch",
+        "missing_unreadable",
+    }
+
+
+def test_costs_are_by_role_and_unknown_ones_are_not_zero(report: StudyReport) -> None:
+    found = table(report, "costs")
+    # 1 million input tokens an item at .25 USD a million, four items.
+    assert row(found, "base", "agent")["cost_usd"] == pytest.approx(1.0)
+    assert row(found, "base", "per item")["cost_ratio"] == pytest.approx(1.0)
+    assert row(found, "+expansion", "per item")["cost_usd"] == pytest.approx(0.5)
+    assert row(found, "+expansion", "per item")["cost_ratio"] == pytest.approx(2.0)
+    assert row(found, "+extraction", "per item")["cost_usd"] is None
+    assert row(found, "+extraction", "per item")["cost_ratio"] is None
+    assert any("openai:local@http://localhost:8000/v1" in note for note in found.notes)
+
+
+def test_breakdowns_and_curves_are_there(report: StudyReport) -> None:
+    steps = table(report, "by-steps")
+    assert mean(row(steps, "base", "2")["strict_recall"]) == pytest.approx((1 / 3 + 1) / 2)
+    assert mean(row(steps, "base", "3")["strict_recall"]) == pytest.approx((1 / 3 + 0) / 2)
+    curve = {cells[:2]: cells[2] for cells in table(report, "retrieved-by-calls").rows}
+    assert mean(curve["base", 1]) == pytest.approx((2 / 3 + 1 / 2 + 0 + 1) / 4)
+    assert mean(curve["base", 2]) == pytest.approx((2 / 3 + 1 + 2 / 3 + 1) / 4)
+    ceilings = row(table(report, "ceilings"), "+extraction", "ambiguous")
+    assert mean(ceilings["ceiling_retrieved"]) == pytest.approx(2 / 3)
+    assert mean(ceilings["ceiling_shown"]) == pytest.approx(1 / 3)
+    assert mean(ceilings["extraction_loss"]) == pytest.approx(1 / 3)
+
+
+def test_published_numbers_stand_only_beside_the_same_benchmark_and_are_marked() -> None:
+    meta = {"benchmark": "deepambigqa"}
+    found = table(make_report([BASE], meta=meta), "results")
+    gpt = row(found, "GPT-5", "ambiguous")
+    assert gpt["origin"] == "published (Table 4)"
+    assert (gpt["pooled_precision"], gpt["pooled_recall"], gpt["pooled_em"]) == (0.91, 0.48, 0.13)
+    assert gpt["strict_recall"] is None
+    assert row(found, "base", "ambiguous")["origin"] == "measured"
+    assert any("Tables 4 and 7 swap" in note for note in found.notes)
+    assert any("left undefined" in note for note in found.notes)
+    for other in ({}, {"benchmark": "../deepambigqa"}, {"benchmark": 3}):
+        origins = {cells[1] for cells in table(make_report([BASE], meta=other), "results").rows}
+        assert origins == {"measured"}
+
+
+def test_a_single_run_has_no_changes_and_a_task_of_sentences_no_losses(
+    report: StudyReport,
+) -> None:
+    names = {found.name for found in report_tables(make_report([BASE]))}
+    assert names.isdisjoint({"changes", "differences"})
+    systems = tuple(replace(s, run=replace(s.run, analysis=None)) for s in report.systems)
+    names = {found.name for found in report_tables(replace(report, systems=systems))}
+    assert names == {
+        "systems",
+        "results",
+        "results-answered-and-retrieval",
+        "changes",
+        "differences",
+        "costs",
+    }
+
+
+def test_scores_of_both_matchers_stand_under_each_other(report: StudyReport) -> None:
+    base = report.systems[0]
+    scorer = replace(base.scores.scorer, matcher="llm", model="openai:m")
+    both = replace(base.run, scores=replace(base.scores, scorer=scorer), lexical=base.scores)
+    found = table(replace(report, systems=(replace(base, run=both),), comparisons={}), "results")
+    assert [cells[2] for cells in found.rows[:2]] == ["lexical", "llm (openai:m)"]
+    assert "scored_by" in {column.key for column in found.as_printed().columns}
+
+
+def test_systems_say_what_they_change_and_how_their_items_ended(report: StudyReport) -> None:
+    found = row(table(report, "systems"), "+extraction")
+    assert found["changes"] == "extraction: on, tools: local_retriever + wikisparql"
+    assert (found["items"], found["answered"], found["failed"]) == (4, 2, 1)
+
+
+def test_every_row_fits_its_columns_and_names_are_safe_and_different() -> None:
+    tables = report_tables(make_report([BASE, EXPANDED, EXTRACTED], meta={"domain": "../film"}))
+    names = [found.name for found in tables]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z][a-z-]*", name) for name in names)
+    for found in tables:
+        keys = [column.key for column in found.columns]
+        assert len(set(keys)) == len(keys)
+        assert all(len(cells) == len(keys) for cells in found.rows)
