@@ -88,7 +88,7 @@ class ModelCaller:
         call = _Call(self, list(messages), tool_set, schema, role, journal, time_left)
         completion, seconds = await call.answer()
         await journal.keep(slot, completion.payload(seconds))
-        return Reply.of(completion, seconds, replayed=False)
+        return Reply.of(completion, seconds, replayed=False, waited=call.waited)
 
     async def aclose(self) -> None:
         """Close the connections; the next `ask` opens new ones."""
@@ -144,7 +144,10 @@ class ModelCaller:
 
 
 class _Call:
-    """One call of `ask` on its way: its attempts and what is left of its time."""
+    """One call of `ask` on its way: its attempts and what is left of its time.
+
+    `waited`: seconds for slots of its server, which are not its own time.
+    """
 
     def __init__(
         self,
@@ -159,13 +162,14 @@ class _Call:
         self._caller, self._messages, self._tools, self._schema = caller, messages, tools, schema
         self._role, self._journal = role, journal
         self._deadline = None if time_left is None else time.monotonic() + time_left
+        self.waited = 0.0
 
     async def answer(self) -> tuple[Completion, float]:
         """The completion and the seconds that its own request took."""
         return await with_retries(
             self._attempt,
             attempts=self._caller.decoding.attempts,
-            deadline=self._deadline,
+            time_left=self._time_left,
             sleep=self._caller._sleep,
             on_retry=self._on_retry,
         )
@@ -174,9 +178,9 @@ class _Call:
         return await within_limits(
             self._caller._limiter,
             self._timed,
-            deadline=self._deadline,
             sleep=self._caller._sleep,
             on_retry=self._on_retry,
+            on_wait=self._on_wait,
         )
 
     async def _timed(self) -> tuple[Completion, float]:
@@ -206,13 +210,20 @@ class _Call:
         return completion
 
     def _timeout(self) -> float:
-        timeout = self._caller.decoding.timeout
-        if self._deadline is None:
+        timeout, left = self._caller.decoding.timeout, self._time_left()
+        if left is None:
             return timeout
-        left = self._deadline - time.monotonic()
         if left <= 0:
             raise ModelError("timeout", f"{self._caller.spec}: no time is left for the request")
         return min(timeout, left)
+
+    def _time_left(self) -> float | None:
+        if self._deadline is None:
+            return None
+        return self._deadline + self.waited - time.monotonic()
+
+    def _on_wait(self, seconds: float) -> None:
+        self.waited += seconds
 
     def _on_retry(self, attempt: int, error: ModelError, wait: float) -> None:
         data = {"role": self._role, "attempt": attempt, "kind": error.kind}

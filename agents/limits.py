@@ -16,12 +16,14 @@ from branchwise.agents.retries import LONGEST_WAIT, Sleep
 class Slot:
     """A request's leave to go. `company`: requests on their way when it went, itself included.
 
-    `limit`: the limit that let it go; `generation`: how often that had been halved.
+    `limit`: the limit that let it go; `generation`: how often that had been halved; `waited`: the
+    seconds that it had waited for its turn.
     """
 
     company: int
     limit: int | None
     generation: int
+    waited: float
 
 
 class Limiter:
@@ -57,13 +59,9 @@ class Limiter:
         return max(0.0, self._held_until - self._clock())
 
     @asynccontextmanager
-    async def slot(self, time_left: float | None = None) -> AsyncIterator[Slot]:
-        """Wait for a slot, then hold it; what the body raises says how the request ended.
-
-        Raises:
-            ModelError: `timeout` where there is no slot within `time_left` seconds.
-        """
-        slot = await self._entered(time_left)
+    async def slot(self) -> AsyncIterator[Slot]:
+        """Wait for a slot, then hold it; what the body raises says how the request ended."""
+        slot = await self._entered()
         try:
             yield slot
         except ModelError as error:
@@ -79,20 +77,14 @@ class Limiter:
         """Whether fewer requests may go at a time than when this one went: asking again differs."""
         return self.limit is not None and (slot.limit is None or self.limit < slot.limit)
 
-    async def _entered(self, time_left: float | None) -> Slot:
+    async def _entered(self) -> Slot:
         self._belong_here()
-        try:
-            if time_left is not None and self.held >= time_left:
-                raise TimeoutError
-            async with asyncio.timeout(time_left):
-                # Whoever holds the turnstile is next; the others queue for it in their order.
-                async with self._turnstile:
-                    await self._until_free()
-                    self.in_flight += 1
-        except TimeoutError:
-            what = "no time is left to wait for a slot: the server takes too few requests at a time"
-            raise ModelError("timeout", what) from None
-        return Slot(self.in_flight, self.limit, self._generation)
+        began = self._clock()
+        # Whoever holds the turnstile is next; the others queue for it in their order.
+        async with self._turnstile:
+            await self._until_free()
+            self.in_flight += 1
+        return Slot(self.in_flight, self.limit, self._generation, self._clock() - began)
 
     async def _until_free(self) -> None:
         while True:
@@ -136,14 +128,21 @@ class Limiter:
 class Limits:
     """A limiter for each server that is asked, by address: shared by all that ask there."""
 
-    def __init__(self, most: int | None = None, *, sleep: Sleep = asyncio.sleep) -> None:
-        self._most, self._sleep = most, sleep
+    def __init__(
+        self,
+        most: int | None = None,
+        *,
+        sleep: Sleep = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most, self._sleep, self._clock = most, sleep, clock
         self._limiters: dict[str, Limiter] = {}
 
     def at(self, address: str) -> Limiter:
         """The one limiter of this address."""
         if address not in self._limiters:
-            self._limiters[address] = Limiter(self._most, sleep=self._sleep)
+            limiter = Limiter(self._most, sleep=self._sleep, clock=self._clock)
+            self._limiters[address] = limiter
         return self._limiters[address]
 
     def known(self) -> dict[str, Limiter]:

@@ -97,7 +97,8 @@ class Reply:
     """A model's turn as the graph sees it.
 
     `seconds` is the time of the request that was answered, without earlier attempts and waits;
-    of a replayed call, the time that it took when it was made.
+    of a replayed call, the time that it took when it was made. `waited`: seconds until its server
+    had a slot for it (`agents.limits`), which cost the question no time.
     """
 
     message: AIMessage
@@ -106,9 +107,12 @@ class Reply:
     replayed: bool
     reasoning: str
     finish: Finish
+    waited: float = 0.0
 
     @classmethod
-    def of(cls, completion: Completion, seconds: float, *, replayed: bool) -> Reply:
+    def of(
+        cls, completion: Completion, seconds: float, *, replayed: bool, waited: float = 0.0
+    ) -> Reply:
         """The reply of a completion, fresh or recorded."""
         from langchain_core.messages import AIMessage
 
@@ -118,7 +122,13 @@ class Reply:
             invalid_tool_calls=list(completion.invalid_tool_calls),
         )
         return cls(
-            message, completion.usage, seconds, replayed, completion.reasoning, completion.finish
+            message=message,
+            usage=completion.usage,
+            seconds=seconds,
+            replayed=replayed,
+            reasoning=completion.reasoning,
+            finish=completion.finish,
+            waited=waited,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -63,38 +62,40 @@ async def within_limits(
     limiter: Limiter | None,
     request: Callable[[], Awaitable[T]],
     *,
-    deadline: float | None,
     sleep: Sleep,
     on_retry: Callable[[int, ModelError, float], None],
+    on_wait: Callable[[float], None],
 ) -> T:
     """The result of `request`, sent when the limiter lets it go.
 
-    A 429 after which fewer requests go at a time is no failed attempt: the request waits and
-    queues again. `deadline` is on `time.monotonic`; a wait that does not end before it is not
-    begun.
+    A 429 after which fewer requests go at a time is no failed attempt: the request queues again,
+    behind the Retry-After that holds them all, or after a wait of its own. `on_wait` is told the
+    seconds of each wait for a slot: whoever asks cannot help that others ask, too.
 
     Raises:
-        ModelError: the request's own, or `timeout` where no slot was free in time.
+        ModelError: the request's own.
     """
     if limiter is None:
         return await request()
     refusals = 0
     while True:
         slot: Slot | None = None
-        left = None if deadline is None else deadline - time.monotonic()
         try:
-            async with limiter.slot(left) as slot:
+            async with limiter.slot() as slot:
+                on_wait(slot.waited)
                 return await request()
         except ModelError as error:
-            refused, wait = error, backoff(1, error.retry_after)
-            longest = LONGEST_WAIT if left is None else min(LONGEST_WAIT, left)
-            if not _is_news(limiter, slot, error) or wait >= longest:
+            if slot is None or not _is_news(limiter, slot, error):
                 raise
+            refused = error
         refusals += 1
-        on_retry(refusals, refused, wait)
-        await sleep(wait)
+        wait = backoff(1, None) if refused.retry_after is None else 0.0
+        on_retry(refusals, refused, wait or limiter.held)
+        if wait:
+            await sleep(wait)
 
 
-def _is_news(limiter: Limiter, slot: Slot | None, error: ModelError) -> bool:
+def _is_news(limiter: Limiter, slot: Slot, error: ModelError) -> bool:
     refused = error.kind == "rate_limit" and error.retryable
-    return refused and slot is not None and limiter.is_slower_than(slot)
+    in_time = error.retry_after is None or error.retry_after <= LONGEST_WAIT
+    return refused and in_time and limiter.is_slower_than(slot)

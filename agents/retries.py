@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -33,14 +32,14 @@ async def with_retries(
     call: Callable[[], Awaitable[T]],
     *,
     attempts: int,
-    deadline: float | None,
+    time_left: Callable[[], float | None],
     sleep: Sleep,
     on_retry: Callable[[int, ModelError, float], None],
 ) -> T:
     """The result of `call`, which is made up to `attempts` times while its ModelError is retryable.
 
-    `deadline` is on `time.monotonic`; a wait that does not end before it is not begun. `on_retry`
-    gets the failed attempt's number, its error and the wait in seconds.
+    `time_left` is in seconds, None for any time; a wait that takes all of it is not begun.
+    `on_retry` gets the failed attempt's number, its error and the wait in seconds.
 
     Raises:
         ModelError: the last one.
@@ -67,8 +66,9 @@ async def with_retries(
         return backoff(state.attempt_number, failure(state).retry_after)
 
     def stop(state: RetryCallState) -> bool:
-        left = LONGEST_WAIT if deadline is None else min(LONGEST_WAIT, deadline - time.monotonic())
-        return state.attempt_number >= attempts or state.upcoming_sleep >= left
+        left = time_left()
+        longest = LONGEST_WAIT if left is None else min(LONGEST_WAIT, left)
+        return state.attempt_number >= attempts or state.upcoming_sleep >= longest
 
     def before_sleep(state: RetryCallState) -> None:
         on_retry(state.attempt_number, failure(state), state.upcoming_sleep)

@@ -66,6 +66,7 @@ def make_agent_node(
             omitted = _more_omitted(error, messages, omitted, context)
             reply = await _ask(caller, messages, omitted, asked, schema, context)
         context.ledger.charge(AGENT, reply)
+        context.waited += reply.waited
         context.event("model", turn=spent.turns + 1, **reply_record(reply))
         update = {
             "messages": [*new, reply.message],

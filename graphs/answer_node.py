@@ -73,6 +73,7 @@ async def _repair(
         context.event("repair_failed", error=error.kind, message=str(error))
         return None
     context.ledger.charge(AGENT, reply)
+    context.waited += reply.waited
     context.event("model", role="repair", **reply_record(reply))
     return reply
 

@@ -26,6 +26,7 @@ def make_expand_node(caller: ModelCaller, prompts: Prompts, readings_prompt: str
         context = runtime.context
         system = prompts.render("expander")
         said = await ask_module(caller, EXPANDER, system, context.question, context)
+        context.waited += said.waited
         found = Readings() if said.error else read_readings(said.text)
         nothing = "failed" if said.error else "none"
         context.event(

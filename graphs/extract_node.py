@@ -50,6 +50,8 @@ def make_extract_node(caller: ModelCaller, prompts: Prompts) -> Node:
             for material in result.materials
         ]
         said = await _ask_all(caller, system, [message for _, message in asked], context)
+        # They wait at the same time: no longer, all together, than the one that waited longest.
+        context.waited += max((one.waited for one in said), default=0.0)
         extractions = [Extraction.of(m, s) for (m, _), s in zip(asked, said, strict=True)]
         pending, spent = list(state["pending"]), state["spent"]
         read = iter(extractions)

@@ -18,7 +18,10 @@ SILENT = "the reply was cut at the token limit before it said anything"
 
 @dataclass(frozen=True)
 class Said:
-    """What a module's model said, or in `error` why that cannot be used (`text` is then empty)."""
+    """What a module's model said, or in `error` why that cannot be used (`text` is then empty).
+
+    `waited`: seconds for its turn, to be taken off the item's (`ItemContext.waited`).
+    """
 
     text: str
     reasoning: str = ""
@@ -26,6 +29,7 @@ class Said:
     usage: Usage = NO_USAGE
     seconds: float = 0.0
     replayed: bool = False
+    waited: float = 0.0
 
     def record(self) -> dict[str, Any]:
         """What the trace keeps of the call beside what was read out of its text."""
@@ -72,6 +76,7 @@ async def ask_module(
         reply.usage,
         reply.seconds,
         reply.replayed,
+        reply.waited,
     )
 
 

@@ -58,7 +58,8 @@ class AgentState(TypedDict, total=False):
 class ItemContext:
     """What the nodes of one item need beside the state (LangGraph's run-time context).
 
-    `question` is on one line; `ledger` counts what is asked of models.
+    `question` is on one line; `ledger` counts what is asked of models. `waited`: seconds in which
+    all that the item could do was to wait for its turn at a server that takes few requests.
     """
 
     journal: Journal
@@ -67,6 +68,7 @@ class ItemContext:
     question: str = ""
     ledger: Ledger = field(default_factory=Ledger)
     clock: Callable[[], float] = time.monotonic
+    waited: float = 0.0
     started: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,8 +76,8 @@ class ItemContext:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the item began in this process."""
-        return self.clock() - self.started
+        """Seconds since the item began in this process, without those that it waited."""
+        return self.clock() - self.started - self.waited
 
     @property
     def time_left(self) -> float:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 10.0
 _MOST_PLAIN = 8
 """Systems that have a plain line each; where there are more, one line is for all."""
+_LEAST_NAME = 8
 _ROWS_BESIDE = 7
 """Rows of a terminal that the systems leave to headings, to the lines below, and to a prompt."""
 
@@ -89,32 +90,41 @@ class StudyLive:
 
         rows = max(1, self._console.size.height - _ROWS_BESIDE)
         shown = self._tallies[:rows]
+        if not shown:
+            return Group()
         lines = [self._summary(), *self._slowed()]
         if more := len(self._tallies) - len(shown):
             lines.insert(0, f"… and {more} more systems")
-        text = "\n".join(lines)
-        return Group(self._table(shown), plain(text, "dim"))
+        return Group(self._table(shown), plain("\n".join(lines), "dim"))
 
     def _table(self, tallies: list[Tally]) -> "Table":
         from rich import box
         from rich.table import Table
 
+        titles = ("done", *_headings(tallies[0]), "tokens", "USD", "failed", "left")
+        rows = [self._cells(tally) for tally in tallies]
+        widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
+        # The names get what the numbers leave: rich would cut both.
+        room = max(_LEAST_NAME, self._console.size.width - sum(widths) - 2 * len(widths) - 2)
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("system", no_wrap=True, overflow="ellipsis")
-        headings = [c.heading.split("\n")[-1] for c in tallies[0].columns] if tallies else []
-        for title in ("done", *headings, "tokens", "USD", "failed", "left"):
-            table.add_column(title, justify="right", no_wrap=True)
-        for tally in tallies:
-            table.add_row(
-                plain(printable(tally.name)),
-                f"{tally.ended_items}/{tally.total}",
-                *(number(mean) for mean in tally.means),
-                count_cell(tally.tokens),
-                usd_cell(tally.cost),
-                plain(str(tally.failed), "bold red" if tally.failed else ""),
-                self._left([tally]),
-            )
+        table.add_column("system", no_wrap=True)
+        for title, width in zip(titles, widths, strict=True):
+            table.add_column(title, justify="right", no_wrap=True, min_width=width)
+        for tally, cells in zip(tallies, rows, strict=True):
+            styled = ("bold red" if t == "failed" and tally.failed else "" for t in titles)
+            name = plain(_within(printable(tally.name), room))
+            table.add_row(name, *map(plain, cells, styled))
         return table
+
+    def _cells(self, tally: Tally) -> list[str]:
+        return [
+            f"{tally.ended_items}/{tally.total}",
+            *(number(mean) for mean in tally.means),
+            count_cell(tally.tokens),
+            usd_cell(tally.cost),
+            str(tally.failed),
+            self._left([tally]),
+        ]
 
     def _summary(self) -> str:
         done = sum(tally.ended_items for tally in self._tallies)
@@ -166,8 +176,8 @@ class StudyLive:
             self._console.print(line, markup=False, soft_wrap=True)
 
     def _line(self, tally: Tally) -> str:
-        headings = [column.heading.split("\n")[-1] for column in tally.columns]
-        means = (f"{h} {number(m)}" for h, m in zip(headings, tally.means, strict=True))
+        pairs = zip(_headings(tally), tally.means, strict=True)
+        means = (f"{heading} {number(mean)}" for heading, mean in pairs)
         failed = f", {tally.failed} failed" if tally.failed else ""
         return (
             f"{printable(tally.name)}: {tally.ended_items}/{tally.total} done, {' '.join(means)}, "
@@ -184,6 +194,19 @@ class _System:
 
     def ended(self, question: "Question", record: dict[str, Any]) -> None:
         self._live.ended(self._tally, question, record)
+
+
+def _headings(tally: Tally) -> list[str]:
+    """What the metrics are called in a row: the last line of a heading."""
+    return [column.heading.split("\n")[-1] for column in tally.columns]
+
+
+def _within(name: str, room: int) -> str:
+    """Both ends of a name that is too long: systems often differ at its end."""
+    if len(name) <= room:
+        return name
+    end = room // 2
+    return f"{name[: room - 1 - end]}…{name[-end:]}"
 
 
 def clock(seconds: float) -> str:

@@ -11,12 +11,14 @@ from chat_server import Answer, Body, ChatServer, fail, say
 from branchwise.agents import retries
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
+from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.limits import Limiter, Limits
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError
 from branchwise.agents.restraints import Restraints
 from branchwise.agents.retries import LONGEST_WAIT
 from branchwise.agents.spec import ModelSpec
+from branchwise.graphs.state import ItemContext
 
 from .asking import ask, error_of
 from .conftest import Waits
@@ -219,30 +221,6 @@ async def test_a_retry_after_of_more_than_an_hour_holds_nobody() -> None:
     assert limiter.held == 0
 
 
-async def test_a_hold_that_outlasts_the_time_left_fails_at_once() -> None:
-    clock = Clock()
-    limiter = Limiter(4, sleep=clock.sleep, clock=clock)
-    (request,) = await begin(limiter, 1, [])
-    await request.end(refused(retry_after=30.0))
-    with pytest.raises(ModelError) as raised:
-        async with limiter.slot(20.0):
-            pass
-    assert (raised.value.kind, raised.value.retryable) == ("timeout", False)
-    assert clock.slept == []
-
-
-async def test_a_slot_that_does_not_come_in_time_is_a_timeout() -> None:
-    limiter = Limiter(1)
-    (request,) = await begin(limiter, 1, [])
-    with pytest.raises(ModelError) as raised:
-        async with limiter.slot(0.001):
-            pass
-    assert raised.value.kind == "timeout"
-    await request.end()
-    async with limiter.slot(1.0) as slot:
-        assert slot.company == 1
-
-
 def test_a_limiter_outlives_its_event_loop() -> None:
     limiter = Limiter(1)
 
@@ -332,8 +310,9 @@ async def test_a_server_with_room_for_four_answers_everyone_after_few_refusals(
     """120 requests, 64 at a time, each with one attempt.
 
     Whatever is refused at one limit was on its way when the first refusal came: at most 64, 32,
-    16 and 8 requests. After that the limit goes up from 2 to 5 by 2 + 3 + 4 successes, where at
-    most 5 are refused before it falls again.
+    16 and 8 requests. After that nobody is refused below 5 at a time, to which the limit goes up
+    from 2 by 2 + 3 + 4 successes, where at most 5 are refused before it falls again; further up
+    a success brings fewer refusals still.
     """
     limits = Limits(64)
     spec = ModelSpec.parse(f"openai:scripted@{crowded_server.url}")
@@ -342,7 +321,8 @@ async def test_a_server_with_room_for_four_answers_everyone_after_few_refusals(
     limiter = limits.at(crowded_server.url)
     assert limiter.refusals == crowded_server.refused
     assert limiter.refusals <= 64 + 32 + 16 + 8 + 5 * (120 // 9 + 1)
-    assert limiter.limit in (2, 3, 4, 5)
+    assert limiter.limit is not None
+    assert limiter.limit < 64
 
 
 async def test_without_a_limiter_the_same_crowd_is_refused(crowded_server: CrowdedServer) -> None:
@@ -364,3 +344,24 @@ async def test_a_server_that_always_refuses_uses_the_attempts_up(
     error = await error_of(caller)
     assert error.kind == "rate_limit"
     assert len(chat_server.requests) == 1 + 3
+
+
+async def test_waiting_for_a_slot_takes_no_time_of_the_question(
+    chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Retry-After holds the second request for 30 seconds, and it has 5."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    clock = Clock()
+    chat_server.play([fail(429, "slow down", retry_after="30"), say("now")])
+    spec = ModelSpec.parse(f"openai:scripted@{chat_server.url}")
+    shared = Restraints(Limits(4, sleep=clock.sleep, clock=clock))
+    caller = ModelCaller(
+        spec, Decoding(attempts=1), Prompts.load(), sleep=clock.sleep, restraints=shared
+    )
+    reply = await ask(caller, time_left=5.0)
+    assert (reply.message.content, reply.waited) == ("now", 30.0)
+    assert clock.slept == [30.0]
+    context = ItemContext(MemoryJournal(), 600.0, clock=clock)
+    clock.now += 40.0
+    context.waited += reply.waited
+    assert (context.elapsed, context.time_left) == (10.0, 590.0)

@@ -224,11 +224,10 @@ def test_a_run_that_was_exchanged_is_refused(design, tmp_path):
         ('{"format": "x"}', "cannot be read as a study"),
     ],
 )
-def test_a_study_file_that_cannot_be_read_is_refused(design, tmp_path, text, said):
-    run_study(design, tmp_path / "S")
-    (tmp_path / "S" / STUDY_FILE).write_text(text)
+def test_a_study_file_that_cannot_be_read_is_refused(tmp_path, text, said):
+    (tmp_path / STUDY_FILE).write_text(text)
     with pytest.raises(InputError, match=said):
-        run_study(design, tmp_path / "S")
+        StudyFolder.open(tmp_path)
 
 
 def test_a_slug_in_the_study_file_cannot_lead_out_of_the_folder(design, tmp_path):
