@@ -10,6 +10,8 @@ from branchwise.eval.reporting.study_report import StudyReport, SystemReport, st
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.store import open_run
 
+_PATHS = ("corpus", "kg")
+
 
 def report_of_runs(runs: Sequence[tuple[str, ScoredRun]], title: str | None = None) -> StudyReport:
     """Runs under their names, the first being the base.
@@ -51,5 +53,6 @@ def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _changes(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    names = dict.fromkeys((*base, *own))
-    return {name: own.get(name) for name in names if own.get(name) != base.get(name)}
+    names = [name for name in {**base, **own} if own.get(name) != base.get(name)]
+    # Without a path to it there is none; of the others, nothing said means the default.
+    return {n: "none" if n in _PATHS and own.get(n) is None else own.get(n) for n in names}

@@ -29,7 +29,7 @@ def hostile_report() -> StudyReport:
     other = replace(EXPANDED, name=f"b{ATTACK}", changes={ATTACK: ATTACK, "__proto__": True})
     report = make_report([base, other], title=ATTACK, meta={"benchmark": ATTACK})
     questions = (_question(base.name), _odd_names(base.name))
-    return replace(report, questions=questions, source=ATTACK, version="1<b>")
+    return replace(report, questions=questions, source=ATTACK, version="1<b>\x1b")
 
 
 def _question(system: str) -> QuestionReport:

@@ -27,19 +27,30 @@ def browser(tmp_path_factory):
     opened.close()
 
 
+class Pages(dict):
+    """Addresses of reports by name, each written when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __missing__(self, name: str) -> str:
+        path = self.folder / f"{name}.html"
+        write_html(REPORTS[name](), path)
+        self[name] = path.as_uri()
+        return self[name]
+
+
+REPORTS = {
+    "modules": lambda: replace(make_report(), questions=questions()),
+    "one": lambda: make_report([BASE]),
+    "hostile": hostile_report,
+    "many": lambda: replace(make_report(), questions=questions() * 1_200),
+}
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Addresses of the report by name."""
-    folder: Path = tmp_path_factory.mktemp("pages")
-    made = {
-        "modules": replace(make_report(), questions=questions()),
-        "one": make_report([BASE]),
-        "hostile": hostile_report(),
-        "many": replace(make_report(), questions=questions() * 1_200),
-    }
-    for name, report in made.items():
-        write_html(report, folder / f"{name}.html")
-    return {name: (folder / f"{name}.html").as_uri() for name in made}
+    return Pages(tmp_path_factory.mktemp("pages"))
 
 
 def answer(system, recall, **errors):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
@@ -11,10 +12,12 @@ from hostile import SHOWN, hostile_report
 from page_reading import Page, words
 from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
+from branchwise.__main__ import main
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.agreement import Agreement, Difference
 from branchwise.eval.reporting.study_report import SystemReport, study_report
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
@@ -202,6 +205,47 @@ def test_where_no_file_can_be_written_one_line_says_so(tmp_path, place):
         write_html(make_report(), tmp_path / place)
     assert str(refused.value).count("\n") == 0
     assert refused.value.where == str(tmp_path / place)
+
+
+def test_agreement_of_the_matchers_is_shown_where_both_were_asked(page):
+    assert "Names and model agree on" not in page.tables
+    report = make_report([BASE])
+    run = report.base.run
+    # By hand: observed 9/10; by chance .4 x .3 + .6 x .7 = .54; kappa (.9 - .54) / .46 = .78.
+    agreed = Agreement(3, 1, 0, 6, 4, (Difference("q1", 0, {"a": "b"}, {"a": None}),))
+    run = replace(run, settled=replace(run.settled, agreement=agreed), lexical=run.scores)
+    found = Page(render_html(replace(report, systems=(replace(report.base, run=run),))))
+    assert found.tables["Names and model agree on"][1] == [
+        "base", "10", ".90", ".78", "1", "0", "1 of 4",
+    ]  # fmt: skip
+    assert len(found.tables["Recall by matcher"]) == 4
+
+
+def test_runs_become_a_page_by_one_command(tmp_path, monkeypatch, capfd):
+    def type_in(*arguments):
+        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        return capfd.readouterr()
+
+    questions = tmp_path / "q.jsonl"
+    lines = [{"id": f"q{n}", "question": "Who?", "answers": {"default": ["A"]}} for n in range(3)]
+    questions.write_text("\n".join(map(json.dumps, lines)))
+    for name, option in (("plain", ()), ("expanded", ("--expand",))):
+        type_in("run", "--questions", questions, *option, "--out", tmp_path / name)
+    file = tmp_path / "report.html"
+    said = type_in("report", tmp_path / "plain", tmp_path / "expanded", "--html", file)
+    assert said.out == ""
+    assert "report.html: written" in words(said.err)
+    page = Page(file.read_text(encoding="utf-8"))
+    systems = page.tables["Systems"][1:]
+    assert [row[:4] for row in systems] == [
+        ["plain", "it is the base", "offline", "3"],
+        ["expanded", "expand: on", "offline", "3"],
+    ]
+    (data,) = [text for kind, text in page.scripts if "type" in kind]
+    assert len(json.loads(data)["questions"]) == 3
 
 
 def test_the_order_of_systems_is_the_report_s(page):

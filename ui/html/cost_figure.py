@@ -4,7 +4,7 @@ from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.ui.cells import NOTHING
 from branchwise.ui.html.figures import Figure, system_legend
 from branchwise.ui.html.scatter import Spent, draw_scatter, pareto_front
-from branchwise.ui.html.spending import COST, Spending, ratio_words, spending
+from branchwise.ui.html.spending import COST, Spending, ratio, spending
 from branchwise.ui.html.summary import main_metric
 from branchwise.ui.html.systems import aggregate, main_subset, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, count, mean, subset_words, usd
@@ -59,21 +59,23 @@ def _row(report: StudyReport, system: SystemReport) -> Row:
     means = system.run.costs.per_item
     counted = bool(means["input"] or means["output"])
     tokens = [means[key] if counted else None for key in ("input", "cached", "output")]
-    ratio = "×1" if system is report.base else ratio_words(report, system) or NOTHING
     cells = (
         count(means["calls"]),
         *(count(value) for value in tokens),
         Cell(NOTHING if means["seconds"] is None else f"{means['seconds']:,.1f}"),
         usd(means["cost"]),
-        Cell(ratio),
+        Cell(ratio(report, system) or NOTHING),
     )
     return Row(Cell(system_name(system)), cells, "base" if system is report.base else "plain")
 
 
 def _notes(report: StudyReport) -> tuple[str, ...]:
     costs = report.base.run.costs
+    unit = spending(report)
     notes = ["Seconds are summed over requests; cached is a part of input."]
-    if spending(report) is COST and costs.source:
+    if unit:
+        notes.append(f"The ratio is of {unit.words}, to the base.")
+    if unit is COST and costs.source:
         as_of = f" as of {costs.as_of}" if costs.as_of else ""
         notes.append(f"US dollars by {costs.source}{as_of}, or by the prices that were given.")
     missing = dict.fromkeys(

@@ -42,14 +42,20 @@ def spending(report: StudyReport) -> Spending | None:
 
 
 def ratio_words(report: StudyReport, system: SystemReport) -> str | None:
-    """ "cost ×2.1" of the base; None where either is unknown or the base spends nothing."""
+    """ "cost ×2.1"; None as for `ratio`."""
+    unit, found = spending(report), ratio(report, system)
+    return f"{unit.words} {found}" if unit and found else None
+
+
+def ratio(report: StudyReport, system: SystemReport) -> str | None:
+    """ "×2.1" of the base; None where either is unknown or the base spends nothing."""
     unit = spending(report)
     base = unit.of(report.base) if unit else None
     other = unit.of(system) if unit else None
-    if unit is None or not base or other is None:
+    if not base or other is None:
         return None
-    ratio = other / base
-    return f"{unit.words} ×{ratio:,.0f}" if ratio >= 99.95 else f"{unit.words} ×{ratio:.1f}"
+    times = other / base
+    return f"×{times:,.0f}" if times >= 99.95 else f"×{times:.1f}"
 
 
 def _tokens(costs: Costs) -> float | None:
