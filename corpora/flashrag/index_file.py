@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_NAME = "flashrag"
 _CANDIDATES, _COMPARED = 256, 16
-# float16 and bfloat16 encoding keep .998 and more; a wrong prefix or pooling is below .97.
+# float16 and bfloat16 keep .998; on MiniLM a wrong prefix gives .91, a wrong pooling .55.
 _LEAST_COSINE = 0.99
 _UNIT_LENGTH = 0.01
 _CHUNK = 65_536

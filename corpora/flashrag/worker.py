@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
+from branchwise.corpora.retrieval import MAX_K
+
 
 class _Search:
     """FlashRAG's retriever, asked one query at a time.
@@ -57,7 +59,8 @@ class _Search:
 
     def ranking(self, query: str, k: int) -> list[dict[str, Any]]:
         """The best `k` documents with scores; a reranker ranks `retrieval_topk` of them first."""
-        wanted = self._depth if self._reranks else k
+        # Always as deep, so that the first 3 of 50 are the best 3 where scores are equal, too.
+        wanted = self._depth if self._reranks else max(k, MAX_K)
         # Past the last passage faiss returns row -1, which FlashRAG reads as the last passage.
         size = self._size()
         wanted = wanted if size is None else min(wanted, size)

@@ -1,0 +1,90 @@
+"""Runs whose passages come from a retrieval server elsewhere."""
+
+import sqlite3
+
+import pytest
+from chat_server import search_then_answer
+from retrieval_server import RetrievalServer, sends
+from typer.testing import CliRunner
+
+from branchwise import resume, run
+from branchwise.cli import app
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store.connection import DATABASE
+
+
+@pytest.fixture
+def server():
+    with RetrievalServer() as running:
+        yield running
+
+
+def tool_events(made):
+    reader = made.open()
+    events = [event.data for event in reader.events(1) if event.kind == "tool"]
+    reader.close()
+    return events
+
+
+def interrupt(made):
+    """Put every item back to running, and forget what its searches gave."""
+    with sqlite3.connect(made.path / DATABASE) as connection:
+        connection.execute("UPDATE items SET status = 'running', outcome = NULL")
+
+
+def test_a_run_needs_no_corpus_and_keeps_what_the_server_sent(
+    chat_server, make_system, question_file, server, tmp_path
+):
+    chat_server.play(search_then_answer)
+    system = make_system().model_copy(update={"corpus": None, "retriever": f"http:{server.url}"})
+    made = run(str(question_file(2)), system, out=tmp_path / "run")
+    assert made.state.done == 2
+    event = tool_events(made)[0]
+    query = event["call"]["args"]["query"]
+    passage = event["artifact"]["passages"][0]
+    assert (passage["id"], passage["title"], passage["score"]) == (f"{query}-1", query, 1.0)
+    assert {q for part in server.queries()[1:] for q in part} >= {query}
+
+
+def test_a_server_that_moved_is_named_and_the_run_goes_on(
+    chat_server, make_system, question_file, server, tmp_path
+):
+    chat_server.play(search_then_answer)
+    system = make_system().model_copy(update={"corpus": None, "retriever": f"http:{server.url}"})
+    made = run(str(question_file(2)), system, out=tmp_path / "run")
+    interrupt(made)
+    with RetrievalServer() as moved:
+        again = resume(made.path, retriever=f"http:{moved.url}")
+    assert again.state.done == 2
+    assert moved.queries() == [["What is the capital of France?"]]  # the rest was recorded
+
+
+def test_a_search_that_fails_is_a_recorded_error_and_the_question_goes_on(
+    chat_server, make_system, question_file, server, tmp_path
+):
+    chat_server.play(search_then_answer)
+    server.play(None, sends({"detail": "no such index"}, 400))
+    system = make_system().model_copy(update={"corpus": None, "retriever": f"http:{server.url}"})
+    made = run(str(question_file(1)), system, out=tmp_path / "run")
+    assert made.state.done == 1
+    event = tool_events(made)[0]
+    assert event["failure"] == "failed"
+    assert event["error"].startswith("the retrieval server answers with status 400: no such index;")
+
+
+def test_the_command_takes_the_address_and_says_when_nobody_is_there(
+    question_file, server, tmp_path
+):
+    asked = ["run", "--questions", str(question_file(1)), "--out"]
+    done = CliRunner().invoke(
+        app, [*asked, str(tmp_path / "run"), "--retriever", f"http:{server.url}", "--k", "2"]
+    )
+    assert done.exit_code == 0, done.output
+    assert server.requests[-1]["topk"] == 2
+    wrong = server.url.replace("/retrieve", "/other")
+    refused = CliRunner().invoke(
+        app, [*asked, str(tmp_path / "no"), "--retriever", f"http:{wrong}"]
+    )
+    assert isinstance(refused.exception, InputError)
+    assert "status 404" in str(refused.exception)
+    assert not (tmp_path / "no").exists()
