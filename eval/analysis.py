@@ -1,7 +1,7 @@
 """What happened in a run, item by item: where answers were lost, and what could have been found."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from branchwise.eval.ceilings.epochs import EpochSpread, epoch_spread
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.module_work import ModuleWork, total_work
 from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.examination import examine_items
 from branchwise.eval.items import AnsweredItem
@@ -25,12 +26,14 @@ SPREAD_METRICS = ("strict_precision", "strict_recall", "strict_em")
 class Analysis:
     """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
 
-    `reach`: what the tools could have given, None where nobody looked.
+    `reach`: what the tools could have given, None where nobody looked. `modules`: what query
+    expansion and evidence extraction did.
     """
 
     items: tuple[TracedItem, ...]
     item_errors: tuple[ItemErrors, ...]
     reach: Reach | None = None
+    modules: ModuleWork = field(default_factory=ModuleWork)
 
     @cached_property
     def errors(self) -> ErrorTotals:
@@ -83,4 +86,5 @@ def analyse(
         TracedItem(item, one.matches, one.trail, metrics[item.question.id, item.epoch])
         for item, one in zip(listed, found, strict=True)
     )
-    return Analysis(traced, tuple(one.errors for one in found), reach)
+    modules = total_work(one.modules for one in found)
+    return Analysis(traced, tuple(one.errors for one in found), reach, modules)

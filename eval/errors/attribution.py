@@ -1,7 +1,7 @@
 """Where each answer of an item was lost: the labels of its gold and predicted answers."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
@@ -16,6 +16,7 @@ from branchwise.eval.errors.item_errors import (
     WrongAnswer,
 )
 from branchwise.eval.errors.labels import Label, LostAt
+from branchwise.eval.errors.module_work import ModuleWork, module_work
 from branchwise.eval.errors.sought import Sought
 from branchwise.eval.errors.trace_reading import (
     MAX_PROBLEM_CHARS,
@@ -54,11 +55,13 @@ class _Case:
 
 @dataclass(frozen=True)
 class Examined:
-    """An item that was examined: its errors, the pairs of its score, the trail of its evidence."""
+    """An item that was examined: its errors, the pairs of its score, the trail of its evidence,
+    and what expansion and extraction did."""
 
     errors: ItemErrors
     matches: BranchMatches
     trail: Trail
+    modules: ModuleWork = field(default_factory=ModuleWork)
 
 
 def attribute(item: AnsweredItem, events: Iterable[TraceEvent]) -> ItemErrors:
@@ -77,7 +80,8 @@ def examine(item: AnsweredItem, events: Iterable[TraceEvent]) -> Examined:
     """The same with what it was decided on, for those who need both: a trace is searched once."""
     reading = read_trace(events)
     case = _case(item, reading)
-    return Examined(_errors(item, reading, case), case.matches, case.trail)
+    errors, modules = _errors(item, reading, case), module_work(reading.modules)
+    return Examined(errors, case.matches, case.trail, modules)
 
 
 def _errors(item: AnsweredItem, reading: TraceReading, case: _Case) -> ItemErrors:

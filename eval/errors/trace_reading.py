@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+MODULE_KINDS = ("expansion", "extraction")
 MAX_TOOL_CHARS, MAX_PROBLEM_CHARS = 80, 500
 """Of a tool's name (a model may make one up) and of a problem in words, so much is kept."""
 
@@ -50,7 +51,8 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class TraceReading:
-    """`calls` in the order made; `answering` is the agent's last turn, before any repair."""
+    """`calls` in the order made; `answering` is the agent's last turn, before any repair;
+    `modules`: the events of query expansion and evidence extraction."""
 
     calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
@@ -60,6 +62,7 @@ class TraceReading:
     answer: TraceEvent | None = None
     budget: TraceEvent | None = None
     events: int = 0
+    modules: tuple[TraceEvent, ...] = ()
 
 
 @dataclass
@@ -81,9 +84,12 @@ def read_trace(events: Iterable[TraceEvent]) -> TraceReading:
     """
     turns, tokens, count = [_Turn()], 0, 0
     last: dict[str, TraceEvent] = {}
+    modules: list[TraceEvent] = []
     for event in events:
         count += 1
         tokens += _spent(event)
+        if event.kind in MODULE_KINDS:
+            modules.append(event)
         if event.kind == "tool":
             turns[-1].results.append(event)
         elif event.kind == "extraction":
@@ -97,7 +103,9 @@ def read_trace(events: Iterable[TraceEvent]) -> TraceReading:
             last.setdefault(event.kind, event)
         elif event.kind in ("repair", "answer"):
             last[event.kind] = event
-    return TraceReading(tuple(_numbered(turns)), tokens, events=count, **last)
+    return TraceReading(
+        tuple(_numbered(turns)), tokens, events=count, modules=tuple(modules), **last
+    )
 
 
 def _numbered(turns: Iterable[_Turn]) -> Iterator[ToolCall]:

@@ -144,6 +144,15 @@ class RunReader:
         for (seq, kind, at, _), data in zip(rows, unfolded, strict=True):
             yield Event(seq, kind, at, data)
 
+    def module_events(self) -> Iterator[Event]:
+        """What expansion and extraction did in the items that ended, without the rest of traces."""
+        if not (self.system.get("expand") or self.system.get("extract")):
+            return
+        sql = """SELECT seq, kind, at, events.body FROM items JOIN events USING (item)
+            WHERE status IN ('done', 'failed') AND kind IN ('expansion', 'extraction')"""
+        for seq, kind, at, body in self._connection.execute(sql):
+            yield Event(seq, kind, at, orjson.loads(body))
+
     def responses(self, item: int) -> dict[tuple[CallKey, int], Mapping[str, Any]]:
         """The recorded responses of an item by key and occurrence."""
         sql = "SELECT kind, role, digest, occurrence, body FROM responses WHERE item = ?"

@@ -1,0 +1,180 @@
+"""What query expansion and evidence extraction did, counted from a trace's own records.
+
+A report that shows scores alone looks the same whether a module worked or never brought anything.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self, TypeVar, get_args
+
+from branchwise.agents.reply import FailureKind
+from branchwise.eval.errors.trace_reading import TraceEvent, listed
+from branchwise.graphs import readings, spans
+
+UNUSABLE, OTHER = "no usable reply", "other"
+"""A call that was answered with a refusal or with nothing; a reason that is not one of ours."""
+_KINDS = frozenset(get_args(FailureKind))
+_REASONS = frozenset(
+    {
+        *(spans.NOT_IN_PASSAGE, spans.REPEATED, spans.TOO_MANY),
+        *(readings.NOT_A_READING, readings.REPEATED, readings.TOO_LONG),
+        *(readings.TOO_MANY, readings.ALONE),
+    }
+)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Counts that add up; `failures`: failed calls by kind of error; `dropped`: lines of replies
+    that were not taken by reason (what is beyond the first 200 lines of a reply counts as one)."""
+
+    failures: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def failed(self) -> int:
+        """Calls that brought nothing that could be used."""
+        return self.failures.total()
+
+    def __add__(self, other: Self) -> Self:
+        names = [one.name for one in fields(self)]
+        return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable: the fields, and `failed`."""
+        counts = {
+            name: dict(value) if isinstance(value, Counter) else value
+            for name, value in vars(self).items()
+        }
+        return {**counts, "failed": self.failed}
+
+
+@dataclass(frozen=True)
+class ExpansionWork(_Counts):
+    """`items`: questions that were to be expanded, each epoch on its own; `expanded`: those that
+    got readings, `readings` of them together. A failed call's question is asked as it stands."""
+
+    items: int = 0
+    expanded: int = 0
+    readings: int = 0
+
+    @classmethod
+    def of(cls, records: Sequence[Mapping[str, Any]]) -> "ExpansionWork":
+        """From the data of events `expansion`."""
+        counts = [len(_texts(record.get("readings"))) for record in records]
+        expanded = sum(count > 0 for count in counts)
+        return cls(_failures(records), _dropped(records), len(records), expanded, sum(counts))
+
+
+@dataclass(frozen=True)
+class ExtractionWork(_Counts):
+    """`passages`: that were to be read; `with_spans`: those of which something was kept, `spans`
+    of them together; `whole`: those copied from end to end; `emptied`: those with nothing left
+    because all that was said about them was dropped. A failed call's passage is shown whole."""
+
+    passages: int = 0
+    with_spans: int = 0
+    spans: int = 0
+    whole: int = 0
+    emptied: int = 0
+
+    @property
+    def with_nothing(self) -> int:
+        """Passages that the agent was not shown."""
+        return self.passages - self.with_spans - self.failed
+
+    @classmethod
+    def of(cls, records: Sequence[Mapping[str, Any]]) -> "ExtractionWork":
+        """From the data of events `extraction`."""
+        passages = [passage for record in records for passage in listed(record.get("passages"))]
+        with_spans = count = whole = emptied = 0
+        for passage in passages:
+            if passage.get("how") == "failed":
+                continue
+            if kept := len(_texts(passage.get("spans"))):
+                with_spans += 1
+                count += kept
+                whole += passage.get("whole") is True
+            else:
+                emptied += bool(listed(passage.get("dropped")))
+        counts = (len(passages), with_spans, count, whole, emptied)
+        return cls(_failures(passages), _dropped(passages), *counts)
+
+
+C = TypeVar("C", bound=_Counts)
+
+
+@dataclass(frozen=True)
+class ModuleWork:
+    """The work of both modules in an item or a run; None of a module that left no record."""
+
+    expansion: ExpansionWork | None = None
+    extraction: ExtractionWork | None = None
+
+    def __add__(self, other: "ModuleWork") -> "ModuleWork":
+        return ModuleWork(
+            _sum(self.expansion, other.expansion), _sum(self.extraction, other.extraction)
+        )
+
+    def of_system(self, system: Mapping[str, Any]) -> "ModuleWork":
+        """The same with counts of 0 for a module that is on in `system` and never had work."""
+        found = self
+        if system.get("expand") is True and found.expansion is None:
+            found = replace(found, expansion=ExpansionWork())
+        if system.get("extract") is True and found.extraction is None:
+            found = replace(found, extraction=ExtractionWork())
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable: counts of each module, or None."""
+        return {
+            "expansion": self.expansion.to_json() if self.expansion is not None else None,
+            "extraction": self.extraction.to_json() if self.extraction is not None else None,
+        }
+
+
+def module_work(events: Iterable[TraceEvent]) -> ModuleWork:
+    """Count what the events `expansion` and `extraction` record; others are passed over.
+
+    Whatever wrote them: what is not as it should be counts as not there.
+    """
+    expansions: list[Mapping[str, Any]] = []
+    extractions: list[Mapping[str, Any]] = []
+    for event in events:
+        if event.kind == "expansion":
+            expansions.append(event.data)
+        elif event.kind == "extraction":
+            extractions.append(event.data)
+    return ModuleWork(
+        ExpansionWork.of(expansions) if expansions else None,
+        ExtractionWork.of(extractions) if extractions else None,
+    )
+
+
+def total_work(found: Iterable[ModuleWork]) -> ModuleWork:
+    """The work of several items together."""
+    return sum(found, ModuleWork())
+
+
+def _sum(one: C | None, other: C | None) -> C | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
+
+
+def _failures(records: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """Failed calls by the kind of a `ModelError`, which stands before its words."""
+    failed = (record.get("error") for record in records if record.get("how") == "failed")
+    kinds = (str(error).partition(":")[0] for error in failed)
+    return Counter(kind if kind in _KINDS else UNUSABLE for kind in kinds)
+
+
+def _dropped(records: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    listings = (listed(record.get("dropped")) for record in records)
+    reasons = (str(one.get("why")) for dropped in listings for one in dropped)
+    return Counter(why if why in _REASONS else OTHER for why in reasons)
+
+
+def _texts(value: Any) -> list[str]:
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list | tuple) else []

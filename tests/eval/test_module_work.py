@@ -1,0 +1,148 @@
+"""What expansion and extraction did, counted from events that are written out here."""
+
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
+
+
+class Happened(NamedTuple):
+    seq: int
+    kind: str
+    data: Mapping[str, Any]
+
+
+def expansion(*readings: str, how: str | None = None, error: str | None = None, **drops: int):
+    kind = how or ("readings" if readings else "none")
+    record = {"readings": list(readings), "how": kind, "error": error, "dropped": dropped(drops)}
+    return Happened(1, "expansion", record)
+
+
+def extraction(*passages: Mapping[str, Any]):
+    return Happened(2, "extraction", {"passages": list(passages)})
+
+
+def passage(*spans: str, whole: bool = False, error: str | None = None, **drops: int):
+    how = "failed" if error else "spans" if spans else "none"
+    record = {"spans": list(spans), "how": how, "whole": whole, "error": error}
+    return {**record, "dropped": dropped(drops)}
+
+
+def dropped(drops: Mapping[str, int]) -> Sequence[Mapping[str, str]]:
+    reasons = ((why.replace("_", " "), count) for why, count in drops.items())
+    return [{"text": "…", "why": why} for why, count in reasons for _ in range(count)]
+
+
+def test_questions_with_readings_without_and_failed_are_counted_apart():
+    found = module_work(
+        [
+            expansion("a?", "b?", "c?", repeated=1),
+            expansion("d?", "e?"),
+            expansion(no_other_reading_beside_it=1, not_a_reading=2),
+            expansion(how="failed", error="timeout: m at s: no answer in time"),
+            expansion(how="failed", error="the model refused to answer"),
+        ]
+    )
+    assert found.extraction is None
+    assert found.to_json()["expansion"] == {
+        "items": 5,
+        "expanded": 2,
+        "readings": 5,
+        "failed": 2,
+        "failures": {"timeout": 1, "no usable reply": 1},
+        "dropped": {"repeated": 1, "no other reading beside it": 1, "not a reading": 2},
+    }
+
+
+def test_passages_with_spans_without_emptied_and_failed_are_counted_apart():
+    found = module_work(
+        [
+            extraction(
+                passage("one", "two", not_in_the_passage=1),
+                passage("all of it", whole=True),
+                passage(),
+                passage(not_in_the_passage=3, repeated=1),
+                passage(error="server: m at s: HTTP 500: it failed"),
+            ),
+            extraction(passage("three"), passage(error="server: again")),
+        ]
+    )
+    assert found.expansion is None
+    assert found.extraction is not None
+    assert found.extraction.with_nothing == 2
+    assert found.to_json()["extraction"] == {
+        "passages": 7,
+        "with_spans": 3,
+        "spans": 4,
+        "whole": 1,
+        "emptied": 1,
+        "failed": 2,
+        "failures": {"server": 2},
+        "dropped": {"not in the passage": 4, "repeated": 1},
+    }
+
+
+def test_a_trace_without_these_events_has_no_work():
+    others = [Happened(1, "model", {"text": "…"}), Happened(2, "tool", {"passages": [passage()]})]
+    assert module_work(others) == module_work([]) == ModuleWork()
+    assert ModuleWork().to_json() == {"expansion": None, "extraction": None}
+
+
+def test_a_module_that_was_on_and_had_no_work_is_there_with_zeros():
+    system = {"expand": True, "extract": True}
+    found = module_work([expansion("a?", "b?")]).of_system(system)
+    assert found.expansion is not None
+    assert found.expansion.readings == 2
+    assert found.extraction is not None
+    assert found.extraction.passages == 0
+    assert ModuleWork().of_system({"expand": False}) == ModuleWork()
+    assert ModuleWork().of_system({}) == ModuleWork()
+
+
+def test_reasons_and_errors_of_anyone_else_are_counted_and_not_repeated():
+    hostile = "\x1b[31m" + "x" * 10_000
+    record = {"how": "failed", "error": hostile, "dropped": [{"why": hostile}, {"why": None}, 3]}
+    found = module_work([Happened(1, "expansion", record)]).to_json()["expansion"]
+    assert (found["failures"], found["dropped"]) == ({"no usable reply": 1}, {"other": 2})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        *({}, {"passages": None}, {"passages": "abc"}, {"passages": [None, 3, "x"]}),
+        *({"readings": 7, "dropped": 7}, {"readings": [None, {}], "how": ["failed"]}),
+    ],
+)
+def test_records_that_are_no_such_records_raise_nothing(record):
+    found = module_work([Happened(1, kind, record) for kind in ("expansion", "extraction")])
+    assert found.expansion is not None
+    assert found.extraction is not None
+    assert (found.expansion.items, found.expansion.expanded, found.expansion.failed) == (1, 0, 0)
+    assert (found.extraction.passages, found.extraction.failed) == (0, 0)
+
+
+PASSAGES = st.one_of(
+    st.builds(lambda n, d: passage(*"x" * n, repeated=d), st.integers(0, 3), st.integers(0, 3)),
+    st.sampled_from([passage("x", whole=True), passage(error="cut: …"), passage(error="odd")]),
+)
+EVENTS = st.one_of(
+    st.lists(PASSAGES, max_size=4).map(lambda passages: extraction(*passages)),
+    st.builds(lambda n, d: expansion(*"x" * n, repeated=d), st.integers(0, 3), st.integers(0, 3)),
+    st.just(expansion(how="failed", error="connection: …")),
+)
+
+
+@given(st.lists(st.lists(EVENTS, max_size=4), max_size=5))
+def test_the_work_of_items_adds_up_and_survives_another_process(items):
+    apart = [pickle.loads(pickle.dumps(module_work(events))) for events in items]
+    together = module_work([event for events in items for event in events])
+    assert total_work(apart) == together
+    if (found := together.extraction) is not None:
+        assert found.with_spans + found.with_nothing + found.failed == found.passages
+        assert 0 <= found.emptied <= found.with_nothing
+        assert found.with_spans <= found.spans

@@ -1,0 +1,99 @@
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork
+from branchwise.ui.module_lines import ALARM, NOTICE, module_lines, module_notes
+
+EXPANSION = ExpansionWork(Counter(server=2), Counter(), 30, 12, 37)
+EXTRACTION = ExtractionWork(
+    failures=Counter(timeout=20, bad_request=8),
+    dropped=Counter({"repeated": 5, "not in the passage": 50}),
+    passages=1148,
+    with_spans=640,
+    spans=1408,
+)
+
+
+def printed(runs: Sequence[tuple[str, ModuleWork]], *, colours: bool = False) -> str:
+    console = Console(width=200, force_terminal=colours, highlight=False, legacy_windows=False)
+    with console.capture() as capture:
+        for part in module_notes(runs):
+            console.print(part)
+    return capture.get()
+
+
+def test_both_modules_are_said_in_a_line_each():
+    lines = module_lines(ModuleWork(EXPANSION, EXTRACTION))
+    assert [line.text for line in lines] == [
+        "expand: readings for 12 of 30 questions (3.1 each), 2 failed (server 2)",
+        "extract: 1,148 passages: 640 with spans (2.2 each), 480 with nothing, "
+        "28 failed and shown whole (timeout 20, bad request 8); "
+        "55 spans dropped (not in the passage 50, repeated 5)",
+    ]
+    assert [line.style for line in lines] == ["", ""]
+
+
+def test_a_module_that_was_off_has_no_line():
+    assert module_lines(ModuleWork()) == []
+    assert printed([("a", ModuleWork()), ("b", ModuleWork())]) == ""
+    (line,) = module_lines(ModuleWork(EXPANSION))
+    assert line.text.startswith("expand")
+
+
+def test_a_module_whose_calls_all_failed_alarms():
+    expansion = ExpansionWork(Counter(server=3), Counter(), items=3)
+    extraction = ExtractionWork(Counter(timeout=1), Counter(), passages=1)
+    assert module_lines(ModuleWork(expansion, extraction)) == [
+        ("expand: readings for 0 of 3 questions, 3 failed (server 3)", ALARM),
+        ("extract: 1 passage: 0 with spans, 1 failed and shown whole (timeout 1)", ALARM),
+    ]
+    in_colour = printed([("a", ModuleWork(expansion))], colours=True)
+    assert "\x1b[1;31mexpand: readings for 0 of 3" in in_colour
+
+
+def test_a_module_that_ran_and_brought_nothing_stands_out():
+    expansion = ExpansionWork(Counter(), Counter({"no other reading beside it": 2}), items=3)
+    extraction = ExtractionWork(
+        Counter(), Counter({"not in the passage": 4}), passages=3, emptied=2
+    )
+    assert module_lines(ModuleWork(expansion, extraction)) == [
+        (
+            "expand: readings for 0 of 3 questions; 2 lines dropped (no other reading beside it 2)",
+            NOTICE,
+        ),
+        (
+            "extract: 3 passages: 0 with spans, 3 with nothing (in 2 all was dropped); "
+            "4 spans dropped (not in the passage 4)",
+            NOTICE,
+        ),
+    ]
+
+
+def test_a_module_without_work_says_so():
+    assert module_lines(ModuleWork(ExpansionWork(), ExtractionWork())) == [
+        ("expand: no question came to be expanded", NOTICE),
+        ("extract: no tool call returned passages to extract from", NOTICE),
+    ]
+
+
+def test_spans_that_are_the_whole_passage_are_counted():
+    (line,) = module_lines(
+        ModuleWork(None, ExtractionWork(passages=2, with_spans=2, spans=2, whole=1))
+    )
+    assert line.text == "extract: 2 passages: 2 with spans (1.0 each, 1 copied whole)"
+
+
+def test_items_are_said_where_questions_were_asked_several_times():
+    (line,) = module_lines(ModuleWork(ExpansionWork(items=1, expanded=1, readings=2)), "item")
+    assert line.text == "expand: readings for 1 of 1 item (2.0 each)"
+
+
+def test_several_runs_have_their_names_above():
+    runs = [("base", ModuleWork()), ("[red]x\x1b[0m", ModuleWork(EXPANSION))]
+    shown = printed(runs).splitlines()
+    assert [line.strip() for line in shown if line.strip()] == [
+        "[red]x\N{REPLACEMENT CHARACTER}[0m",
+        "expand: readings for 12 of 30 questions (3.1 each), 2 failed (server 2)",
+    ]

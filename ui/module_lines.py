@@ -1,0 +1,99 @@
+"""What query expansion and evidence extraction did in a run, in lines below the tables."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork
+from branchwise.ui.cells import indented, plain, run_name
+
+if TYPE_CHECKING:
+    from rich.padding import Padding
+
+NamedWork = tuple[str, ModuleWork]
+"""A run's name and what its modules did."""
+
+ALARM, NOTICE = "bold red", "yellow"
+"""Of a module whose calls all failed, and of one that ran and brought nothing."""
+
+
+class ModuleLine(NamedTuple):
+    """What one module did."""
+
+    text: str
+    style: str = ""
+
+
+def module_notes(runs: Sequence[NamedWork], *, epochs: bool = False) -> "Iterator[Padding]":
+    """The lines of each run with a module; none for a run without. `epochs`: whether questions
+    were asked more than once, so that items are counted."""
+    for name, work in runs:
+        if lines := module_lines(work, "item" if epochs else "question"):
+            text = plain(f"\n{run_name(name)}" if len(runs) > 1 else "")
+            for line in lines:
+                text.append(f"\n{line.text}", style=line.style)
+            yield indented(text)
+
+
+def module_lines(work: ModuleWork, asked: str = "question") -> list[ModuleLine]:
+    """A line for each module that was on; `asked` is what expansion's items are called."""
+    lines = []
+    if work.expansion is not None:
+        lines.append(_expansion(work.expansion, asked))
+    if work.extraction is not None:
+        lines.append(_extraction(work.extraction))
+    return lines
+
+
+def _expansion(work: ExpansionWork, asked: str) -> ModuleLine:
+    if not work.items:
+        return ModuleLine(f"expand: no {asked} came to be expanded", NOTICE)
+    said = f"expand: readings for {work.expanded:,} of {_count(work.items, asked)}"
+    said += _each(work.readings, work.expanded)
+    if work.failed:
+        said += f", {work.failed:,} failed ({_by(work.failures)})"
+    return ModuleLine(said + _dropped(work.dropped, "line"), _style(work.items, work))
+
+
+def _extraction(work: ExtractionWork) -> ModuleLine:
+    if not work.passages:
+        return ModuleLine("extract: no tool call returned passages to extract from", NOTICE)
+    parts = [f"{work.with_spans:,} with spans{_each(work.spans, work.with_spans, work.whole)}"]
+    if work.with_nothing:
+        emptied = f" (in {work.emptied:,} all was dropped)" if work.emptied else ""
+        parts.append(f"{work.with_nothing:,} with nothing{emptied}")
+    if work.failed:
+        parts.append(f"{work.failed:,} failed and shown whole ({_by(work.failures)})")
+    said = f"extract: {_count(work.passages, 'passage')}: {', '.join(parts)}"
+    return ModuleLine(said + _dropped(work.dropped, "span"), _style(work.passages, work))
+
+
+def _style(asked: int, work: ExpansionWork | ExtractionWork) -> str:
+    if work.failed == asked:
+        return ALARM
+    brought = work.expanded if isinstance(work, ExpansionWork) else work.with_spans
+    return "" if brought else NOTICE
+
+
+def _each(count: int, among: int, whole: int = 0) -> str:
+    """The mean over those that have any, and how many are copied from end to end."""
+    if not among:
+        return ""
+    copied = f", {whole:,} copied whole" if whole else ""
+    return f" ({count / among:.1f} each{copied})"
+
+
+def _dropped(reasons: Counter[str], what: str) -> str:
+    if not reasons:
+        return ""
+    return f"; {_count(reasons.total(), what)} dropped ({_by(reasons)})"
+
+
+def _by(reasons: Counter[str]) -> str:
+    """Each with its number, the most frequent first, equal ones by name."""
+    ranked = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in ranked)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
