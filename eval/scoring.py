@@ -5,7 +5,7 @@ What comes of it is kept beside the run.
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from branchwise.eval.ceilings.sources import run_sources
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, run_costs
 from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
+from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
 from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
@@ -56,7 +57,8 @@ class ScoredRun:
     """A run's scores and what stands behind them.
 
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
-    for tasks whose answers are sentences.
+    for tasks whose answers are sentences. `modules`: what query expansion and evidence extraction
+    did, for every task.
     """
 
     path: Path
@@ -65,13 +67,16 @@ class ScoredRun:
     settled: Settled
     lexical: Scores | None = None
     analysis: Analysis | None = None
+    modules: ModuleWork = field(default_factory=ModuleWork)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: the scores' own keys, and `costs`, `models`, `analysis`, `lexical`."""
+        """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `analysis`,
+        `lexical`."""
         return {
             **self.scores.to_json(),
             "costs": self.costs.to_json(),
             "models": self.settled.to_json(),
+            "modules": self.modules.to_json(),
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
         }
@@ -138,7 +143,17 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     if task.name in ATTRIBUTED:
         looked_up = _reach(reader, settings)
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
-    return ScoredRun(reader.path, scores, costs, settled, lexical, analysis), looked_up
+    modules = _modules(reader, analysis)
+    return ScoredRun(reader.path, scores, costs, settled, lexical, analysis, modules), looked_up
+
+
+def _modules(reader: RunReader, analysis: Analysis | None) -> ModuleWork:
+    """Counted where traces were read for errors; elsewhere only these events are read."""
+    if analysis:
+        return analysis.modules.of_system(reader.system)
+    # One at a time: together they may be more than memory holds.
+    found = total_work(module_work([event]) for event in reader.module_events())
+    return found.of_system(reader.system)
 
 
 def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:

@@ -1,4 +1,5 @@
-"""Everything that is printed of scored runs, in order: scores, losses, ceilings, costs."""
+"""Everything that is printed of scored runs, in order: scores, losses, ceilings, costs,
+and what the modules did."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from branchwise.ui.cost_table import cost_tables
 from branchwise.ui.epoch_table import epoch_tables
 from branchwise.ui.error_table import error_tables
 from branchwise.ui.matcher_notes import matcher_lines
+from branchwise.ui.module_lines import module_notes
 from branchwise.ui.report_table import report_tables
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ def run_report(
         if lines := matcher_lines(run.settled):
             title = [f"\n{run_name(name)}"] if len(runs) > 1 else [""]
             yield indented(plain("\n".join([*title, *lines])))
-    analysed = [(name, run.analysis) for name, run in runs if run.analysis]
+    # Of both matchers, the model's alignment is the one that is analysed.
+    analysed = [(named_scores(n, run)[-1][0], run.analysis) for n, run in runs if run.analysis]
     yield from error_tables([(name, analysis.errors) for name, analysis in analysed])
     if not brief:
         yield from ceiling_tables([(n, a.ceilings, a.curve("calls")) for n, a in analysed])
@@ -43,6 +46,9 @@ def run_report(
             yield from breakdown_tables(name, analysis.breakdown(grouping))
     if any(map(_has_costs, (run for _, run in runs))) or not brief:
         yield from cost_tables([(name, run.costs) for name, run in runs])
+    # Last, where they are seen: a module that never worked leaves no other mark.
+    epochs = any(row.epoch for _, run in runs for row in run.scores.items)
+    yield from module_notes([(name, run.modules) for name, run in runs], epochs=epochs)
 
 
 def _has_costs(run: ScoredRun) -> bool:

@@ -1,0 +1,119 @@
+"""What a run's report says of modules that failed, on a scripted server and from the store."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from by_role import by_role, turn_of
+from chat_server import Answer, call, fail, say
+from rich.console import Console
+
+from branchwise import run
+from branchwise.corpora.questions import Answer as GoldAnswer
+from branchwise.corpora.questions import Branch, Question
+from branchwise.eval import examination
+from branchwise.eval.errors.module_work import ExpansionWork, ModuleWork
+from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
+from branchwise.eval.store import RunSpec, RunStore, create_run
+from branchwise.ui.run_report import run_report
+
+QUESTIONS = 3
+GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Michael Mann"]}}))
+CONDITIONS = say(json.dumps({"reasoning": "r", "answers": []}))
+BROKEN, NONSENSE = fail(500), say("Purple bananas.\nThey sing at night.")
+
+
+@pytest.fixture
+def scored(chat_server: Any, make_system: Any, question_file: Any, tmp_path: Path) -> Any:
+    """Runs three questions of one search of two passages each with both modules, and scores."""
+
+    def play(expander: Answer, extractor: Answer, **options: Any) -> ScoredRun:
+        last = CONDITIONS if options.get("task") == "condambigqa" else GOOD
+
+        def agent(body: dict[str, Any]) -> Answer:
+            return last if turn_of(body) else call("local_retriever", query="Heat film")
+
+        chat_server.play(by_role(expander=expander, extractor=extractor, agent=agent))
+        system = make_system().model_copy(update={"expand": True, "extract": True})
+        made = run(str(question_file(QUESTIONS)), system, out=tmp_path / "run", **options)
+        assert made.state.done == QUESTIONS * options.get("epochs", 1)
+        return score_run(made, ScoringSettings())
+
+    return play
+
+
+def last_lines(scored: ScoredRun, *, brief: bool = True) -> list[str]:
+    console = Console(width=300, force_terminal=False, highlight=False, legacy_windows=False)
+    with console.capture() as capture:
+        for part in run_report([("run", scored)], brief=brief):
+            console.print(part)
+    return [line.strip() for line in capture.get().splitlines()][-2:]
+
+
+ALL_FAILED = [
+    "expand: readings for 0 of 3 questions, 3 failed (server 3)",
+    "extract: 6 passages: 0 with spans, 6 failed and shown whole (server 6)",
+]
+
+
+@pytest.mark.parametrize("task", ["branches", "condambigqa"])
+def test_modules_whose_calls_all_failed_are_said_for_every_task(scored, task):
+    found = scored(BROKEN, BROKEN, task=task)
+    assert (found.analysis is None) == (task == "condambigqa")
+    assert {role.role for role in found.costs.roles} == {"agent"}
+    assert last_lines(found) == last_lines(found, brief=False) == ALL_FAILED
+    assert found.to_json()["modules"]["extraction"]["failures"] == {"server": 6}
+
+
+@pytest.mark.parametrize("task", ["branches", "condambigqa"])
+def test_nonsense_is_said_to_be_in_no_passage(scored, task):
+    found = scored(say("Purple bananas."), NONSENSE, task=task, epochs=2)
+    assert last_lines(found) == [
+        "expand: readings for 0 of 6 items; 6 lines dropped (no other reading beside it 6)",
+        "extract: 12 passages: 0 with spans, 12 with nothing (in 12 all was dropped); "
+        "24 spans dropped (not in the passage 24)",
+    ]
+
+
+def test_workers_count_the_same(scored, monkeypatch):
+    found = scored(say("Who a?\nWho b?"), NONSENSE)
+    monkeypatch.setattr(examination, "MANY", 1)
+    monkeypatch.setattr(examination, "_BATCH", 2)
+    monkeypatch.setattr(examination.os, "sched_getaffinity", lambda _: {0, 1})
+    again = score_run(found.path, ScoringSettings(saves=False))
+    assert again.modules == found.modules
+    assert again.modules.expansion is not None
+    assert (again.modules.expansion.expanded, again.modules.expansion.readings) == (3, 6)
+
+
+def test_a_run_without_modules_says_nothing_of_them(
+    chat_server, make_system, question_file, tmp_path
+):
+    chat_server.play(lambda _: GOOD)
+    made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
+    found = score_run(made, ScoringSettings())
+    assert found.to_json()["modules"] == {"expansion": None, "extraction": None}
+    assert not any(line.startswith(("expand", "extract")) for line in last_lines(found))
+
+
+@pytest.mark.parametrize("task", ["branches", "condambigqa"])
+async def test_items_that_have_not_ended_are_not_counted(task, tmp_path):
+    system = {"model": "offline", "expand": True, "extract": False}
+    spec = RunSpec(task, "q", "d", system, {}, "s", 1, "0")
+    gold = (Branch(name="default", answers=(GoldAnswer(text="Michael Mann"),)),)
+    asked = [
+        Question(id=f"q{n}", question="Who?", ambiguous=False, branches=gold) for n in range(3)
+    ]
+    create_run(tmp_path / "run", spec, asked)
+    record = {"prediction": {"answers": {}}, "evidence": [], "how": "strict", "error": None}
+    with RunStore(tmp_path / "run") as store:
+        for status, pending in zip(("done", "failed", None), list(store.pending()), strict=True):
+            journal = store.begin(pending)
+            journal.event("expansion", {"readings": ["a?", "b?"], "how": "readings"})
+            if status:
+                await journal.finish(status, record)
+    # Off the event loop: scoring may ask models, and runs a loop of its own.
+    found = await asyncio.to_thread(score_run, tmp_path / "run", ScoringSettings())
+    assert found.modules == ModuleWork(ExpansionWork(items=2, expanded=2, readings=4))
