@@ -1,6 +1,6 @@
 """Scores as tables for a terminal: means over intervals, runs under each other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.eval.scores import Counts, Scorer, Scores
@@ -17,15 +17,19 @@ NamedScores = tuple[str, Scores]
 """A run's name and its scores."""
 
 
-def report_tables(runs: Sequence[NamedScores]) -> "Iterator[RenderableType]":
+def report_tables(
+    runs: Sequence[NamedScores], only: Collection[str] | None = None
+) -> "Iterator[RenderableType]":
     """What to print for one run or several, in order: tables, what their numbers mean, counts.
 
-    Runs of different tasks stand apart. A column that no run has a value for is left out, and so
-    is the subset `all` where it says what another one says.
+    `only`: titles of the tables that are wanted. Runs of different tasks stand apart. A column
+    that no run has a value for is left out, and so is the subset `all` where it says what another
+    one says.
     """
     for task in dict.fromkeys(scores.scorer.task for _, scores in runs):
         chosen = [(name, scores) for name, scores in runs if scores.scorer.task == task]
-        columns = [c for c in get_task(task).columns if _has_values(c, chosen)]
+        wanted = [c for c in get_task(task).columns if only is None or c.table in only]
+        columns = [c for c in wanted if _has_values(c, chosen)]
         for title in dict.fromkeys(column.table for column in columns):
             yield heading(title, [name for name, _ in chosen])
             yield _table([c for c in columns if c.table == title], chosen)

@@ -23,9 +23,9 @@ def demo(
 ) -> None:
     """Answer questions about films that share their names, score them, show one trace.
 
-    Then make a small world that no model has seen, ask its knowledge graph, and answer questions
-    that are made from plans over it, with and without the graph. The model is `offline`, a reader
-    without a language model: a floor, not a contender.
+    Then make a small world that no model has seen, ask its knowledge graph, and run a study on
+    questions that are made from plans over it: which part of a system helps? The model is
+    `offline`, a reader without a language model: a floor, not a contender.
 
     Example: branchwise demo --out /tmp/demo
     """
@@ -45,7 +45,7 @@ def demo(
         made = experiment.run(
             loaded, system, out=_fresh(out / "run"), selection=selection, observer=progress
         )
-    from branchwise.commands.demo_questions import answer_questions
+    from branchwise.commands.demo_questions import run_demo_study
     from branchwise.commands.demo_world import show_world
     from branchwise.commands.run import finish
 
@@ -54,8 +54,8 @@ def demo(
     _show_trace(reader)
     reader.close()
     asked = show_world(out / "world")
-    answer_questions(out / "world", _fresh)
-    _show_next(made.path, corpus, source, asked)
+    page = run_demo_study(out / "world", _fresh)
+    _show_next(made.path, corpus, asked, page)
 
 
 def _prepare(out: Path) -> tuple[Path, Path]:
@@ -110,22 +110,23 @@ def _telling_item(reader: "RunReader") -> "ItemRow":
     return (ambiguous or ended)[0]
 
 
-def _show_next(run: Path, corpus: Path, source: Path, asked: str) -> None:
+def _show_next(run: Path, corpus: Path, asked: str, page: Path) -> None:
     from shlex import quote
 
     from branchwise.ui.console import console
 
     program, at = _program(), quote(str(corpus))
-    world = quote(str(corpus.parent / "world"))
+    world, study = quote(str(corpus.parent / "world")), quote(str(page.parent))
     lines = [
+        f"\nThe study as a page: {page.resolve().as_uri()}",
         "\nNext:",
-        f'  {program} ask "Who directed King Kong?" --corpus {at}',
+        f'  {program} ask "Who directed King Kong?" --corpus {at} --expand --extract',
         f'  {program} ask "{asked}" --kg {world}',
-        f"  {program} world info {world}",
-        f"  {program} export {quote(str(run))} --events",
-        "  with a language model (any OpenAI-compatible server):",
-        f"  {program} run --questions {quote(str(source))} --corpus {at} \\",
-        "    --model openai:NAME@http://localhost:8000/v1 --out runs/mine",
+        f"  {program} errors {quote(str(run))} --limit 3",
+        f"  {program} report {study} --by steps",
+        "  with a language model (any OpenAI-compatible server): put it in the place of offline in",
+        f"  {world}/study.yaml, then",
+        f"  {program} ablate {world}/study.yaml --dry-run",
     ]
     console().print("\n".join(lines), markup=False, soft_wrap=True)
 

@@ -1,44 +1,75 @@
-"""The demo's third part: questions made from plans over the world, answered by two systems."""
+"""The demo's third part: questions made from plans over the world, and a study of four systems."""
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from branchwise.eval.studies.folder import StudyFolder
 
 QUESTIONS, SHARE_AMBIGUOUS, SEED = 40, 0.5, 1
-_SYSTEMS = {
-    "retriever": ("local_retriever",),
-    "with-graph": ("local_retriever", "wikidata_search", "wikisparql"),
-}
+_STUDY = """\
+# Which part helps? The base, and what one change each brings.
+name: modules
+questions: questions.jsonl
+base: {model: offline, corpus: ., kg: ., retriever: INDEX, k: 5, tools: [local_retriever]}
+factors:
+  expansion: [off, on]
+  extraction: [off, on]
+  tools: [[local_retriever], [local_retriever, wikidata_search, wikisparql]]
+"""
 
 
-def answer_questions(world: Path, fresh: Callable[[Path], Path]) -> None:
-    """Make questions about the world, answer them without and with its graph, compare both.
+def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
+    """Make questions about the world, run the study on them, compare its systems.
 
-    `world` has its graph built in it; `fresh` names a folder for a run that is not there yet.
+    `world` has its graph built in it; `fresh` names a folder that is not there yet. Returns the
+    path of the report's page.
     """
-    from branchwise.commands.report import report
-    from branchwise.corpora.loaders import load_questions
-    from branchwise.eval import experiment
-    from branchwise.graphs.system import System
+    from branchwise.corpora.atomic import write_bytes
+    from branchwise.eval.costs.prices import Prices
+    from branchwise.eval.studies.running import StudyDesign, StudyPace, run_study
+    from branchwise.eval.studies.schema import load_study
     from branchwise.ui.console import console
-    from branchwise.ui.progress import RunProgress
+    from branchwise.ui.study_live import StudyLive
 
-    source = _questions(world)
-    index = _index(world)
-    loaded = load_questions(str(source))
+    _questions(world)
+    file = world / "study.yaml"
+    write_bytes(file, _STUDY.replace("INDEX", _index(world)).encode())
+    design = StudyDesign.of(load_study(file))
     console().print(
-        f"\n{len(loaded)} questions made from plans over this world, answered from its passages "
-        "alone, and from its passages and its graph:",
+        f"\nA study: {len(design.questions)} questions made from plans over this world, answered "
+        f"by {len(design.systems)} systems that differ in one thing each ({file}):",
         style="bold",
     )
-    runs = []
-    for name, tools in _SYSTEMS.items():
-        system = System(corpus=str(world), retriever=index, kg=str(world), tools=tools, k=5)
-        with RunProgress(len(loaded)) as progress:
-            made = experiment.run(
-                loaded, system, out=fresh(world / "runs" / name), observer=progress
-            )
-        runs.append(made.path)
-    report(runs)
+    pace = StudyPace(prices=Prices.load())
+    with StudyLive(Prices.load(), pace.limits) as live:
+        made = run_study(design, fresh(world / "study"), pace, live)
+    return _show(made.folder)
+
+
+def _show(study: "StudyFolder") -> Path:
+    """The main table, where answers were lost and what each system changes; the page beside it."""
+    from branchwise.eval.reporting.run_folders import report_of_runs
+    from branchwise.eval.scoring import score_run
+    from branchwise.ui.console import console
+    from branchwise.ui.error_table import error_tables
+    from branchwise.ui.html.page import write_html
+    from branchwise.ui.report_table import report_tables
+    from branchwise.ui.study_summary import study_summary
+
+    runs = [(name, score_run(path)) for name, path in study.runs()]
+    scores = [(name, run.scores) for name, run in runs]
+    parts = [
+        *report_tables(scores, only=("answer sets",)),
+        *error_tables([(name, run.analysis.errors) for name, run in runs if run.analysis]),
+        *study_summary(scores),
+    ]
+    for part in parts:
+        console().print(part)
+    page = study.path / "report.html"
+    write_html(report_of_runs(runs, study.record.name), page)
+    return page
 
 
 def _questions(world: Path) -> Path:

@@ -64,7 +64,18 @@ def model(chat_server, monkeypatch):
 
 def test_every_command_has_help_with_an_example(type_in):
     groups = {"corpus": ("build", "index", "search", "info"), "tools": ("list",)}
-    single = ("demo", "ask", "run", "resume", "score", "report", "export")
+    single = (
+        "demo",
+        "ask",
+        "run",
+        "resume",
+        "ablate",
+        "score",
+        "report",
+        "errors",
+        "trace",
+        "export",
+    )
     commands = [(name,) for name in single]
     commands += [(group, name) for group, names in groups.items() for name in names]
     for command in commands:
@@ -208,6 +219,8 @@ def test_the_demo_runs_on_the_bundled_encoder(type_in, tmp_path, monkeypatch):
     assert code == 0, err
     assert "One question, step by step" in out
     assert "branchwise ask" in out
+    assert "changes against base" in out
+    assert (tmp_path / "demo" / "world" / "study" / "report.html").is_file()
     assert type_in("demo", "--out", tmp_path / "demo", "--questions", "3")[0] == 0
     assert (tmp_path / "demo" / "run-2").is_dir()
 
