@@ -90,12 +90,27 @@ def _run(design: "StudyDesign", folder: Path, pace: "StudyPace") -> "StudyRun":
 
     extract = any(named.system.extract for named in design.systems)
     allow_open_files(pace.concurrency, extract=extract, runs=len(design.systems))
+    _check_open_files(len(design.systems))
     prices = pace.prices
     assert prices is not None
     with StudyLive(
         prices, pace.limits, max_cost=pace.max_cost, retry_failed=pace.retry_failed
     ) as live:
         return run_study(design, folder, pace, live)
+
+
+def _check_open_files(systems: int) -> None:
+    """Every run has seven files open; the system would refuse them in the middle of the study."""
+    import resource
+
+    from branchwise.corpora.errors import InputError
+
+    needed, allowed = 7 * systems + 64, resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if allowed != resource.RLIM_INFINITY and allowed < needed:
+        raise InputError(
+            f"{systems} systems need {needed} open files, and this process may have {allowed}",
+            remedy=f"raise the limit (ulimit -n {needed}), or split the study",
+        )
 
 
 def finish(made: "StudyRun", design: "StudyDesign", prices: "Prices", again: str) -> None:
