@@ -125,6 +125,24 @@ def test_report_shows_runs_beside_each_other(run_folder: Path) -> None:
     assert "answer sets" in run("report", run_folder)
 
 
+def test_report_compares_runs_with_the_first_in_json(run_folder: Path) -> None:
+    first, second = json.loads(run("report", run_folder, run_folder, "--json"))
+    assert first["comparison"] is None
+    found = {(d["metric"], d["subset"]): d for d in second["comparison"]["differences"]}
+    assert found["strict_recall", "all"]["difference"] == 0.0
+    assert found["strict_recall", "all"]["n"] == 1
+
+
+def test_report_prints_or_writes_its_tables(run_folder: Path, tmp_path: Path) -> None:
+    printed = run("report", run_folder, "--markdown", "-")
+    assert printed.startswith("# run\n")
+    assert "| run | ambiguous | 1 | 1.00 | .50 | .00 |" in printed
+    assert run("report", run_folder, "--csv", tmp_path / "csv") == ""
+    assert (tmp_path / "csv" / "results.csv").is_file()
+    with pytest.raises(InputError, match="is named twice"):
+        run("report", run_folder, run_folder, "--latex", "-")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -142,6 +142,10 @@ def test_no_text_in_a_csv_file_is_a_formula(start: str) -> None:
             assert not any(re.match(r"\s*[=+@＝＋－＠-]\D", cell) for cell in row)
 
 
+def test_a_text_that_looks_guarded_is_guarded_too() -> None:
+    assert (guarded("=x"), guarded("'=x"), guarded("x=")) == ("'=x", "''=x", "x=")
+
+
 @given(st.text(), st.text())
 def test_guarded_texts_stay_different(one: str, other: str) -> None:
     assert (guarded(one) == guarded(other)) == (one_line(one) == one_line(other))

@@ -68,6 +68,7 @@ def test_lost_answers_are_counted_by_place_and_add_up(report: StudyReport) -> No
     base = row(found, "base", "all")
     assert (base["gold"], base["right"], base["missing"]) == (9, 4, 5)
     assert (base["missing_left_out"], base["missing_never_retrieved"]) == (3, 2)
+    assert (base["missing_extraction"], base["missing_unknown"]) == (0, 0)
     extracted = row(found, "+extraction", "all")
     assert (extracted["missing_left_out"], extracted["missing_extraction"]) == (2, 2)
     assert (extracted["missing_never_retrieved"], extracted["missing_unknown"]) == (2, 1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from branchwise.eval.ceilings.breakdowns import GROUPINGS, UNKNOWN, Breakdown
+from branchwise.eval.ceilings.breakdowns import GROUPINGS
 from branchwise.eval.ceilings.curves import Effort
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.losses import analysed
@@ -22,7 +22,7 @@ def breakdown_tables(report: StudyReport) -> Iterator[Table]:
     """A table for each property that questions have: branches, steps, operations, domain ..."""
     for name, grouping in GROUPINGS.items():
         found = [(system, analysis.breakdown(name)) for system, analysis in analysed(report)]
-        if not any(says_something(breakdown) for _, breakdown in found):
+        if not any(breakdown.bins for _, breakdown in found):
             continue
         columns = (
             system_column(),
@@ -39,11 +39,6 @@ def breakdown_tables(report: StudyReport) -> Iterator[Table]:
         note = "Retrieved, shown: recall of a perfect reader of what was."
         printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
         yield Table(f"by-{name}", f"By {grouping.words}", columns, rows, (note,), printed)
-
-
-def says_something(breakdown: Breakdown) -> bool:
-    """Whether any question is known to have the property."""
-    return any(one.label != UNKNOWN for one in breakdown.bins)
 
 
 def curve_tables(report: StudyReport) -> Iterator[Table]:
