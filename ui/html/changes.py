@@ -7,7 +7,7 @@ from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.statistics import Difference, p_value, signed
 from branchwise.ui.html.figures import Figure
 from branchwise.ui.html.forest import ForestSystem, draw_forest
-from branchwise.ui.html.published import published_rows
+from branchwise.ui.html.published import published_notes, published_rows
 from branchwise.ui.html.score_tables import STRICT, subset_groups
 from branchwise.ui.html.spending import ratio_words
 from branchwise.ui.html.summary import main_metric, verdict
@@ -51,7 +51,7 @@ def published_changes(report: StudyReport) -> Table | None:
         ("system", *("P", "R", "EM") * 2),
         tuple(rows),
         (("", 1), ("non-ambiguous", 3), ("ambiguous", 3)),
-        notes=known.notes,
+        notes=published_notes(known),
     )
 
 

@@ -16,13 +16,18 @@ def published_rows(
     """
     return [
         Row(
-            Cell(one.name, f"published: {known.paper}, Table {one.table}"),
+            Cell(one.name, f"published, Table {one.table}"),
             (*[Cell("")] * before, *_scores(one, subsets)),
             "published",
         )
         for one in known.systems
         if one.table in tables
     ]
+
+
+def published_notes(known: Published) -> tuple[str, ...]:
+    """What must be said wherever the rows stand."""
+    return (f"Published numbers are those of {known.paper}.", *known.notes)
 
 
 def _scores(system: PublishedSystem, subsets: Sequence[str]) -> list[Cell]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from branchwise.eval.reporting.published import Published, published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.tasks import get_task
-from branchwise.ui.html.published import published_rows
+from branchwise.ui.html.published import published_notes, published_rows
 from branchwise.ui.html.systems import aggregate, subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, mean, subset_words
 
@@ -93,4 +93,4 @@ def _table(report: StudyReport, family: Family) -> Table:
 
 def _with_published(table: Table, known: Published, chosen: list[str]) -> Table:
     rows = (*table.rows, *published_rows(known, (4, 5), chosen))
-    return replace(table, rows=rows, notes=(*table.notes, *known.notes))
+    return replace(table, rows=rows, notes=(*table.notes, *published_notes(known)))

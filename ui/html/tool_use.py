@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from branchwise.eval.reporting.published import published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.ui.cells import NOTHING
-from branchwise.ui.html.published import published_rows
+from branchwise.ui.html.published import published_notes, published_rows
 from branchwise.ui.html.score_tables import STRICT, score_cells, subset_groups
 from branchwise.ui.html.systems import subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, count
@@ -59,7 +59,7 @@ def tool_table(report: StudyReport) -> Table | None:
         (("", 1), ("tools", 2), *subset_groups(report, width)),
         (1, 2),
         ("Failed: arguments that did not fit, no such tool, an error, or no budget left.",)
-        + (known.notes if known else ()),
+        + (published_notes(known) if known else ()),
     )
 
 
