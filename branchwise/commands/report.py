@@ -77,6 +77,7 @@ def report(
     chosen_runs = _named(paths)
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
+    _check_breakdowns(groupings, runs)
     exports = Exports(markdown, latex, csv, figures)
     if html is not None or exports.wanted:
         from branchwise.eval.reporting.run_folders import report_of_runs
@@ -90,6 +91,15 @@ def report(
     elif html is None and not exports.wanted:
         print_runs(runs, groupings)
         _print_changes([(name, run.scores) for name, run in runs])
+
+
+def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, ScoredRun]]") -> None:
+    """Raise InputError where no run can be broken down: its answers are sentences."""
+    from branchwise.corpora.errors import InputError
+
+    if groupings and not any(run.analysis for _, run in runs):
+        tasks = ", ".join(dict.fromkeys(run.scores.scorer.task for _, run in runs))
+        raise InputError(f"the task {tasks} has no breakdowns", remedy="leave out --by")
 
 
 class _Runs(NamedTuple):

@@ -197,10 +197,17 @@ class RunReader:
         self, bodies: Iterable[bytes], *, contents: bool = True
     ) -> Iterator[dict[str, Any]]:
         """Records of one item as they were given; all their passages are read at once."""
-        records = [orjson.loads(body) for body in bodies]
-        self._passages.load(hash for record in records for hash in references(record))
-        for record in records:
-            yield unfold(record, self._passages, contents=contents)
+        try:
+            records = [orjson.loads(body) for body in bodies]
+            self._passages.load(hash for record in records for hash in references(record))
+            unfolded = [unfold(record, self._passages, contents=contents) for record in records]
+        except (ValueError, LookupError, TypeError) as error:
+            raise InputError(
+                f"a record of the run is damaged ({type(error).__name__}: {str(error)[:100]})",
+                where=str(self.path / DATABASE),
+                remedy="restore the file, or run again into another folder",
+            ) from error
+        yield from unfolded
 
 
 def open_run(path: Path) -> RunReader:

@@ -209,6 +209,18 @@ def test_a_run_of_a_newer_version_is_refused(run_folder):
         open_run(run_folder)
 
 
+async def test_a_damaged_record_is_one_line(run_folder):
+    with RunStore(run_folder) as store:
+        journal = store.begin(next(store.pending()))
+        journal.event("model", {"text": "x"})
+        await journal.finish("done", outcome())
+    with sqlite3.connect(run_folder / DATABASE) as written:
+        written.execute("UPDATE events SET body = X'7B'")
+    reader = open_run(run_folder)
+    with pytest.raises(InputError, match="a record of the run is damaged"):
+        list(reader.events(1))
+
+
 def test_scores_are_kept_by_scorer(run_folder):
     reader = open_run(run_folder)
     assert reader.saved_scores("lexical-1") is None
