@@ -1,5 +1,7 @@
 """What runs cost as a table for a terminal: roles under each other, tokens, seconds, money."""
 
+import difflib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 NamedCosts = tuple[str, Costs]
 """A run's name and what it cost."""
 
+_SHOWN = 3
+_NEAR = 0.6
+_LEAST_USD = 1e-6
 _UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
 
 
@@ -67,13 +72,17 @@ def count_cell(value: float | None) -> str:
 
 
 def usd_cell(value: float | None) -> str:
-    """Four digits behind the point below 1, then two, then none: 0 only where nothing is paid."""
+    """Four digits behind the point below 1, then two, then none; of what is less than .001, two
+    digits that tell. 0 only where nothing is paid."""
     if value is None:
         return NOTHING
     if value == 0:
         return "0"
-    if value < 0.00005:
-        return "<.0001"
+    if value < _LEAST_USD:
+        return f"<{_LEAST_USD:.6f}".replace("0.", ".", 1)
+    if value < 0.000995:
+        behind = 1 - math.floor(math.log10(value / 0.995))
+        return f"{value:.{behind}f}".removeprefix("0")
     if value < 0.99995:
         return f"{value:.4f}".removeprefix("0")
     return f"{value:,.2f}" if value < 9999.995 else f"{value:,.0f}"
@@ -84,14 +93,30 @@ def _notes(runs: Sequence[NamedCosts]) -> "Padding":
     for name, found in runs:
         before = f"{run_name(name)}: " if len(runs) > 1 else ""
         lines += [before + line for line in _about(found)]
-    first = runs[0][1]
-    if first.source:
-        as_of = f" as of {first.as_of}" if first.as_of else ""
-        lines.append(f"USD by {first.source}{as_of}, or by --prices")
+    lines += _prices_are_from([found for _, found in runs])
     lines.append("cached is part of input, reasoning of output; seconds are summed over requests")
     missing = dict.fromkeys(model for _, found in runs for model in found.unpriced)
     lines += [_how_to_give(model) for model in missing]
     return indented(plain("\n".join(lines), "dim"))
+
+
+def _prices_are_from(runs: Sequence[Costs]) -> Iterator[str]:
+    published = next((found for found in runs if found.source), None)
+    if published:
+        as_of = f" as of {published.as_of}" if published.as_of else ""
+        yield f"USD by {published.source}{as_of}, or by --prices"
+    elif any(role.cost for found in runs for role in found.roles):
+        yield "USD by --prices"
+    # Without servers: an address is longer than what is misspelt.
+    models = [model.partition("@http")[0] for found in runs for model in found.models]
+    unused = [name for name in runs[0].unused if all(name in found.unused for found in runs)]
+    told = {name: difflib.get_close_matches(name, models, 1, _NEAR) for name in unused}
+    # A file of many prices is no mistake, so those that look like one come first.
+    for name in sorted(told, key=lambda name: not told[name])[:_SHOWN]:
+        near = f"; near: {told[name][0]}" if told[name] else ""
+        yield printable(f"--prices: no model of this run is called {name}{near}")
+    if len(told) > _SHOWN:
+        yield f"--prices: … nor by {len(told) - _SHOWN} more of its names"
 
 
 def _about(found: Costs) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import importlib.resources
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -50,18 +50,21 @@ class Prices:
         A model's full name goes before the name without its date, the user's prices before the
         built-in ones, one server's before any server's.
         """
-        try:
-            spec = ModelSpec.parse(model_spec)
-        except InputError:
-            return None
-        for name in _names(spec):
-            if spec.base_url and (found := self.given.get(f"{name}@{spec.base_url}")):
-                return found
-            if found := self.given.get(name):
-                return found
-            if _is_own(spec) and (found := self.built_in.get(name)):
+        for name, is_given in _keys(model_spec):
+            if found := (self.given if is_given else self.built_in).get(name):
                 return found
         return None
+
+    def is_built_in(self, model_spec: str) -> bool:
+        """Whether the price of a model is a published one: neither given, nor that of `offline`."""
+        keys = _keys(model_spec)
+        first = next((key for key in keys if key[0] in (self.built_in, self.given)[key[1]]), None)
+        return first is not None and not first[1] and first[0] != "offline"
+
+    def unused(self, model_specs: Iterable[str]) -> tuple[str, ...]:
+        """Names in the user's file that none of these models goes by."""
+        known = {name for spec in model_specs for name, is_given in _keys(spec) if is_given}
+        return tuple(name for name in self.given if name not in known)
 
     def cost(self, model_spec: str, usage: RoleUsage) -> float | None:
         """USD of model calls; None where the price is unknown, never 0 for it.
@@ -83,6 +86,20 @@ def cost_at(price: Price | None, usage: RoleUsage) -> float | None:
     per_cached = price.input if price.cached is None else price.cached
     spent = (usage.input - cached) * price.input + cached * per_cached
     return (spent + usage.output * price.output) / 1e6
+
+
+def _keys(model_spec: str) -> Iterator[tuple[str, bool]]:
+    """Where to look a price up, best first: the name, and whether among the user's prices."""
+    try:
+        spec = ModelSpec.parse(model_spec)
+    except InputError:
+        return
+    for name in _names(spec):
+        if spec.base_url:
+            yield f"{name}@{spec.base_url}", True
+        yield name, True
+        if _is_own(spec):
+            yield name, False
 
 
 def _names(spec: ModelSpec) -> Iterator[str]:

@@ -51,7 +51,9 @@ class Costs:
     `roles`; `cost` is None where any part is unknown, and covers `unsplit`, which `usage` cannot.
     `per_item`: means over the items whose usage was kept (matcher and judge: over all that ended),
     `cost` among them; all None where there are none. `unpriced`: models that were called and have
-    no known price. `as_of`: the day the built-in prices held.
+    no known price. `as_of`, `source`: the day the built-in prices held, and where they are
+    published; None where none of them was used. `unused`: models of the user's prices that no
+    model here is, and `models` those that there are.
     """
 
     items: int
@@ -64,6 +66,8 @@ class Costs:
     unpriced: tuple[str, ...]
     as_of: str | None = None
     source: str | None = None
+    unused: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; unknown is null."""
@@ -74,6 +78,8 @@ class Costs:
             "usage": _usage_json(self.usage),
             "per_item": dict(self.per_item),
             "unpriced": list(self.unpriced),
+            "unused": list(self.unused),
+            "models": list(self.models),
         }
 
 
@@ -114,6 +120,12 @@ def run_costs(
     of_run = [_scored(role, spent, prices) for role, spent in (scoring or {}).items()]
     means = _means(of_items, items - unsplit.items, of_run, items)
     return _totals(items, failed, [*of_items, *of_run], unsplit, means, prices)
+
+
+def file_costs(items: int, failed: int, scoring: Mapping[str, Spent], prices: Prices) -> Costs:
+    """What scoring a predictions file cost; what its `items` cost before is not known to anyone."""
+    roles = [_scored(role, spent, prices) for role, spent in scoring.items()]
+    return _totals(items, failed, roles, Unsplit(), _means((), items, roles, items), prices)
 
 
 def role_model(system: Mapping[str, Any], role: str) -> str:
@@ -163,6 +175,7 @@ def _totals(
     for role in roles:
         usage = _plus(usage, role.usage)
     called = {role.model: None for role in roles if role.usage.calls}
+    shipped = any(prices.is_built_in(model) for model in called)
     return Costs(
         items=items,
         failed=failed,
@@ -172,8 +185,10 @@ def _totals(
         cost=_sum((*(role.cost for role in roles), unsplit.cost)),
         per_item=per_item,
         unpriced=tuple(model for model in called if prices.price(model) is None),
-        as_of=prices.as_of.isoformat() if prices.as_of else None,
-        source=prices.source,
+        as_of=prices.as_of.isoformat() if prices.as_of and shipped else None,
+        source=prices.source if shipped else None,
+        unused=prices.unused(called),
+        models=tuple(called),
     )
 
 

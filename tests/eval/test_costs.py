@@ -5,7 +5,7 @@ import pytest
 
 from branchwise.agents.reply import Reply, Usage
 from branchwise.eval.costs.prices import Prices
-from branchwise.eval.costs.usage import Costs, RoleCost, Spent, run_costs
+from branchwise.eval.costs.usage import Costs, RoleCost, Spent, file_costs, run_costs
 from branchwise.graphs.ledger import Ledger, RoleUsage
 
 PRICES = Prices.load()
@@ -137,4 +137,16 @@ def test_json_says_null_for_what_is_unknown() -> None:
     assert read["roles"][0]["usage"]["input"] == 1_000_000
     assert read["unpriced"] == ["openai:m"]
     assert read["per_item"]["calls"] == 5
-    assert read["as_of"] == "2026-11-21"
+    assert (read["as_of"], read["source"]) == (None, None)
+    priced = run_costs([outcome(agent=AGENT)], SYSTEM, PRICES).to_json()
+    assert priced["as_of"] == "2026-11-21"
+
+
+def test_a_predictions_file_costs_what_matcher_and_judge_did() -> None:
+    scoring = {"matcher": Spent("openai:gpt-5-nano", RoleUsage(2, 1_000_000, 0))}
+    found = file_costs(4, 1, scoring, PRICES)
+    assert (found.items, found.failed) == (4, 1)
+    # a million input tokens at .05, over four items
+    assert found.cost == pytest.approx(0.05)
+    assert found.per_item["cost"] == pytest.approx(0.0125)
+    assert found.per_item["calls"] == 0.5

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -113,10 +114,48 @@ def test_a_server_that_counts_no_tokens_is_named() -> None:
 
 
 def test_matcher_and_judge_have_their_rows() -> None:
-    judge = Spent("openai:gpt-5", RoleUsage(1, 100, 10))
+    judge = Spent("openai:gpt-5", RoleUsage(1, 200, 12))
     found = run_costs([], {"model": "offline"}, PRICES, {"judge": judge})
-    # 100 at 1.25 and 10 at 10 per million
-    assert rows(printed([("x", found)]), "judge")[0][-1] == ".0002"
+    # 200 at 1.25 and 12 at 10 per million
+    assert rows(printed([("x", found)]), "judge")[0][-1] == ".00037"
+
+
+def given(path: Path, *lines: str) -> Prices:
+    """The user's prices over the built-in ones."""
+    path.write_text("models:\n" + "\n".join(f"  {line}" for line in lines))
+    return Prices.load(path)
+
+
+def test_a_price_that_no_model_goes_by_is_named_with_the_model_it_may_mean(tmp_path: Path) -> None:
+    prices = given(
+        tmp_path / "p.yaml",
+        "openai:Qwen3-8B: {input: 1, output: 1}",
+        *(f"openai:zz{n}: {{input: 1, output: 1}}" for n in range(4)),
+    )
+    usage = {"agent": vars(RoleUsage(2, 3000, 10))}
+    found = run_costs(
+        [{"usage": usage}], {"model": "openai:Qwen/Qwen3-8B@http://a-long-address:8000/v1"}, prices
+    )
+    text = one_line(printed([("base", found)], width=200))
+    told = "no model of this run is called"
+    assert f"{told} openai:Qwen3-8B; near: openai:Qwen/Qwen3-8B" in text
+    assert text.count(told) == 3
+    assert "nor by 2 more of its names" in text
+    used = run_costs([{"usage": usage}], {"model": "openai:Qwen3-8B@http://h:1/v1"}, prices)
+    assert "openai:Qwen3-8B;" not in printed([("base", found), ("other", used)])
+
+
+def test_published_prices_are_cited_only_where_one_was_used(tmp_path: Path) -> None:
+    prices = given(tmp_path / "p.yaml", "openai:gpt-5: {input: 1, output: 1}")
+    usage = {"agent": vars(RoleUsage(2, 3000, 10)), "extractor": vars(RoleUsage(1, 10, 10))}
+    own = run_costs([{"usage": usage}], {"model": "openai:gpt-5"}, prices)
+    assert "USD by --prices" in printed([("base", own)])
+    assert "developers.openai.com" not in printed([("base", own)])
+    system = {"model": "openai:gpt-5", "roles": {"extractor": "openai:gpt-5-nano"}}
+    both = run_costs([{"usage": usage}], system, prices)
+    assert "developers.openai.com" in printed([("base", both)])
+    free = run_costs([{"usage": usage}], {"model": "offline"}, Prices.load())
+    assert "USD by" not in printed([("base", free)])
 
 
 def test_hostile_names_are_shown_as_text() -> None:
@@ -157,8 +196,14 @@ def test_counts_have_three_digits_or_are_whole(value: float | None, shown: str) 
     [
         (None, "–"),
         (0, "0"),
-        (1e-9, "<.0001"),
-        (0.00005, ".0001"),
+        (9e-7, "<.000001"),
+        (1e-6, ".0000010"),
+        (0.0000123, ".000012"),
+        (0.0000996, ".00010"),
+        (0.00012, ".00012"),
+        (0.000994, ".00099"),
+        (0.000996, ".0010"),
+        (0.00123, ".0012"),
         (0.5, ".5000"),
         (0.99994, ".9999"),
         (0.99996, "1.00"),
