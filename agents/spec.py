@@ -1,5 +1,6 @@
 """Which model answers: what the user writes after `--model`."""
 
+import difflib
 import os
 import re
 import socket
@@ -21,6 +22,7 @@ _OPENAI = re.compile(
     r"openai:(?P<name>[^\s@]+(?:@(?!https?://)[^\s@]+)*)(?:@(?P<url>https?://\S+))?"
 )
 
+_BARE_NAME = re.compile(r"[A-Za-z][\w.-]*(/[\w.-]+)*")
 # Names may hold an @ themselves (vendor/model@version), but no version looks like host:port.
 _ADDRESS = re.compile(r"@(localhost|[\w.-]+:\d+)(/|$)")
 
@@ -53,7 +55,9 @@ class ModelSpec:
                 remedy="write it out, up to /v1",
             )
         if found is None or "://" in found["name"]:
-            raise InputError(f"unknown model {_shown(text)!r}", remedy=EXAMPLES)
+            near = suggested(text)
+            remedy = f"did you mean {near}? Else {EXAMPLES}" if near else EXAMPLES
+            raise InputError(f"unknown model {_shown(text)!r}", remedy=remedy)
         url = found["url"]
         return cls("openai", found["name"], None if url is None else _checked_url(url))
 
@@ -66,6 +70,14 @@ class ModelSpec:
         if self.provider == "offline":
             return "offline"
         return f"openai:{self.name}" + (f"@{self.base_url}" if self.base_url else "")
+
+
+def suggested(text: str) -> str | None:
+    """The spec that a bare name was meant as; None where it is no name, or may be a secret."""
+    text = text.strip()
+    if difflib.get_close_matches(text.casefold(), ["offline"], 1, 0.8):
+        return "offline"
+    return f"openai:{text}" if _BARE_NAME.fullmatch(text) and _shown(text) == text else None
 
 
 def api_key() -> str | None:

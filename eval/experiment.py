@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
-from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.loaders import load_questions, questions_digest
@@ -181,9 +180,7 @@ def _continue(
 def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
     """Raise InputError for a matcher or judge that could not be asked when the run has ended."""
     scoring.check_task(task)
-    chosen = scoring.resolved(system.model_dump())
-    for spec in filter(None, (chosen.model, chosen.judge)):
-        check_ready(ModelSpec.parse(spec))
+    scoring.resolved(system.model_dump()).check_ready()
 
 
 def _check_at_least_one(**counts: int) -> None:

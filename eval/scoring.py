@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
@@ -25,7 +26,7 @@ from branchwise.eval.errors.module_work import ModuleWork, module_work, total_wo
 from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
-from branchwise.eval.judging.settle import Progress, Settled, Settling
+from branchwise.eval.judging.settle import AS_EVER, Progress, Settled, Settling
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store import RunReader, StoreError, open_run
@@ -40,6 +41,7 @@ class ScoringSettings:
 
     `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
     the whole corpus where gold names no support. `saves`: keep the result beside the run.
+    `decoding`: how matcher and judge are asked; its patience is in no score.
     """
 
     choice: ScoringChoice | None = None
@@ -48,6 +50,7 @@ class ScoringSettings:
     asks: bool = True
     read_passages: bool = False
     saves: bool = True
+    decoding: Decoding = AS_EVER
     progress: Progress | None = None
     passage_progress: PassageProgress = silent
 
@@ -129,7 +132,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     pending = reader.progress()["pending"]
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
-        found = score_items(task, chosen, scorer=scorer_of(task, by, prompts))
+        found = score_items(task, chosen, scorer=scorer_of(task, by, prompts, settled))
         return replace(found, counts=replace(found.counts, pending=pending))
 
     scores = scores_of(settled.items, choice)
@@ -189,7 +192,15 @@ def _settled(
 
     ready = check_ready if settings.asks else unasked
     with run_judgements(reader.path) as kept:
-        settling = Settling(choice, kept, prompts, settings.concurrency, settings.progress, ready)
+        settling = Settling(
+            choice,
+            kept,
+            prompts,
+            settings.concurrency,
+            settings.progress,
+            ready,
+            settings.decoding,
+        )
         return run_blocking(settling.settle(items))
 
 

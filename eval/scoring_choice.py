@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
-from branchwise.agents.spec import ModelSpec
+from branchwise.agents.spec import ModelSpec, suggested
 from branchwise.corpora.errors import InputError
 from branchwise.eval.errors.attribution import TASKS as SETTLED
+from branchwise.eval.judging.readiness import check_role, role_spec
 
 Kind = Literal["lexical", "llm", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+_NEAR = 0.76
+"""How alike a misspelt kind is: "lexcal" and "lm" are, "llama" is a model."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,10 @@ class ScoringChoice:
         if kind not in ("llm", "both"):
             (kind, model), colon = _kind_or_model(matcher.strip()), ""
         # An empty name, perhaps of a variable that is not set, is none to fall back from.
-        for spec in (model if model or colon else None, judge):
+        named = {"matcher": model if model or colon else None, "judge": judge}
+        for role, spec in named.items():
             if spec is not None:
-                ModelSpec.parse(spec)
+                role_spec(role, spec)
         chosen: Kind = next(known for known in KINDS if known == kind)
         return cls(chosen, model or None, judge_entities or judge is not None, judge)
 
@@ -57,6 +61,13 @@ class ScoringChoice:
                 where=where,
                 remedy="leave out --matcher and --judge-entities",
             )
+
+    def check_ready(self) -> None:
+        """Raise InputError where a model of the resolved choice could not be asked (`check_ready`
+        of agents/spec.py), with advice that names its option."""
+        for role, spec in (("matcher", self.model), ("judge", self.judge)):
+            if spec is not None:
+                check_role(role, ModelSpec.parse(spec))
 
     @property
     def options(self) -> str:
@@ -97,8 +108,7 @@ def _kind_or_model(text: str) -> tuple[str, str]:
         return text, ""
     if ":" in text or text == "offline":
         return "llm", text
-    near = difflib.get_close_matches(text, KINDS, n=1, cutoff=0.5)
-    raise InputError(
-        f"unknown matcher {text[:80]!r}",
-        remedy=f"did you mean {near[0]}?" if near else f"write {', '.join(KINDS)} or a model",
-    )
+    near = next(iter(difflib.get_close_matches(text, KINDS, 1, _NEAR)), suggested(text))
+    known = "lexical, llm, both, a model such as openai:gpt-5-mini, or both:MODEL"
+    remedy = f"did you mean {near}?" if near and near != "offline" else f"write {known}"
+    raise InputError(f"unknown matcher {text[:80]!r}", remedy=remedy)

@@ -8,11 +8,18 @@ from typing import Any
 from branchwise.agents.prompt_files import Prompts
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval.blocking import run_blocking
+from branchwise.eval.costs.prices import Prices
+from branchwise.eval.costs.usage import Costs, file_costs
+from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
+from branchwise.eval.errors.attribution import attribute
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.scorers import scorer_of
+from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import Settled, Settling
-from branchwise.eval.predictions_file import read_predictions
+from branchwise.eval.predictions_file import MISSING, read_predictions
 from branchwise.eval.scores import Scores, score_items
+from branchwise.eval.scoring import ScoringSettings
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store.judgements import file_judgements
 from branchwise.eval.tasks import get_task
@@ -20,17 +27,38 @@ from branchwise.eval.tasks import get_task
 
 @dataclass(frozen=True)
 class ScoredFile:
-    """Scores of a predictions file; `lexical` where both matchers were asked for."""
+    """Scores of a predictions file; `lexical` where both matchers were asked for.
+
+    `missing`: ids of questions that the file does not answer. `item_errors`: what can be known
+    without a trace (docs/errors.md), None for tasks whose answers are sentences. `costs`: of
+    matcher and judge, None where neither took part.
+    """
 
     scores: Scores
     settled: Settled
     lexical: Scores | None = None
+    missing: tuple[str, ...] = ()
+    item_errors: tuple[ItemErrors, ...] | None = None
+    costs: Costs | None = None
+
+    @property
+    def errors(self) -> ErrorTotals | None:
+        """How often each label came up."""
+        return None if self.item_errors is None else totals(self.item_errors)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: the scores' own keys, `models` and `lexical`."""
+        """JSON-serialisable: the scores' own keys, and as for a run `costs`, `models`, `analysis`
+        (errors and items alone), `lexical`; `without_prediction`."""
+        analysis = None
+        if self.errors is not None and self.item_errors is not None:
+            items = [found.to_json() for found in self.item_errors]
+            analysis = {"errors": self.errors.to_json(), "items": items}
         return {
             **self.scores.to_json(),
+            "without_prediction": list(self.missing),
+            "costs": self.costs.to_json() if self.costs else None,
             "models": self.settled.to_json(),
+            "analysis": analysis,
             "lexical": self.lexical.to_json() if self.lexical else None,
         }
 
@@ -39,9 +67,7 @@ def score_predictions(
     questions: str,
     predictions: Path,
     task_name: str | None = None,
-    choice: ScoringChoice = BY_NAMES,
-    *,
-    concurrency: int = 8,
+    settings: ScoringSettings | None = None,
 ) -> ScoredFile:
     """Score `{"id", "answers"}` lines against a question set.
 
@@ -51,18 +77,34 @@ def score_predictions(
     loaded = load_questions(questions)
     task = get_task(task_name or loaded.task)
     items = read_predictions(predictions, replace(loaded, task=task.name))
+    settings = settings or ScoringSettings()
+    choice = settings.choice or BY_NAMES
     choice.check_task(task.name, str(predictions))
-    resolved = choice.resolved(None)
+    choice = choice.resolved(None)
     prompts = Prompts.load()
-    settled = _settled(items, predictions, resolved, prompts, concurrency)
+    settled = _settled(items, predictions, choice, prompts, settings)
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
-        return score_items(task, chosen, scorer=scorer_of(task, by, prompts))
+        return score_items(task, chosen, scorer=scorer_of(task, by, prompts, settled))
 
-    lexical = None
+    scores, lexical = scores_of(settled.items, choice), None
     if settled.lexical is not None:
-        lexical = scores_of(settled.lexical, replace(resolved, matcher="lexical"))
-    return ScoredFile(scores_of(settled.items, resolved), settled, lexical)
+        lexical = scores_of(settled.lexical, replace(choice, matcher="lexical"))
+    found = None
+    if task.name in ATTRIBUTED:
+        found = tuple(attribute(item, ()) for item in settled.items)
+    missing = tuple(item.question.id for item in items if item.how == MISSING)
+    costs = _costs(scores, choice, settled, settings)
+    return ScoredFile(scores, settled, lexical, missing, found, costs)
+
+
+def _costs(
+    scores: Scores, choice: ScoringChoice, settled: Settled, settings: ScoringSettings
+) -> Costs | None:
+    if not choice.asks:
+        return None
+    counts, prices = scores.counts, settings.prices or Prices.load()
+    return file_costs(counts.items, counts.failed, spent_by(choice, settled), prices)
 
 
 def _settled(
@@ -70,9 +112,17 @@ def _settled(
     predictions: Path,
     choice: ScoringChoice,
     prompts: Prompts,
-    concurrency: int,
+    settings: ScoringSettings,
 ) -> Settled:
     if not choice.asks:
         return Settled(items)
     with file_judgements(predictions) as kept:
-        return run_blocking(Settling(choice, kept, prompts, concurrency).settle(items))
+        settling = Settling(
+            choice,
+            kept,
+            prompts,
+            settings.concurrency,
+            settings.progress,
+            decoding=settings.decoding,
+        )
+        return run_blocking(settling.settle(items))

@@ -16,9 +16,15 @@ NamedErrors = tuple[str, ErrorTotals]
 
 _MOST_RUNS = 5
 """Columns that fit a terminal of 80 beside the labels; more runs are shown in several tables."""
+_COUNTED = "answers are counted by branch; an item is a question in one epoch"
 _NOTE = (
-    "answers are counted by branch; an item is a question in one epoch",
+    _COUNTED,
     "what each means: docs/errors.md; each lost answer: branchwise errors DIR",
+)
+_UNTRACED_NOTE = (
+    _COUNTED,
+    "no traces: what was retrieved is not known, so only this much can be said",
+    "what each means: docs/errors.md; each lost answer: --json",
 )
 
 
@@ -26,6 +32,7 @@ class _Row(NamedTuple):
     words: str
     count: Callable[[SubsetTotals], int]
     is_total: bool = False
+    needs_trace: bool = False
 
 
 def _missing(label: Label) -> Callable[[SubsetTotals], int]:
@@ -54,7 +61,7 @@ _ROWS = (
     _Row("  retrieved, lost in extraction", lambda found: found.lost_at["extraction"]),
     _Row("  lost with an unreadable answer", lambda found: found.lost_at["repair"]),
     _Row("  under the wrong branch", _missing(Label.WRONG_BRANCH)),
-    _Row("branches with nothing retrieved", lambda found: found.branches, is_total=True),
+    _Row("branches with nothing retrieved", lambda found: found.branches, True, needs_trace=True),
     _Row("answers wrong", lambda found: found.wrong, is_total=True),
     _Row("  right under another branch", _wrong(Label.WRONG_BRANCH)),
     _Row("  in the evidence, but no answer", _read_and_wrong),
@@ -74,7 +81,8 @@ def error_tables(runs: Sequence[NamedErrors]) -> "Iterator[RenderableType]":
         yield heading("where answers were lost", [name for name, _ in runs])
         yield _table(_columns(chosen) if len(runs) == 1 else _side_by_side(chosen))
     if runs:
-        yield notes(_NOTE)
+        traced = any(found.subsets["all"].traced for _, found in runs)
+        yield notes(_NOTE if traced else _UNTRACED_NOTE)
 
 
 def _columns(runs: Sequence[NamedErrors]) -> list[tuple[str, SubsetTotals]]:
@@ -94,6 +102,8 @@ def _table(columns: Sequence[tuple[str, SubsetTotals]]) -> "Table":
         table.add_column(plain(name), justify="right", overflow="fold")
     for row in _ROWS:
         counts = [row.count(found) for _, found in columns]
+        if row.needs_trace and not any(found.traced for _, found in columns):
+            continue
         if row.is_total or any(counts):
             style = "bold" if row.is_total else ""
             table.add_row(plain(row.words, style), *(plain(f"{n:,}", style) for n in counts))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.judging.judge import JudgeReport
+from branchwise.eval.judging.mapper import Ended
 from branchwise.eval.judging.matcher import MatcherReport
 from branchwise.eval.judging.occasion import Occasion
 from branchwise.eval.judging.settle import Settled
@@ -28,13 +29,26 @@ def matcher_lines(settled: Settled) -> list[str]:
     return [printable(line)[:_MAX_LINE] for line in lines]
 
 
+def in_vain_lines(settled: Settled) -> list[str]:
+    """A line for each model that was asked and of which nothing could be used, with what to do."""
+    return [printable(_in_vain(role, one))[:_MAX_LINE] for role, one in settled.in_vain.items()]
+
+
+def _in_vain(role: str, report: MatcherReport | JudgeReport) -> str:
+    ended = report.ended
+    instead = "names aligned all branches" if role == "matcher" else "no answer was accepted"
+    remedy = "score again when it answers" if ended.failed else f"name another model with --{role}"
+    return f"the {role} {report.model} settled nothing ({_told(ended)}): {instead}; {remedy}"
+
+
 def _matcher(report: MatcherReport) -> Iterator[str]:
     calls = report.consulted
     yield (
         f"matcher {report.model}: aligned the branches of {report.asked - len(report.lexical)} of "
-        f"{report.asked} items ({calls.fresh.calls} calls made, {calls.cached.calls} kept from "
-        f"before, {report.repaired} after a repair)"
+        f"{_counted(report.asked, 'item')} ({_counted(calls.fresh.calls, 'reply', 'replies')} now, "
+        f"{calls.cached.calls} kept from before, {report.repaired} after a repair)"
     )
+    yield from _ended(report.ended)
     yield from _where("aligned by names after all", report.lexical)
     yield from _where("all names mapped to one reading", report.to_one)
 
@@ -42,12 +56,13 @@ def _matcher(report: MatcherReport) -> Iterator[str]:
 def _judge(report: JudgeReport, of: str = "") -> Iterator[str]:
     calls = report.consulted
     yield (
-        f"judge {report.model}{of}: accepted {report.accepted} answers of {report.asked} items "
-        f"({calls.fresh.calls} calls made, {calls.cached.calls} kept from before, "
-        f"{report.refused} claims refused)"
+        f"judge {report.model}{of}: accepted {_counted(report.accepted, 'answer')} of "
+        f"{_counted(report.asked, 'item')} ({_counted(calls.fresh.calls, 'reply', 'replies')} now, "
+        f"{calls.cached.calls} kept from before, {_counted(report.refused, 'claim')} refused)"
     )
-    yield from _where("nothing usable was said", report.failed)
-    yield from _where("too many answers to ask about", report.unasked)
+    yield from _ended(report.ended)
+    yield from _where("nothing usable was said", report.failed, branches=True)
+    yield from _where("too many answers to ask about", report.unasked, branches=True)
 
 
 def _agreement(found: Agreement) -> Iterator[str]:
@@ -70,14 +85,34 @@ def _reading(name: str | None) -> str:
     return "none" if name is None else repr(name)
 
 
-def _where(what: str, occasions: Sequence[Occasion]) -> Iterator[str]:
+def _ended(ended: Ended) -> Iterator[str]:
+    if ended.failed or ended.unusable:
+        yield f"  {_told(ended)}"
+
+
+def _told(ended: Ended) -> str:
+    """How requests ended that brought nothing."""
+    failed = [f"{ended.failed:,} failed"] if ended.failed else []
+    unusable = [f"{ended.unusable:,} answered with nothing usable"] if ended.unusable else []
+    told = ", ".join([*failed, *unusable])
+    return f"of {_counted(ended.requests, 'request')} {told or 'none was made'}"
+
+
+def _where(what: str, occasions: Sequence[Occasion], *, branches: bool = False) -> Iterator[str]:
+    """The first occasions: items, or `branches` of them."""
     if occasions:
-        yield f"  {what}: {len(occasions)} items"
+        items = _counted(len({(one.id, one.epoch) for one in occasions}), "item")
+        counted = _counted(len(occasions), "branch", "branches") + f" of {items}"
+        yield f"  {what}: {counted if branches else items}"
     for one in occasions[:_SHOWN]:
         yield f"    {one.id}" + (f": {one.why}" if one.why else "")
-    yield from _more(len(occasions), "items", "    ")
+    yield from _more(len(occasions), "branches" if branches else "items", "    ")
 
 
 def _more(count: int, what: str, margin: str = "  ") -> Iterator[str]:
     if count > _SHOWN:
         yield f"{margin}… and {count - _SHOWN} more {what} (--json has them all)"
+
+
+def _counted(count: int, one: str, several: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

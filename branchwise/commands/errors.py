@@ -50,8 +50,20 @@ def errors(
     warn_if_pending(path)
     choice = chosen(matcher, judge_entities, judge)
     scored = score_run(path, ScoringSettings(choice, asks=False, saves=False))
+    _say_matcher(scored)
     found = [one for one in _items(path, scored, question) if _has(one, wanted, place)]
     _print(path, found[:limit], as_json=json_output)
+
+
+def _say_matcher(scored: "ScoredRun") -> None:
+    """Which matcher decided what belongs to which branch, where it was not names alone."""
+    from branchwise.ui.console import error_console, printable
+
+    scorer = scored.scores.scorer
+    if scorer.model:
+        by = f"errors by the alignment of {scorer.matcher} ({printable(scorer.model)})"
+        other = "; by names: --matcher lexical" if scored.lexical else ""
+        error_console().print(f"{by}{other}", markup=False, soft_wrap=True)
 
 
 def _has(found: Found, label: "Label | None", lost_at: "LostAt | None") -> bool:

@@ -173,13 +173,14 @@ def finish(made: "Run", prices: "Prices | None" = None) -> None:
 
 def show_scores(made: "Run", prices: "Prices | None" = None) -> "Scores":
     """Score the run, print its tables, and return the scores."""
-    from branchwise.commands.score import print_runs, score_and_save
+    from branchwise.commands.score import exit_if_in_vain, print_runs, score_and_save
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
 
     scored = score_and_save(made.path, ScoringSettings(prices=prices))
     print_runs([(made.path.name, scored)], brief=True)
     console().print(f"Run: {made.path}", markup=False, soft_wrap=True)
+    exit_if_in_vain(scored.settled)
     return scored.scores
 
 

@@ -1,26 +1,30 @@
 """`branchwise score`: scores of a run, or of anyone's predictions."""
 
+import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from branchwise.commands.scoring_options import (
+    Attempts,
     Concurrency,
     Judge,
     JudgeEntities,
     Matcher,
     PriceFile,
     ScanCorpus,
+    Timeout,
     chosen,
     load_prices,
 )
 
 if TYPE_CHECKING:
+    from branchwise.eval.judging.settle import Settled
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
-    from branchwise.eval.scoring_choice import ScoringChoice
-    from branchwise.eval.scoring_predictions import ScoredFile
 
 
 def score(
@@ -42,6 +46,8 @@ def score(
     scan_corpus: ScanCorpus = False,
     prices: PriceFile = None,
     concurrency: Concurrency = 8,
+    timeout: Timeout = 120.0,
+    attempts: Attempts = 6,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print everything as JSON, each item included.")
     ] = False,
@@ -50,18 +56,21 @@ def score(
 
     Example: branchwise score runs/base --matcher both:openai:gpt-5-mini
     """
-    choice = chosen(matcher, judge_entities, judge)
-    if path is not None and questions is None and predictions is None and task is None:
-        from branchwise.eval.scoring import ScoringSettings
+    from branchwise.agents.decoding import Decoding
+    from branchwise.eval.scoring import ScoringSettings
 
-        settings = ScoringSettings(
-            choice, load_prices(prices), concurrency, read_passages=scan_corpus
-        )
+    settings = ScoringSettings(
+        chosen(matcher, judge_entities, judge),
+        load_prices(prices),
+        concurrency,
+        read_passages=scan_corpus,
+        decoding=Decoding(timeout=timeout, attempts=attempts),
+    )
+    if path is not None and questions is None and predictions is None and task is None:
         _score_run(path, settings, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
-        _refuse_for_files(scan_corpus, prices)
-        found = _score_file(questions, predictions, task, choice, concurrency)
-        _show_file(predictions.name, found, as_json=json_output)
+        _refuse_for_files(settings, prices)
+        _score_file(questions, predictions, task, settings, as_json=json_output)
     else:
         from branchwise.corpora.errors import InputError
 
@@ -81,29 +90,56 @@ def _score_run(path: Path, settings: "ScoringSettings", *, as_json: bool) -> Non
         from branchwise.ui.console import printable_json
 
         typer.echo(printable_json({"name": name, **scored.to_json()}))
-        return
-    print_runs([(name, scored)])
+    else:
+        print_runs([(name, scored)])
+    exit_if_in_vain(scored.settled)
 
 
 def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
     """Score a run, and show how it goes where that takes long."""
+    from branchwise.eval.scoring import score_run
+
+    command = f"branchwise score {shlex.quote(str(path))}"
+    with _asking(command, settings) as shown:
+        return score_run(path, shown)
+
+
+@contextmanager
+def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSettings]":
+    """The settings with progress that is shown. What ends the asking is one line, and exit code 1:
+    what was answered until then is kept, and `command` goes on."""
     from dataclasses import replace
 
     from branchwise.agents.caller import ModelError
     from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.eval.scoring import score_run
     from branchwise.ui.console import error_console
 
     with scoring_progress() as progress:
-        shown = replace(settings, progress=progress.requests, passage_progress=progress.passages)
         try:
-            return score_run(path, shown)
+            yield replace(settings, progress=progress.requests, passage_progress=progress.passages)
+            return
         except ModelError as error:
-            failed = f"branchwise: {error.kind}: {error}"
-    again = f"what was answered is kept; go on with:\n  branchwise score {path}"
+            why = f"{error.kind}: {error}"
+        except KeyboardInterrupt:
+            if not progress.asked:
+                raise
+            why = "interrupted"
     options = f" {settings.choice.options}" if settings.choice else ""
-    error_console().print(f"{failed}; {again}{options}", markup=False, soft_wrap=True)
+    line = f"branchwise: {why}; what was answered is kept; go on with: {command}{options}"
+    error_console().print(line, markup=False, soft_wrap=True)
     sys.exit(1)
+
+
+def exit_if_in_vain(settled: "Settled") -> None:
+    """End with exit code 1, below what was shown, where a model was asked and settled nothing."""
+    from branchwise.ui.console import error_console
+    from branchwise.ui.matcher_notes import in_vain_lines
+
+    lines = in_vain_lines(settled)
+    for line in lines:
+        error_console().print(f"branchwise: {line}", markup=False, soft_wrap=True)
+    if lines:
+        sys.exit(1)
 
 
 def print_runs(
@@ -117,52 +153,39 @@ def print_runs(
         console().print(table)
 
 
-def _refuse_for_files(scan_corpus: bool, prices: Path | None) -> None:
+def _refuse_for_files(settings: "ScoringSettings", prices: Path | None) -> None:
     from branchwise.corpora.errors import InputError
 
-    for option, given in (("--scan-corpus", scan_corpus), ("--prices", prices)):
-        if given:
-            remedy = "leave it out: a predictions file has no trace"
-            raise InputError(f"{option} is for run folders", remedy=remedy)
+    if settings.read_passages:
+        remedy = "leave it out: a predictions file has no trace"
+        raise InputError("--scan-corpus is for run folders", remedy=remedy)
+    if prices and not (settings.choice and settings.choice.asks):
+        remedy = "leave it out, or name a --matcher or --judge"
+        raise InputError("--prices has nothing to price: no model is asked", remedy=remedy)
 
 
 def _score_file(
     questions: str,
     predictions: Path,
     task: str | None,
-    choice: "ScoringChoice | None",
-    concurrency: int,
-) -> "ScoredFile":
-    from branchwise.agents.caller import ModelError
-    from branchwise.eval.scoring_choice import BY_NAMES
+    settings: "ScoringSettings",
+    *,
+    as_json: bool,
+) -> None:
     from branchwise.eval.scoring_predictions import score_predictions
-    from branchwise.ui.console import error_console
 
-    try:
-        return score_predictions(
-            questions, predictions, task, choice or BY_NAMES, concurrency=concurrency
-        )
-    except ModelError as error:
-        line = f"branchwise: {error.kind}: {error}; what was answered is kept beside the file"
-        error_console().print(line, markup=False, soft_wrap=True)
-        sys.exit(1)
-
-
-def _show_file(name: str, found: "ScoredFile", *, as_json: bool) -> None:
+    named = ["--questions", questions, "--predictions", str(predictions)]
+    command = shlex.join(["branchwise", "score", *named, *(["--task", task] if task else [])])
+    with _asking(command, settings) as shown:
+        found = score_predictions(questions, predictions, task, shown)
     if as_json:
         from branchwise.ui.console import printable_json
 
-        typer.echo(printable_json({"name": name, **found.to_json()}))
-        return
-    from branchwise.ui.cells import indented, plain
-    from branchwise.ui.console import console
-    from branchwise.ui.matcher_notes import matcher_lines
-    from branchwise.ui.report_table import report_tables
+        typer.echo(printable_json({"name": predictions.name, **found.to_json()}))
+    else:
+        from branchwise.ui.console import console
+        from branchwise.ui.predictions_report import predictions_report
 
-    scores = [(name, found.scores)]
-    if found.lexical is not None:
-        scores = [(f"{name} · lexical", found.lexical), (f"{name} · llm", found.scores)]
-    for table in report_tables(scores):
-        console().print(table)
-    if lines := matcher_lines(found.settled):
-        console().print(indented(plain("\n".join(["", *lines]))))
+        for table in predictions_report(predictions.name, found):
+            console().print(table)
+    exit_if_in_vain(found.settled)

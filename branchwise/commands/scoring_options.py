@@ -14,7 +14,9 @@ SCORING = "Scoring"
 Matcher = Annotated[
     str | None,
     typer.Option(
-        help="Who aligns branches: lexical (names), llm (the run's model), both, or a model.",
+        help="Who aligns branches: lexical (names), llm (the run's model) or both; "
+        "MODEL, llm:MODEL or both:MODEL name another model, as in openai:gpt-5-mini.",
+        metavar="WHO",
         rich_help_panel=SCORING,
     ),
 ]
@@ -51,6 +53,25 @@ ScanCorpus = Annotated[
 Concurrency = Annotated[
     int,
     typer.Option(help="Requests to matcher and judge at a time.", min=1, max=1024),
+]
+Timeout = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        help="Seconds that a request to matcher or judge may take.",
+        min=0.1,
+        rich_help_panel=SCORING,
+    ),
+]
+Attempts = Annotated[
+    int,
+    typer.Option(
+        "--attempts",
+        help="How often one of them is sent, at most.",
+        min=1,
+        max=100,
+        rich_help_panel=SCORING,
+    ),
 ]
 
 

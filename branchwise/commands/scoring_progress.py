@@ -1,41 +1,53 @@
 """How scoring goes, where it takes long: models are asked, or a corpus is read."""
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from branchwise.commands.passage_progress import showing
 
 if TYPE_CHECKING:
     from branchwise.corpora.progress import Progress
 
+SECONDS_BETWEEN_LINES = 10.0
+
 
 class ScoringProgress:
-    """Shows one kind of work at a time, from the first that is told of it."""
+    """Shows one kind of work at a time, from the first that is told of it.
+
+    `asked`: whether any model was to be asked.
+    """
 
     def __init__(self) -> None:
         self._shown = ExitStack()
         self._what = ""
+        self.asked = False
 
     def requests(self, role: str, done: int, total: int) -> None:
-        """So many of a role's requests are answered."""
-        self._told(f"asking the {role}", "requests", done, total)
+        """So many of a role's requests have ended."""
+        self.asked = True
+        what = f"asking the {role}"
+        if what != self._what:
+            self._begin(what, _requests(what))
+        self._update(done, total)
 
     def passages(self, done: int, total: int) -> None:
         """So many passages of the corpus are read."""
-        self._told("reading the corpus for what gold names", "passages", done, total)
+        what = "looking for answers in the corpus"
+        if what != self._what:
+            self._begin(what, showing(what))
+        self._update(done, total)
 
     def close(self) -> None:
         """End what is shown."""
         self._shown.close()
         self._what = ""
 
-    def _told(self, what: str, unit: str, done: int, total: int) -> None:
-        if what != self._what:
-            self.close()
-            self._what = what
-            self._update: Progress = self._shown.enter_context(showing(what, unit))
-        self._update(done, total)
+    def _begin(self, what: str, shown: Any) -> None:
+        self.close()
+        self._what = what
+        self._update: Progress = self._shown.enter_context(shown)
 
 
 @contextmanager
@@ -46,3 +58,52 @@ def scoring_progress() -> Iterator[ScoringProgress]:
         yield progress
     finally:
         progress.close()
+
+
+@contextmanager
+def _requests(what: str) -> "Iterator[Progress]":
+    """Count and seconds, from the first request on: a bar on a terminal, lines elsewhere."""
+    from branchwise.ui.console import error_console
+
+    screen = error_console()
+    if not screen.is_terminal:
+        yield _Lines(what, screen)
+        return
+    with _bar(screen) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class _Lines:
+    """A line now and then; none where everything was kept, or answered at once."""
+
+    def __init__(self, what: str, screen: Any) -> None:
+        self._what, self._screen = what, screen
+        self._began = self._printed = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._printed < SECONDS_BETWEEN_LINES:
+            return
+        self._printed = now
+        line = f"{self._what}: {done} of {total} requests, {now - self._began:.0f} s"
+        self._screen.print(line, markup=False, soft_wrap=True)
+
+
+def _bar(screen: Any) -> Any:
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("requests"),
+        TimeElapsedColumn(),
+        console=screen,
+    )

@@ -17,9 +17,10 @@ from branchwise.eval.branch_scores import gold_branches, pooled_score, strict_sc
 from branchwise.eval.entities import Entity
 from branchwise.eval.items import Accepted, AnsweredItem
 from branchwise.eval.judging.leftovers import Leftover, alignment_of, leftovers, with_alias
-from branchwise.eval.judging.mapper import Consulted, Mapped, Mapper, Progress, Ready
+from branchwise.eval.judging.mapper import Consulted, Ended, Mapped, Mapper, Progress
 from branchwise.eval.judging.mapping import MappingRequest
 from branchwise.eval.judging.occasion import Occasion
+from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.store.judgements import Judgements
 
 ROLE = "judge"
@@ -29,16 +30,17 @@ ROLE = "judge"
 class JudgeReport:
     """What the judge did. Items are questions by epoch; a request may serve several.
 
-    `asked`: items with something to judge. `requests`: distinct questions put to the model, one a
-    branch. `accepted`: texts that count now. `refused`: claims of it that do not (on a gold answer
-    that another text has, or one that would not make more answers right). `repaired`: requests
-    answered by the second reply. `failed`: where nothing that it said could be used, so that
-    nothing was accepted. `unasked`: where there was more than one request may hold.
+    `asked`: items with something to judge. `ended`: how the distinct questions put to the model,
+    one a branch, ended. `accepted`: texts that count now. `refused`: claims of it that do not (on
+    a gold answer that another text has, or one that would not make more answers right).
+    `repaired`: requests answered by the second reply. `failed`: branches of items where nothing
+    that it said could be used, so that nothing was accepted. `unasked`: those where there was more
+    than one request may hold.
     """
 
     model: str
     asked: int
-    requests: int
+    ended: Ended
     accepted: int
     refused: int
     repaired: int
@@ -46,12 +48,23 @@ class JudgeReport:
     unasked: tuple[Occasion, ...]
     consulted: Consulted
 
+    @property
+    def requests(self) -> int:
+        return self.ended.requests
+
+    @property
+    def brought_nothing(self) -> bool:
+        """Whether something was asked, and not one answer could be used."""
+        return self.ended.brought_nothing
+
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; `calls` has calls, tokens and seconds, fresh and cached."""
         return {
             "model": self.model,
             "asked": self.asked,
-            "requests": self.requests,
+            "requests": self.ended.requests,
+            "requests_failed": self.ended.failed,
+            "requests_unusable": self.ended.unusable,
             "accepted": self.accepted,
             "refused": self.refused,
             "repaired": self.repaired,
@@ -98,7 +111,7 @@ async def judge_entities(
     report = JudgeReport(
         model=judge.spec.model,
         asked=sum(map(bool, left)),
-        requests=len(requests),
+        ended=Ended.of(found[request] for request in requests),
         accepted=sum(one.accepted for one in settled),
         refused=sum(one.refused for one in settled),
         repaired=sum(found[request].repaired for request in requests),

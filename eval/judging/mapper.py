@@ -4,7 +4,8 @@ what is one request's own fault."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,10 @@ import orjson
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.journal import CallKey, Slot
-from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.agents.spec import check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.eval.judging.mapping import Indices, MappingRequest, read_mapping
+from branchwise.eval.judging.readiness import Ready, check_role
 from branchwise.eval.store.judgements import Judgements
 from branchwise.graphs.ledger import RoleUsage
 
@@ -27,22 +29,46 @@ _MAX_RETURNED = 20_000
 """Characters of an unusable reply that are sent back with the request to repair it."""
 _DECLINED = {"refusal": "the model refused", "content_filter": "the reply was filtered"}
 
-Ready = Callable[[ModelSpec], None]
-"""Says before the first request whether the model can be asked at all; raises InputError."""
 Progress = Callable[[int, int], None]
-"""Is told how many of how many distinct requests are answered."""
+"""Is told how many of how many distinct requests have ended: at first, after each, and now and
+then while nothing ends."""
+SECONDS_BETWEEN_SIGNS = 1.0
 
 
 @dataclass(frozen=True)
 class Mapped:
     """What came of a request. `indices` is None where nothing could be used; `problem` says why.
 
-    `repaired`: the first reply could not be used, the second one could.
+    `repaired`: the first reply could not be used, the second one could. `failed`: a call brought no
+    reply; it is not kept, and the next scoring makes it again.
     """
 
     indices: Indices | None
     problem: str | None = None
     repaired: bool = False
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How distinct requests ended: `failed` ones brought no reply, `unusable` ones replies that are
+    no mapping, also after the repair."""
+
+    requests: int = 0
+    failed: int = 0
+    unusable: int = 0
+
+    @classmethod
+    def of(cls, found: Iterable[Mapped]) -> Ended:
+        listed = list(found)
+        failed = sum(mapped.failed for mapped in listed)
+        nothing = sum(mapped.indices is None for mapped in listed)
+        return cls(len(listed), failed, nothing - failed)
+
+    @property
+    def brought_nothing(self) -> bool:
+        """Whether something was asked, and not one answer could be used."""
+        return 0 < self.requests == self.failed + self.unusable
 
 
 @dataclass(frozen=True)
@@ -68,7 +94,7 @@ class Mapper:
         self, caller: ModelCaller, judgements: Judgements, role: str, ready: Ready = check_ready
     ) -> None:
         self._caller, self._role = caller, role
-        self._journal = _Checked(judgements, lambda: _check(ready, caller.spec, role))
+        self._journal = _Checked(judgements, lambda: check_role(role, caller.spec, ready))
         self.consulted = Consulted()
 
     async def map_each(
@@ -99,7 +125,8 @@ class Mapper:
 
         workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(distinct)))]
         try:
-            await asyncio.gather(*workers)
+            async with _signs_of_life(progress, found, len(distinct)):
+                await asyncio.gather(*workers)
         finally:
             for worker in workers:
                 worker.cancel()
@@ -124,7 +151,7 @@ class Mapper:
         except ModelError as error:
             if _concerns_all(error):
                 raise
-            return Mapped(None, f"the model failed: {error}")
+            return Mapped(None, f"the model failed: {error}", failed=True)
         second = _read(reply, request)
         return Mapped(second.indices, second.problem, repaired=second.indices is not None)
 
@@ -161,14 +188,26 @@ class _Checked:
         self._judgements.event(kind, data)
 
 
-def _check(ready: Ready, spec: ModelSpec, role: str) -> None:
-    """Whether the model can be asked; advice names the role's option, and no `offline` for it."""
+@asynccontextmanager
+async def _signs_of_life(
+    progress: Progress | None, found: Mapping[MappingRequest, Mapped], total: int
+) -> AsyncIterator[None]:
+    """Tell of the requests that wait, too: a server may take minutes for the first of them."""
+    if progress is None or not total:
+        yield
+        return
+    told = progress
+
+    async def tell() -> None:
+        while True:
+            told(len(found), total)
+            await asyncio.sleep(SECONDS_BETWEEN_SIGNS)
+
+    telling = asyncio.ensure_future(tell())
     try:
-        ready(spec)
-    except InputError as error:
-        remedy = (error.remedy or "").replace("--model", f"--{role}")
-        remedy = remedy.removesuffix(", or use offline")
-        raise InputError(error.what, where=error.where, remedy=remedy) from None
+        yield
+    finally:
+        telling.cancel()
 
 
 def _read(reply: Reply, request: MappingRequest) -> Mapped:

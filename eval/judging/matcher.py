@@ -14,9 +14,10 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, Matched
-from branchwise.eval.judging.mapper import Consulted, Mapped, Mapper, Progress, Ready
+from branchwise.eval.judging.mapper import Consulted, Ended, Mapped, Mapper, Progress
 from branchwise.eval.judging.mapping import MappingRequest, listed
 from branchwise.eval.judging.occasion import Occasion
+from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.judging.shown import shown
 from branchwise.eval.store.judgements import Judgements
 
@@ -72,26 +73,38 @@ class NamesToMatch:
 class MatcherReport:
     """What the matcher did. Items are questions by epoch; a request may serve several.
 
-    `asked`: items whose branches a model was to align. `requests`: distinct ones among what was
-    asked. `repaired`: items whose mapping came with the second reply. `lexical`: items that were
-    aligned by names after all, and why. `to_one`: items in which two names or more were all mapped
-    to one reading, which is allowed, and may be a model that does not tell readings apart.
+    `asked`: items whose branches a model was to align. `ended`: how the distinct requests among
+    what was asked ended. `repaired`: items whose mapping came with the second reply. `lexical`:
+    items that were aligned by names after all, and why. `to_one`: items in which two names or more
+    were all mapped to one reading, which is allowed, and may be a model that does not tell
+    readings apart.
     """
 
     model: str
     asked: int
-    requests: int
+    ended: Ended
     repaired: int
     lexical: tuple[Occasion, ...]
     to_one: tuple[Occasion, ...]
     consulted: Consulted
+
+    @property
+    def requests(self) -> int:
+        return self.ended.requests
+
+    @property
+    def brought_nothing(self) -> bool:
+        """Whether the model was to align branches, and names aligned them all."""
+        return 0 < self.asked == len(self.lexical)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; `calls` has calls, tokens and seconds, fresh and cached."""
         return {
             "model": self.model,
             "asked": self.asked,
-            "requests": self.requests,
+            "requests": self.ended.requests,
+            "requests_failed": self.ended.failed,
+            "requests_unusable": self.ended.unusable,
             "repaired": self.repaired,
             "lexical": [occasion.to_json() for occasion in self.lexical],
             "to_one": [occasion.to_json() for occasion in self.to_one],
@@ -159,21 +172,23 @@ async def align_with_model(
     mapped = [found[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
     ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
-    return MatchedItems(ended, _report(matcher, ended, mapped, len(found), mapper.consulted))
+    return MatchedItems(
+        ended, _report(matcher, ended, mapped, Ended.of(found.values()), mapper.consulted)
+    )
 
 
 def _report(
     matcher: ModelCaller,
     items: Sequence[AnsweredItem],
     mapped: Sequence[Mapped],
-    requests: int,
+    ended: Ended,
     consulted: Consulted,
 ) -> MatcherReport:
     pairs = [(i, i.matched, m) for i, m in zip(items, mapped, strict=True) if i.matched]
     return MatcherReport(
         model=matcher.spec.model,
         asked=len(pairs),
-        requests=requests,
+        ended=ended,
         repaired=sum(matched.repaired for _, matched, _ in pairs),
         lexical=tuple(_occasion(i, m.problem) for i, m, _ in pairs if m.by == "lexical"),
         to_one=tuple(_occasion(item) for item, _, m in pairs if _is_to_one(m)),

@@ -10,11 +10,19 @@ from branchwise.eval.tasks import Task
 from branchwise.graphs.ledger import RoleUsage
 
 
-def scorer_of(task: Task, choice: ScoringChoice, prompts: Prompts) -> Scorer:
-    """The scorer of a resolved choice; of `both`, the one with the model."""
+def scorer_of(task: Task, choice: ScoringChoice, prompts: Prompts, settled: Settled) -> Scorer:
+    """The scorer of a resolved choice; of `both`, the one with the model.
+
+    A model of which nothing could be used made no score, and the scorer says so: such scores must
+    neither pass for the model's nor take their place in a run's store.
+    """
     matcher = task.matcher if choice.matcher == "lexical" else "llm"
     model = _name(choice.model) if choice.matcher != "lexical" else None
     judge = _name(choice.judge) if choice.judge_entities else None
+    if model and "matcher" in settled.in_vain:
+        matcher = f"{task.matcher} ({matcher} brought nothing)"
+    if judge and "judge" in settled.in_vain:
+        judge = f"{judge} (brought nothing)"
     told = prompts.digest_of(SCORING_PROMPTS)[:16] if model or judge else None
     return Scorer(task.name, task.version, matcher, model=model, judge=judge, prompts=told)
 

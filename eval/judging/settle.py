@@ -1,6 +1,6 @@
 """What models settle of a run's items before they are scored: branches, then answers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +13,15 @@ from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.agreement import Agreement, agreement
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
-from branchwise.eval.judging.mapper import Ready
 from branchwise.eval.judging.matcher import MatcherReport, align_with_model
+from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.scoring_choice import ScoringChoice
 
 Progress = Callable[[str, int, int], None]
 """Is told the role (`matcher`, `judge`), and how many of how many requests are answered."""
+
+
+AS_EVER = Decoding()
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,17 @@ class Settled:
     judge: JudgeReport | None = None
     agreement: Agreement | None = None
     lexical_judge: JudgeReport | None = None
+
+    @property
+    def in_vain(self) -> Mapping[str, MatcherReport | JudgeReport]:
+        """Reports by role of models that were asked, and of which nothing could be used."""
+        found: dict[str, MatcherReport | JudgeReport] = {}
+        if self.matcher and self.matcher.brought_nothing:
+            found["matcher"] = self.matcher
+        judges = [one for one in (self.judge, self.lexical_judge) if one and one.requests]
+        if judges and all(one.brought_nothing for one in judges):
+            found["judge"] = judges[0]
+        return found
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: what the models did, and how far the matchers agree."""
@@ -57,6 +71,7 @@ class Settling:
     concurrency: int = 8
     progress: Progress | None = None
     ready: Ready = check_ready
+    decoding: Decoding = AS_EVER
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
         """Ask for whatever names and spelling leave open and is not kept already.
@@ -90,7 +105,7 @@ class Settling:
 
     def _caller(self, spec: str | None, callers: AsyncExitStack) -> ModelCaller:
         assert spec is not None, "the choice was not resolved"
-        caller = ModelCaller(ModelSpec.parse(spec), Decoding(), self.prompts)
+        caller = ModelCaller(ModelSpec.parse(spec), self.decoding, self.prompts)
         callers.push_async_callback(caller.aclose)
         return caller
 

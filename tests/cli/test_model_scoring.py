@@ -109,7 +109,7 @@ def test_scoring_again_asks_nobody_and_a_report_reads_what_was_said(
     code, shown, _ = type_in("report", answered, "--matcher", "llm")
     assert code == 0
     assert "llm (openai:scripted)" in shown
-    assert "0 calls made, 1 kept" in " ".join(shown.split())
+    assert "0 replies now, 1 kept" in " ".join(shown.split())
 
 
 def test_a_report_never_asks_a_model(answered: Path, type_in, chat_server: ChatServer):
@@ -123,7 +123,11 @@ def test_a_report_never_asks_a_model(answered: Path, type_in, chat_server: ChatS
 def test_both_matchers_stand_beside_each_other_with_their_agreement(answered: Path, type_in):
     shown = type_in("score", answered, "--matcher", "both")[1]
     assert "R · lexical" in shown
-    assert "R · llm" in shown
+    assert "where answers were lost · R · llm\n" in shown
+    errors = type_in("errors", answered, "--matcher", "both")[2]
+    by = "errors by the alignment of llm (openai:scripted)"
+    assert errors == f"{by}; by names: --matcher lexical\n"
+    assert type_in("errors", answered, "--matcher", "lexical")[2] == ""
     document = json.loads(type_in("score", answered, "--matcher", "both", "--json")[1])
     assert recalls(document["lexical"]) == 0.0
     found = document["models"]["agreement"]
@@ -201,7 +205,8 @@ def test_a_model_that_cannot_be_asked_is_named_by_its_option(answered: Path, typ
     assert error.rstrip().endswith("correct the URL in --matcher")
     code, _, error = type_in("score", answered, "--matcher", "openai:gpt-5-mini")
     assert code == 2
-    assert error.rstrip().endswith("@URL")
+    remedy = "set OPENAI_API_KEY or name a server with openai:gpt-5-mini@URL"
+    assert error.rstrip().endswith(remedy)
 
 
 def test_a_run_may_name_its_matcher_for_every_later_score(tmp_path: Path, type_in, model):
@@ -247,7 +252,10 @@ def test_an_interrupt_is_one_line_and_a_failure(answered: Path, type_in, chat_se
         code, shown, error = type_in("score", answered, "--matcher", "llm")
     finally:
         signal.signal(signal.SIGINT, before)
-    assert (code, shown, error) == (1, "", "branchwise: interrupted\n")
+    kept = "what was answered is kept"
+    command = f"branchwise score {answered} --matcher llm"
+    said = f"branchwise: interrupted; {kept}; go on with: {command}\n"
+    assert (code, shown, error) == (1, "", said)
 
 
 def test_a_refused_key_stops_scoring_with_one_line(
@@ -265,10 +273,15 @@ def test_a_server_that_fails_leaves_the_question_to_names_and_says_so(
     answered: Path, type_in, chat_server: ChatServer
 ):
     chat_server.play(lambda body: fail(500))
-    code, shown, _ = type_in("score", answered, "--matcher", "llm")
-    assert code == 0
-    assert "aligned by names after all: 1 items" in shown
-    document = json.loads(type_in("score", answered, "--matcher", "llm", "--json")[1])
+    code, shown, error = type_in("score", answered, "--matcher", "llm")
+    assert code == 1
+    assert "aligned by names after all: 1 item" in shown
+    assert "of 1 request 1 failed" in shown
+    assert "matcher: lexical (llm brought nothing) (openai:scripted)" in shown
+    assert error.startswith("branchwise: the matcher openai:scripted settled nothing (of 1 request")
+    code, document, _ = type_in("score", answered, "--matcher", "llm", "--json")
+    assert code == 1
+    document = json.loads(document)
     assert document["items"][0]["matcher"] == "lexical"
     assert "500" in document["items"][0]["problem"]
 
@@ -285,6 +298,125 @@ def test_a_predictions_file_keeps_what_was_said_beside_it(
     asked = len(chat_server.requests)
     assert recalls(json.loads(type_in(*command, "--json")[1])) == 0.5
     assert len(chat_server.requests) == asked
+
+
+THREE = [QUESTION | {"id": f"q{n}"} for n in (1, 2, 3)]
+
+
+@pytest.fixture
+def file(tmp_path: Path, model):
+    """Options that score a file of one answer against three questions."""
+    questions, mine = tmp_path / "q.jsonl", tmp_path / "mine.jsonl"
+    questions.write_text("\n".join(map(json.dumps, THREE)))
+    mine.write_text(json.dumps({"id": "q1", "answers": ANSWERS}))
+    return ("--questions", questions, "--predictions", mine)
+
+
+def test_a_predictions_file_says_what_can_be_known_of_its_errors(type_in, file, model):
+    shown = type_in("score", *file)[1]
+    flat = " ".join(shown.split())
+    # Six gold answers are missing; one of them, Burt Reynolds, stands under no branch of its own.
+    assert "gold answers missing 6 under the wrong branch 1 answers wrong 2" in flat
+    assert "retrieved  " not in shown
+    assert "with nothing retrieved" not in shown
+    assert "branchwise errors" not in shown
+    assert "no traces: what was retrieved is not known" in flat
+    assert "without a prediction: q2, q3" in flat
+    document = json.loads(type_in("score", *file, "--json")[1])
+    assert document["without_prediction"] == ["q2", "q3"]
+    first = next(one for one in document["analysis"]["items"] if one["id"] == "q1")
+    assert [(one["text"], one["label"]) for one in first["missing"]] == [
+        ("Burt Reynolds", "wrong_branch"),
+        ("Al Pacino", None),
+    ]
+    assert document["costs"] is None
+
+
+def test_a_format_error_of_a_predictions_file_is_known(tmp_path: Path, type_in, file):
+    (tmp_path / "mine.jsonl").write_text('{"id": "q1", "answers": {}, "how": "failed"}')
+    assert "with a format error 1" in " ".join(type_in("score", *file)[1].split())
+
+
+def test_what_matcher_and_judge_cost_on_a_predictions_file(tmp_path: Path, type_in, file, model):
+    prices = tmp_path / "p.yaml"
+    prices.write_text(f"models: {{'{model}': {{input: 0, output: 1000000}}}}")
+    asking = ("--matcher", model, "--judge", model)
+    for _ in range(2):
+        command = ("score", *file, *asking, "--prices", prices, "--json")
+        costs = json.loads(type_in(*command)[1])["costs"]
+        spent = {role["role"]: role["usage"] for role in costs["roles"]}
+        assert {role: used["calls"] for role, used in spent.items()} == {"matcher": 1, "judge": 1}
+        # One dollar a token of output.
+        assert costs["cost"] == sum(used["output"] for used in spent.values())
+    shown = type_in("score", *file, *asking, "--prices", prices)[1]
+    assert "costs · mine.jsonl" in shown
+    assert "USD by --prices" in shown
+    code, _, error = type_in("score", *file, "--prices", prices)
+    assert code == 2
+    assert "--prices has nothing to price" in error
+
+
+@pytest.mark.parametrize("role", ["matcher", "judge"])
+def test_a_model_that_settles_nothing_ends_with_a_failure_below_the_table(
+    type_in, file, model, chat_server: ChatServer, role: str
+):
+    def only_the_other(body: Body):
+        return fail(500) if body["messages"][0]["content"] == PROMPTS[role] else scripted(body)
+
+    chat_server.play(only_the_other)
+    code, shown, error = type_in("score", *file, "--matcher", model, "--judge", model)
+    assert code == 1
+    assert "answer sets" in shown
+    assert "brought nothing)" in " ".join(shown.split())
+    assert f"the {role} openai:scripted settled nothing (of 1 request 1 failed)" in error
+    chat_server.play(scripted)
+    assert type_in("score", *file, "--matcher", model, "--judge", model)[0] == 0
+
+
+def test_replies_of_no_use_are_counted_by_request_and_the_branches_by_item(
+    type_in, file, model, chat_server: ChatServer
+):
+    def nonsense(body: Body):
+        if body["messages"][0]["content"] == PROMPTS["judge"]:
+            return say("I like films.")
+        return scripted(body)
+
+    chat_server.play(nonsense)
+    code, shown, error = type_in("score", *file, "--matcher", model, "--judge", model)
+    assert code == 1
+    flat = " ".join(shown.split())
+    assert "of 1 request 1 answered with nothing usable" in flat
+    assert "nothing usable was said: 1 branch of 1 item" in flat
+    assert "name another model with --judge" in error
+
+
+def test_a_request_may_take_as_long_and_be_sent_as_often_as_the_user_says(
+    answered: Path, type_in, chat_server: ChatServer
+):
+    asked = len(chat_server.requests)
+    chat_server.play(lambda body: fail(500))
+    assert type_in("score", answered, "--matcher", "llm", "--attempts", "2")[0] == 1
+    assert len(chat_server.requests) == asked + 2
+    chat_server.play(lambda body: hang())
+    options = ("--matcher", "llm", "--timeout", "0.1", "--attempts", "1")
+    code, shown, _ = type_in("score", answered, *options)
+    assert code == 1
+    assert "no answer in time" in " ".join(shown.split())
+
+
+def test_an_interrupt_of_a_predictions_file_says_how_to_go_on(
+    type_in, file, model, chat_server: ChatServer
+):
+    chat_server.play(lambda body: (os.kill(os.getpid(), signal.SIGINT), hang())[1])
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code, _, error = type_in("score", *file, "--matcher", model)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert code == 1
+    options = " ".join(map(str, file))
+    assert error.endswith(f"go on with: branchwise score {options} --matcher llm:{model}\n")
+    assert len(error.splitlines()) == 1
 
 
 def test_without_a_named_model_a_predictions_file_has_no_matcher(tmp_path: Path, type_in):
@@ -330,6 +462,8 @@ def test_errors_refuse_what_is_not_there(answered: Path, type_in, options, hint)
 def test_a_report_breaks_down_by_a_property(answered: Path, type_in):
     shown = type_in("report", answered, "--by", "branches")[1]
     assert "by gold branches" in shown
+    shown = type_in("report", answered, "--by", "answers,branches")[1]
+    assert shown.index("by gold answers") < shown.index("by gold branches")
     code, _, error = type_in("report", answered, "--by", "branch")
     assert code == 2
     assert "did you mean branches?" in error

@@ -12,6 +12,7 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
 from branchwise.eval.items import Matched
+from branchwise.eval.judging import mapper
 from branchwise.eval.judging.matcher import MAX_NAMES, align_with_model
 from branchwise.eval.store.judgements import MemoryJudgements
 
@@ -378,7 +379,35 @@ async def test_progress_counts_distinct_requests(chat_server):
         items, caller, MemoryJudgements(), concurrency=2, progress=lambda *at: seen.append(at)
     )
     await caller.aclose()
-    assert seen == [(1, 2), (2, 2)]
+    assert seen == [(0, 2), (1, 2), (2, 2)]
+
+
+async def test_a_sign_of_life_is_given_while_nothing_is_answered(chat_server, monkeypatch):
+    monkeypatch.setattr(mapper, "SECONDS_BETWEEN_SIGNS", 0.01)
+    chat_server.play(lambda body: hang())
+    seen = []
+
+    def tell(done, total):
+        seen.append((done, total))
+        if len(seen) == 3:
+            chat_server.release()
+
+    caller = a_caller(chat_server.url)
+    await align_with_model([ITEM], caller, MemoryJudgements(), progress=tell)
+    await caller.aclose()
+    assert seen[:3] == [(0, 1)] * 3
+
+
+async def test_requests_that_failed_and_replies_of_no_use_are_counted_apart(chat_server):
+    chat_server.play([fail(400, "no"), say("?"), say("?"), say('{"n1": "r1"}')])
+    items = [an_item({name: ["x"]}, id=name) for name in ("one", "two", "three")]
+    caller = a_caller(chat_server.url)
+    _, report = await align_with_model(items, caller, MemoryJudgements(), concurrency=1)
+    await caller.aclose()
+    assert report.ended == mapper.Ended(requests=3, failed=1, unusable=1)
+    assert not report.brought_nothing
+    told = report.to_json()
+    assert (told["requests"], told["requests_failed"], told["requests_unusable"]) == (3, 1, 1)
 
 
 async def test_a_concurrency_below_one_is_refused(chat_server):

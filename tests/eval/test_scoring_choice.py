@@ -27,11 +27,34 @@ def test_a_matcher_is_a_kind_or_a_model(text: str, kind: str, model: str | None)
 
 @pytest.mark.parametrize(
     ("text", "hint"),
-    [("lexcal", "lexical"), ("gpt-5", "a model"), ("openai:", "openai"), ("both:gpt", "openai")],
+    [
+        ("lexcal", "did you mean lexical?"),
+        ("gpt-5-mini", "did you mean openai:gpt-5-mini?"),
+        ("llama3.1", "did you mean openai:llama3.1?"),
+        ("Qwen/Qwen3-8B", "did you mean openai:Qwen/Qwen3-8B?"),
+        ("both:gpt-5", "--matcher: .*did you mean openai:gpt-5?"),
+        ("openai:", "--matcher: unknown model 'openai:'; write openai:gpt-5-mini or openai:"),
+        ("two words", "write lexical, llm, both, a model such as openai:gpt-5-mini"),
+        ("sk-abcdef", "write lexical"),
+    ],
 )
 def test_what_is_neither_is_refused(text: str, hint: str) -> None:
-    with pytest.raises(InputError, match=hint):
+    with pytest.raises(InputError, match=hint.replace("?", r"\?")) as refused:
         ScoringChoice.parse(text)
+    assert "offline" not in str(refused.value)
+
+
+def test_a_judge_that_is_no_model_is_refused_by_its_option() -> None:
+    with pytest.raises(InputError, match=r"^--judge: unknown model 'gpt-5'; did you mean openai:"):
+        ScoringChoice.parse("lexical", judge="gpt-5")
+
+
+def test_a_server_that_does_not_answer_is_named_by_its_option() -> None:
+    dead = "openai:m@http://127.0.0.1:1/v1"
+    for options, name in (({"matcher": dead}, "--matcher"), ({"judge": dead}, "--judge")):
+        choice = ScoringChoice.parse(**{"matcher": "lexical"} | options).resolved(None)
+        with pytest.raises(InputError, match=f"^{name}: nothing answers.*the URL in {name}$"):
+            choice.check_ready()
 
 
 @pytest.mark.parametrize("text", ["", " ", "llm:", "both:"])

@@ -1,0 +1,33 @@
+"""Whether the models of scoring can be asked: what is wrong, in the words of their own options."""
+
+from collections.abc import Callable
+
+from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.corpora.errors import InputError
+
+Ready = Callable[[ModelSpec], None]
+"""Says before the first request whether the model can be asked at all; raises InputError."""
+
+
+def role_spec(role: str, text: str) -> ModelSpec:
+    """The model that `--matcher` or `--judge` names. Raises InputError where it names none."""
+    try:
+        return ModelSpec.parse(text)
+    except InputError as error:
+        raise _of_role(error, role) from None
+
+
+def check_role(role: str, spec: ModelSpec, ready: Ready = check_ready) -> None:
+    """`ready`, with advice that names the role's option, and no `offline`, which judges nothing."""
+    try:
+        ready(spec)
+    except InputError as error:
+        raise _of_role(error, role) from None
+
+
+def _of_role(error: InputError, role: str) -> InputError:
+    remedy = (error.remedy or "").replace("--model", f"--{role}")
+    for offer in (", or use offline", ", or offline"):
+        if remedy.endswith(offer):
+            remedy = " or ".join(remedy.removesuffix(offer).rsplit(", ", 1))
+    return InputError(error.what, where=error.where or f"--{role}", remedy=remedy)
