@@ -100,7 +100,7 @@ def _run(design: "StudyDesign", folder: Path, pace: "StudyPace") -> "StudyRun":
 
 
 def _check_open_files(systems: int) -> None:
-    """Every run has seven files open; the system would refuse them in the middle of the study."""
+    """Every run has up to seven files open: too many would be refused in the middle of it all."""
     import resource
 
     from branchwise.corpora.errors import InputError
