@@ -47,11 +47,24 @@ class Analysis:
 
     def curve(self, by: Effort) -> Curve:
         """Recall of a perfect reader against tool calls or tokens."""
-        return recall_curve(self.items, by)
+        if by not in self._curves:
+            self._curves[by] = recall_curve(self.items, by)
+        return self._curves[by]
 
     def breakdown(self, by: str) -> Breakdown:
         """Scores and ceilings by a property of the question; InputError for an unknown one."""
-        return breakdown(by, self.items, self.ceilings)
+        if by not in self._breakdowns:
+            self._breakdowns[by] = breakdown(by, self.items, self.ceilings)
+        return self._breakdowns[by]
+
+    # Page, tables and figures of one report ask for the same ones, which take seconds each.
+    @cached_property
+    def _curves(self) -> dict[Effort, Curve]:
+        return {}
+
+    @cached_property
+    def _breakdowns(self) -> dict[str, Breakdown]:
+        return {}
 
     @cached_property
     def epochs(self) -> EpochSpread | None:
