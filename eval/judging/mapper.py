@@ -197,11 +197,12 @@ async def _signs_of_life(
         yield
         return
     told = progress
+    told(0, total)
 
     async def tell() -> None:
         while True:
-            told(len(found), total)
             await asyncio.sleep(SECONDS_BETWEEN_SIGNS)
+            told(len(found), total)
 
     telling = asyncio.ensure_future(tell())
     try:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.agents.spec import ModelSpec, check_ready, suggested
 from branchwise.corpora.errors import InputError
 
 
@@ -51,6 +51,21 @@ def test_a_slash_at_the_end_of_the_url_makes_no_other_spec() -> None:
 def test_an_unknown_spec_is_refused_with_examples(text: str) -> None:
     with pytest.raises(InputError, match=r"openai:gpt-5-mini.*offline"):
         ModelSpec.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("gpt-5-mini", "openai:gpt-5-mini"), ("a/b.c", "openai:a/b.c"), ("offlin", "offline")],
+)
+def test_a_bare_name_is_taken_for_a_model_of_openais_kind(text: str, meant: str) -> None:
+    assert suggested(text) == meant
+    with pytest.raises(InputError, match=rf"did you mean {meant}\?"):
+        ModelSpec.parse(text)
+
+
+@pytest.mark.parametrize("text", ["", "sk-abc123", "two words", "x:y", "-x", "m@host"])
+def test_what_is_no_name_or_may_be_a_secret_is_not_suggested(text: str) -> None:
+    assert suggested(text) is None
 
 
 @pytest.mark.parametrize(

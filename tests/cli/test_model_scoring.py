@@ -209,6 +209,36 @@ def test_a_model_that_cannot_be_asked_is_named_by_its_option(answered: Path, typ
     assert error.rstrip().endswith(remedy)
 
 
+@pytest.mark.parametrize("role", ["matcher", "judge"])
+def test_a_run_refuses_a_model_that_cannot_be_asked_by_its_option(
+    tmp_path: Path, type_in, model, role: str
+):
+    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
+    questions.write_text(json.dumps(QUESTION))
+    dead = (f"--{role}", "openai:m@http://127.0.0.1:1/v1")
+    code, _, error = type_in("run", "--questions", questions, "--out", run, *dead)
+    assert code == 2
+    assert error.startswith(f"branchwise: --{role}: nothing answers at http://127.0.0.1:1/v1")
+    assert error.rstrip().endswith(f"correct the URL in --{role}")
+    assert not run.exists()
+
+
+def test_a_run_whose_matcher_settles_nothing_ends_with_a_failure(
+    tmp_path: Path, type_in, model, chat_server: ChatServer
+):
+    def no_matcher(body: Body):
+        return fail(500) if body["messages"][0]["content"] == PROMPTS["matcher"] else scripted(body)
+
+    chat_server.play(no_matcher)
+    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
+    questions.write_text(json.dumps(QUESTION))
+    begin = ("run", "--questions", questions, "--model", model, "--out", run, "--matcher", "llm")
+    code, shown, error = type_in(*begin)
+    assert code == 1
+    assert "answer sets" in shown
+    assert "the matcher openai:scripted settled nothing" in error
+
+
 def test_a_run_may_name_its_matcher_for_every_later_score(tmp_path: Path, type_in, model):
     questions, run = tmp_path / "q.jsonl", tmp_path / "R"
     questions.write_text(json.dumps(QUESTION))
