@@ -7,6 +7,7 @@ import pytest
 from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import Cell, Table, report_tables
 
@@ -171,3 +172,31 @@ def test_every_row_fits_its_columns_and_names_are_safe_and_different() -> None:
         keys = [column.key for column in found.columns]
         assert len(set(keys)) == len(keys)
         assert all(len(cells) == len(keys) for cells in found.rows)
+
+
+def test_matchers_that_were_both_asked_are_compared(report: StudyReport) -> None:
+    base = report.systems[0]
+    agreement = Agreement(
+        both=3, lexical_only=1, llm_only=0, neither=4, questions=2, differences=()
+    )
+    settled = replace(base.run.settled, agreement=agreement)
+    asked = replace(base, run=replace(base.run, settled=settled))
+    found = table(replace(report, systems=(asked, *report.systems[1:])), "agreement")
+    (cells,) = found.rows
+    assert cells[:4] == ("base", 2, 8, 7 / 8)
+    # Chance agreement: 4/8 * 3/8 + 4/8 * 5/8 = 1/2.
+    assert cells[4] == pytest.approx((7 / 8 - 1 / 2) / (1 - 1 / 2))
+
+
+def test_epochs_are_set_beside_each_other(report: StudyReport) -> None:
+    base = report.systems[0]
+    analysis = base.run.analysis
+    assert analysis is not None
+    again = tuple(replace(one, item=replace(one.item, epoch=1)) for one in analysis.items)
+    twice = replace(analysis, items=(*analysis.items, *again), item_errors=())
+    found = table(
+        replace(report, systems=(replace(base, run=replace(base.run, analysis=twice)),)), "epochs"
+    )
+    recall = row(found, "base", "ambiguous", "strict R")
+    assert (recall["epochs"], recall["n"], recall["within"], recall["between"]) == (2, 2, 0, 0)
+    assert recall["best"] == recall["worst"] == pytest.approx(1 / 3)
