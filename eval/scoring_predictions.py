@@ -10,6 +10,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, file_costs
+from branchwise.eval.cycles import without_cycle_search
 from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
@@ -92,7 +93,8 @@ def score_predictions(
         lexical = scores_of(settled.lexical, replace(choice, matcher="lexical"))
     found = None
     if task.name in ATTRIBUTED:
-        found = tuple(attribute(item, ()) for item in settled.items)
+        with without_cycle_search():
+            found = tuple(attribute(item, ()) for item in settled.items)
     missing = tuple(item.question.id for item in items if item.how == MISSING)
     costs = _costs(scores, choice, settled, settings)
     return ScoredFile(scores, settled, lexical, missing, found, costs)

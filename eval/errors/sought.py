@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair, gold_pairs
@@ -42,10 +43,15 @@ class Sought:
             for qid in entity.qids:
                 self._by_qid[qid].add(thing)
         forms = [sorted(names) for names, _ in numbers]
-        self._mentions = Mentions([*forms, *([text[:MAX_CHARACTERS]] for text in self.texts)])
+        self._looked_for = [*forms, *([text[:MAX_CHARACTERS]] for text in self.texts)]
         self._passages: dict[tuple[str, str], Found] = {}
         self._names: dict[str, Found] = {}
         self._among: dict[tuple[Found, str], Found] = {}
+
+    @cached_property
+    def _mentions(self) -> Mentions:
+        # Made with the first text that is searched: a predictions file has none.
+        return Mentions(self._looked_for)
 
     def in_passage(self, title: str, text: str) -> Found:
         """What a passage mentions, in its title or its text."""
