@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -94,13 +95,16 @@ def test_systems_of_unknown_cost_are_left_out_and_named(files: dict[str, bytes])
     assert "(base, +expansion)" in files["captions.txt"].decode()
 
 
-def test_without_a_price_tokens_stand_for_cost_and_without_tokens_nothing() -> None:
-    local = "openai:local@http://localhost:8000/v1"
-    cases = [replace(BASE, model=local), replace(EXPANDED, model=local)]
-    shown = texts(figure_files(make_report(cases))["cost.svg"])
-    assert "tokens an item, input and output" in shown
-    uncounted = [replace(case, tokens=0) for case in cases]
-    assert "cost.svg" not in figure_files(make_report(uncounted))
+@pytest.mark.parametrize(
+    ("changed", "axis"),
+    [
+        ({"model": "openai:local@http://localhost:8000/v1"}, "tokens an item, input and output"),
+        ({"model": "offline", "tokens": 0}, "model calls an item"),
+    ],
+)
+def test_without_a_price_tokens_or_calls_stand_for_cost(changed: dict[str, Any], axis: str) -> None:
+    cases = [replace(BASE, **changed), replace(EXPANDED, **changed)]
+    assert axis in texts(figure_files(make_report(cases))["cost.svg"])
 
 
 def test_pareto_front_is_what_nothing_is_better_than_for_as_little() -> None:

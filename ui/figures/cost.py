@@ -1,6 +1,6 @@
 """Cost against recall, with the Pareto front."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,21 +43,24 @@ class Point:
 def draw_cost(report: StudyReport) -> Drawing | None:
     """A marker a system; those of unknown cost are named below. None where nothing is known.
 
-    In USD where any system's known cost is above 0, else in tokens (of models without a price).
+    In USD where any system's known cost is above 0; else in tokens (models without a price), or in
+    model calls where nobody counted those.
     """
-    in_usd = any(_usd(system) for system in report.systems)
+    units = [one for one in _UNITS if any(one.of(system) for system in report.systems)]
+    if not units:
+        return None
     metric, subset = _metric(report), subsets(report)[0]
-    points, unknown = _points(report, in_usd, metric[0], subset)
+    points, unknown = _points(report, units[0], metric[0], subset)
     if not any(point.cost for point in points):
         return None
-    unit = "USD an item" if in_usd else "tokens an item, input and output"
+    unit = units[0].words
     figure, (axes,) = new_figure(
         2.1 + legend_height([*(p.name for p in points), "Pareto front"]) + 0.15 * bool(unknown)
     )
     _draw(axes, points)
     if _is_logarithmic(points):
         axes.set_xscale("log")
-    _tick_costs(axes, in_usd)
+    _tick_costs(axes, units[0].sign)
     axes.set_xlabel(unit)
     axes.set_ylabel(metric[1])
     axes.set_title(f"{subset} questions")
@@ -92,13 +95,13 @@ def _metric(report: StudyReport) -> tuple[str, str]:
 
 
 def _points(
-    report: StudyReport, in_usd: bool, metric: str, subset: str
+    report: StudyReport, unit: "_Unit", metric: str, subset: str
 ) -> tuple[list[Point], list[str]]:
     """The points, and the names of systems whose cost is unknown."""
     points: list[Point] = []
     unknown: list[str] = []
     for index, system in enumerate(report.systems):
-        name, cost = system_name(system.name), _usd(system) if in_usd else _tokens(system)
+        name, cost = system_name(system.name), unit.of(system)
         found = system.scores.aggregates[subset][metric]
         if cost is None:
             unknown.append(name)
@@ -116,6 +119,26 @@ def _tokens(system: SystemReport) -> float | None:
     means = system.run.costs.per_item
     read, written = means["input"], means["output"]
     return None if read is None or written is None or not read + written else read + written
+
+
+def _calls(system: SystemReport) -> float | None:
+    return system.run.costs.per_item["calls"]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What cost is measured in: words for the axis, a sign before each number, its value."""
+
+    words: str
+    sign: str
+    of: Callable[[SystemReport], float | None]
+
+
+_UNITS = (
+    _Unit("USD an item", "$", _usd),
+    _Unit("tokens an item, input and output", "", _tokens),
+    _Unit("model calls an item", "", _calls),
+)
 
 
 def _draw(axes: "Axes", points: Sequence[Point]) -> None:
@@ -141,11 +164,10 @@ def _is_logarithmic(points: Sequence[Point]) -> bool:
     return min(costs) > 0 and max(costs) / min(costs) >= _LOG_FROM
 
 
-def _tick_costs(axes: "Axes", in_usd: bool) -> None:
+def _tick_costs(axes: "Axes", sign: str) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    before = "$" if in_usd else ""
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{before}{value:,.10g}"))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{sign}{value:,.10g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     if axes.get_xscale() != "log":
         axes.set_xlim(left=0)

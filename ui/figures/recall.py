@@ -97,7 +97,9 @@ def _draw_bins(
 ) -> None:
     found = [(labels.index(one.label) + shift, one.aggregates["strict_recall"]) for one in bins]
     known = [(x, value.mean, value) for x, value in found if value.mean is not None]
-    axes.plot([x for x, _, _ in known], [mean for _, mean, _ in known], **line_look(index))
+    axes.plot(
+        [x for x, _, _ in known], [mean for _, mean, _ in known], clip_on=False, **line_look(index)
+    )
     for x, _, value in known:
         if value.low is not None and value.high is not None:
             axes.plot([x, x], [value.low, value.high], color=colour(index), linewidth=0.6)
