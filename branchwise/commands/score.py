@@ -112,7 +112,7 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
 
     from branchwise.agents.caller import ModelError
     from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.ui.console import error_console
+    from branchwise.ui.console import error_console, printable
 
     with scoring_progress() as progress:
         try:
@@ -126,7 +126,7 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
             why = "interrupted"
     options = f" {settings.choice.options}" if settings.choice else ""
     line = f"branchwise: {why}; what was answered is kept; go on with: {command}{options}"
-    error_console().print(line, markup=False, soft_wrap=True)
+    error_console().print(printable(line), markup=False, soft_wrap=True)
     sys.exit(1)
 
 
