@@ -5,10 +5,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import orjson
 import pytest
 from scoring_cases import question
 
+from branchwise.corpora.errors import InputError
 from branchwise.eval import examination
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.examination import brief, examine_items
@@ -104,7 +104,7 @@ async def test_what_workers_die_of_is_told_by_this_process_alone(run_folder: Pat
     with closing(sqlite3.connect(run_folder / "run.sqlite")) as damaged:
         damaged.execute("UPDATE events SET body = 'no JSON'")
         damaged.commit()
-    with pytest.raises(orjson.JSONDecodeError):
+    with pytest.raises(InputError, match="damaged"):
         examine_items(run_folder, items, workers=2)
     assert capfd.readouterr().err == ""
 
