@@ -1,7 +1,7 @@
 """Fixtures for all tests."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,3 +24,23 @@ def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     server = ChatServer().start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def type_in(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run the command line; return its exit code, standard output and standard error."""
+    from branchwise.__main__ import main
+
+    def call_main(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
+        code = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return call_main

@@ -4,7 +4,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.totals import ErrorTotals, SubsetTotals
+from branchwise.eval.errors.totals import (
+    ErrorTotals,
+    SubsetTotals,
+    items_with,
+    missing_with,
+    wrong_with,
+    wrong_without_label,
+)
 from branchwise.ui.cells import heading, new_table, notes, plain, run_name
 
 if TYPE_CHECKING:
@@ -35,41 +42,29 @@ class _Row(NamedTuple):
     needs_trace: bool = False
 
 
-def _missing(label: Label) -> Callable[[SubsetTotals], int]:
-    return lambda found: found.labels[label].missing
-
-
-def _wrong(label: Label) -> Callable[[SubsetTotals], int]:
-    return lambda found: found.labels[label].wrong
-
-
-def _items(label: Label) -> Callable[[SubsetTotals], int]:
-    return lambda found: found.labels[label].items
-
-
 def _read_and_wrong(found: SubsetTotals) -> int:
     """Wrong texts without a label; of items without a trace that would mean nothing."""
     if found.traced < found.items:
         return 0
-    return found.wrong - sum(label.wrong for label in found.labels.values())
+    return wrong_without_label(found)
 
 
 _ROWS = (
     _Row("gold answers missing", lambda found: found.missing, is_total=True),
-    _Row("  never retrieved", _missing(Label.INCOMPLETE_EXTRACTION)),
+    _Row("  never retrieved", missing_with(Label.INCOMPLETE_EXTRACTION)),
     _Row("  retrieved, left out by the agent", lambda found: found.lost_at["agent"]),
     _Row("  retrieved, lost in extraction", lambda found: found.lost_at["extraction"]),
     _Row("  lost with an unreadable answer", lambda found: found.lost_at["repair"]),
-    _Row("  under the wrong branch", _missing(Label.WRONG_BRANCH)),
+    _Row("  under the wrong branch", missing_with(Label.WRONG_BRANCH)),
     _Row("branches with nothing retrieved", lambda found: found.branches, True, needs_trace=True),
     _Row("answers wrong", lambda found: found.wrong, is_total=True),
-    _Row("  right under another branch", _wrong(Label.WRONG_BRANCH)),
+    _Row("  right under another branch", wrong_with(Label.WRONG_BRANCH)),
     _Row("  in the evidence, but no answer", _read_and_wrong),
-    _Row("  nowhere in the evidence", _wrong(Label.UNSUPPORTED_ANSWER)),
+    _Row("  nowhere in the evidence", wrong_with(Label.UNSUPPORTED_ANSWER)),
     _Row("items", lambda found: found.items, is_total=True),
-    _Row("  with wrong tool calls", _items(Label.WRONG_TOOL_CALL)),
-    _Row("  with a format error", _items(Label.FORMAT_ERROR)),
-    _Row("  with the budget spent", _items(Label.BUDGET_SPENT)),
+    _Row("  with wrong tool calls", items_with(Label.WRONG_TOOL_CALL)),
+    _Row("  with a format error", items_with(Label.FORMAT_ERROR)),
+    _Row("  with the budget spent", items_with(Label.BUDGET_SPENT)),
     _Row("  failed", lambda found: found.failed),
 )
 

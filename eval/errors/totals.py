@@ -1,7 +1,7 @@
 """Errors counted over items."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,3 +91,27 @@ def _subset(items: Sequence[ItemErrors]) -> SubsetTotals:
         lost_at={place: lost_at[place] for place in LOST_AT},
         calls={kind: calls[kind] for kind in CALL_FAILURES},
     )
+
+
+Count = Callable[[SubsetTotals], int]
+"""A number of a subset, for tables and figures."""
+
+
+def missing_with(label: Label) -> Count:
+    """How many missing gold answers have a label."""
+    return lambda found: found.labels[label].missing
+
+
+def wrong_with(label: Label) -> Count:
+    """How many wrong texts have a label."""
+    return lambda found: found.labels[label].wrong
+
+
+def items_with(label: Label) -> Count:
+    """How many items have a label."""
+    return lambda found: found.labels[label].items
+
+
+def wrong_without_label(found: SubsetTotals) -> int:
+    """How many wrong texts have none: they were read in the evidence, or there is no trace."""
+    return found.wrong - sum(label.wrong for label in found.labels.values())

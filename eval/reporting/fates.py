@@ -8,7 +8,13 @@ from dataclasses import dataclass
 
 from branchwise.eval.analysis import Analysis
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.totals import SubsetTotals
+from branchwise.eval.errors.totals import (
+    SubsetTotals,
+    items_with,
+    missing_with,
+    wrong_with,
+    wrong_without_label,
+)
 
 
 @dataclass(frozen=True)
@@ -20,32 +26,16 @@ class Kind:
     count: Callable[[SubsetTotals], int]
 
 
-def _missing(label: Label) -> Callable[[SubsetTotals], int]:
-    return lambda found: found.labels[label].missing
-
-
-def _wrong(label: Label) -> Callable[[SubsetTotals], int]:
-    return lambda found: found.labels[label].wrong
-
-
-def _items(label: Label) -> Callable[[SubsetTotals], int]:
-    return lambda found: found.labels[label].items
-
-
 def _all_traced(found: SubsetTotals) -> bool:
     return found.traced == found.items
 
 
-def _unlabelled_wrong(found: SubsetTotals) -> int:
-    return found.wrong - sum(label.wrong for label in found.labels.values())
-
-
 _LOST_ON_THE_WAY = (
-    Kind("wrong_branch", "under the wrong branch", _missing(Label.WRONG_BRANCH)),
+    Kind("wrong_branch", "under the wrong branch", missing_with(Label.WRONG_BRANCH)),
     Kind("unreadable", "in an unreadable answer", lambda found: found.lost_at["repair"]),
     Kind("left_out", "left out by the agent", lambda found: found.lost_at["agent"]),
     Kind("extraction", "lost in extraction", lambda found: found.lost_at["extraction"]),
-    Kind("never_retrieved", "never retrieved", _missing(Label.INCOMPLETE_EXTRACTION)),
+    Kind("never_retrieved", "never retrieved", missing_with(Label.INCOMPLETE_EXTRACTION)),
 )
 
 MISSING_KINDS = (
@@ -62,25 +52,25 @@ It is unknown of items that failed or have no trace.
 """
 
 WRONG_KINDS = (
-    Kind("of_another_branch", "right under another branch", _wrong(Label.WRONG_BRANCH)),
+    Kind("of_another_branch", "right under another branch", wrong_with(Label.WRONG_BRANCH)),
     Kind(
         "in_evidence",
         "read, but no answer",
-        lambda found: _unlabelled_wrong(found) if _all_traced(found) else 0,
+        lambda found: wrong_without_label(found) if _all_traced(found) else 0,
     ),
-    Kind("unsupported", "nowhere in the evidence", _wrong(Label.UNSUPPORTED_ANSWER)),
+    Kind("unsupported", "nowhere in the evidence", wrong_with(Label.UNSUPPORTED_ANSWER)),
     Kind(
         "unknown",
         "unknown",
-        lambda found: 0 if _all_traced(found) else _unlabelled_wrong(found),
+        lambda found: 0 if _all_traced(found) else wrong_without_label(found),
     ),
 )
 """What a wrong answer is; each in one. Unknown where some of the items have no trace."""
 
 ITEM_KINDS = (
-    Kind("wrong_tool_call", "wrong tool calls", _items(Label.WRONG_TOOL_CALL)),
-    Kind("format_error", "format error", _items(Label.FORMAT_ERROR)),
-    Kind("budget_spent", "budget spent", _items(Label.BUDGET_SPENT)),
+    Kind("wrong_tool_call", "wrong tool calls", items_with(Label.WRONG_TOOL_CALL)),
+    Kind("format_error", "format error", items_with(Label.FORMAT_ERROR)),
+    Kind("budget_spent", "budget spent", items_with(Label.BUDGET_SPENT)),
     Kind("failed", "failed", lambda found: found.failed),
 )
 """What went wrong with an item as a whole; it may have several."""

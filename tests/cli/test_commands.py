@@ -9,7 +9,6 @@ import pytest
 from chat_server import call, fail, say
 
 import branchwise
-from branchwise.__main__ import main
 
 GOOD = json.dumps({"reasoning": "r", "answers": {"Heat (1995 film)": ["Michael Mann"]}})
 QUESTION = {
@@ -21,23 +20,6 @@ PASSAGES = [
     {"id": "p1", "contents": "Heat (1995 film)\nMichael Mann directed Heat in 1995."},
     {"id": "p2", "contents": "[bold]Kong[/bold]\nA \u001b[31mred\u001b[0m ape, [link=x]climbing."},
 ]
-
-
-@pytest.fixture
-def type_in(monkeypatch, capfd):
-    """Run the command line; return its exit code, standard output and standard error."""
-
-    def call_main(*arguments):
-        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return call_main
 
 
 @pytest.fixture

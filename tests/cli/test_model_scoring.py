@@ -4,13 +4,11 @@ import json
 import os
 import re
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 from chat_server import Body, ChatServer, fail, hang, say
 
-from branchwise.__main__ import main
 from branchwise.agents import retries
 from branchwise.agents.prompt_files import Prompts
 
@@ -40,23 +38,6 @@ def scripted(body: Body):
     if system == PROMPTS["judge"]:
         return say(json.dumps(dict.fromkeys(listed(user, "a"), "g1")))
     return say(json.dumps({"reasoning": "r", "answers": ANSWERS}))
-
-
-@pytest.fixture
-def type_in(monkeypatch, capfd):
-    """Run the command line; return its exit code, standard output and standard error."""
-
-    def call_main(*arguments):
-        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return call_main
 
 
 @pytest.fixture

@@ -1,12 +1,10 @@
 """`branchwise trace` and `branchwise errors` on a run with hostile passages."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import pytest
 
-from branchwise.__main__ import main
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.store import RunSpec, RunStore, create_run
 
@@ -21,23 +19,6 @@ READ = {
     "replayed": False,
     "reasoning": "",
 }
-
-
-@pytest.fixture
-def type_in(monkeypatch, capfd):
-    """Run the command line; return its exit code, standard output and standard error."""
-
-    def call_main(*arguments):
-        monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
-        code = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = int(ended.code or 0)
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return call_main
 
 
 @pytest.fixture
