@@ -137,7 +137,8 @@ def _wanted(place: Place, kind: str, value: Any, context: Mapping[str, Any]) -> 
 
 
 def _list_wanted(place: Place, value: Any) -> str:
-    example = str(value) if isinstance(value, str | int | float) else "..."
+    is_plain = isinstance(value, bool | str | int | float)
+    example = value if isinstance(value, str) else shown(value) if is_plain else "..."
     if place[0] == "factors":
         if len(place) > 2:
             return f"each value of tools is a list of tools: write [[{example[:40]}], [...]]"

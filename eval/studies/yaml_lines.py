@@ -20,6 +20,12 @@ Place = tuple[str | int, ...]
 
 _TAG = "tag:yaml.org,2002:"
 _MAP, _LIST, _TEXT, _MERGE = f"{_TAG}map", f"{_TAG}seq", f"{_TAG}str", f"{_TAG}merge"
+_BEGUN = {
+    "while scanning a simple key",
+    "while scanning a quoted scalar",
+    "while parsing a flow sequence",
+    "while parsing a flow mapping",
+}
 _SHORT = {f"{_TAG}{kind}" for kind in ("int", "float", "bool", "null", "timestamp")}
 
 
@@ -60,10 +66,13 @@ def read_document(path: Path) -> Document:
         raise _no_yaml("a character that YAML does not allow", f"{path}:{line}") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if error.context in _BEGUN and error.context_mark:
+            # What is not ended is noticed lines later: it is to be mended where it begins.
+            mark = error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         raise _no_yaml(error.problem or error.context or "", where) from None
     except RecursionError:
-        raise _no_yaml("nested too deeply", str(path)) from None
+        raise _no_yaml("nested too deeply", f"{path}:1") from None
     return Document(value, reading.lines)
 
 

@@ -105,7 +105,7 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
         ("[off, on]", "[off]", "9: expansion has one value; name two values at least"),
         ("[off, on]", "[]", "9: expansion has no value; name two values at least"),
         ("[off, on]", "[on, on]", "9: expansion has the value on twice; keep one of them"),
-        ("[off, on]", "on", "9: expansion is on; write a list of values, as in ["),
+        ("[off, on]", "on", "9: expansion is on; write a list of values, as in [on, ...]"),
         ("    - 15", "    - 99", "12: k is 99; write at most 50"),
         ("    - 15", "    - 0", "12: k is 0; write at least 1"),
         ("    - 15", "    - ten", "12: k is 'ten'; write a whole number"),
@@ -274,6 +274,10 @@ def test_a_key_is_no_more_checked_than_the_command_line_does(parts: Path) -> Non
         ("a: &a {k: 1}\nb:\n  <<: *a\n", "3: merge keys (<<) are not read"),
         ("a: &a [*a]\n", "1: is nested too deeply"),
         ("{a: 1, a: 2}", "1: 'a' stands here a second time"),
+        ("a: 1\nb:5\nc: 1\n", "2: is not YAML (could not find expected ':')"),
+        ("a:\n  b: [1, 2\n  c: 1\n", "2: is not YAML (expected ',' or ']'"),
+        ("a:\n  b: {k: 1\n  c: [1]\n", "2: is not YAML"),
+        ("a: 1\nb: 'no end\nc: 1\n", "2: is not YAML (found unexpected end of stream)"),
     ],
 )
 def test_what_is_no_plain_yaml_is_refused(parts: Path, text: str | bytes, expected: str) -> None:

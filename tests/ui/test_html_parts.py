@@ -1,6 +1,7 @@
 """What the HTML report's figures and words are computed from."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -180,3 +181,44 @@ def test_a_scatter_draws_every_system_and_rings_the_front():
     assert all(0 <= value <= most for value, most in found)
     rings = [one for one in root.iter("circle") if one.attrib["class"] == "ring"]
     assert len(rings) == 2
+
+
+def places_of_marks(root):
+    for one in root.iter():
+        if one.attrib.get("class", "").startswith("mark"):
+            corners = [
+                tuple(map(float, corner.split(",")))
+                for corner in one.attrib.get("points", "").split()
+            ] or [(float(one.attrib["cx"]), float(one.attrib["cy"]))]
+            yield tuple(sum(values) / len(corners) for values in zip(*corners, strict=True))
+
+
+def boxes_of_names(root):
+    for one in root.iter("text"):
+        if one.attrib["class"] == "name":
+            x, baseline, width = float(one.attrib["x"]), float(one.attrib["y"]), 6 * len(one.text)
+            left = x if one.attrib["text-anchor"] == "start" else x - width
+            yield left, left + width, baseline - 10, baseline + 2
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [(0.2, 0.4), (0.5, 0.4), (5, 0.8)],
+        [(0.1, 0.4), (0.3, 0.4), (0.2, 0.5), (0.35, 0.45), (5, 0.4), (4.9, 0.41), (0.1, 0)],
+        [(1, 0), (1.1, 0), (1.2, 0), (1.3, 0), (5, 1), (4.9, 1), (4.8, 1), (4.7, 1)],
+    ],
+)
+def test_the_names_of_a_scatter_cover_no_point_and_no_other_name(places):
+    systems = [
+        replace(spent(index, *place), name=f"model={index}") for index, place in enumerate(places)
+    ]
+    root, _ = coordinates(draw_scatter("t", "x", "y", systems))
+    marks, names = list(places_of_marks(root)), list(boxes_of_names(root))
+    assert len(marks) == len(names) == len(places)
+    for n, (left, right, top, bottom) in enumerate(names):
+        assert 0 < top < bottom < 240
+        assert not any(left < x < right and top < y < bottom for x, y in marks)
+        for other in names[:n]:
+            is_beside = right <= other[0] or other[1] <= left
+            assert is_beside or bottom <= other[2] or other[3] <= top

@@ -53,7 +53,7 @@ def draw_changes(report: StudyReport) -> Drawing | None:
     add_legend(figure, handles, [f"{subset} questions" for subset in kinds])
     caption = (
         f"Change of each system against {system_name(report.base.name)}: difference of the means "
-        "over the questions that both answered, with Student's paired 95% interval."
+        "over the questions that both have, with Student's paired 95% interval."
     )
     return finish(figure, "changes", caption)
 

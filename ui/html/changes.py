@@ -15,7 +15,7 @@ from branchwise.ui.html.systems import changes_words, subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, interval, subset_words
 
 _NOTES = (
-    "Each difference is the system's mean less the base's, over the questions that both answered, "
+    "Each difference is the system's mean less the base's, over the questions that both have, "
     "with Student's paired 95% interval. p tests for no difference: McNemar's exact test for EM, "
     "else a permutation test; corrected by Holm's method where several systems are compared with "
     "one base.",

@@ -14,7 +14,7 @@ from branchwise.ui.html.tables import interval
 _HEIGHT = 270
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 366, 24, 222
 _MOST_NAMES = 8
-_LETTER, _LINE = 6.2, 13.0
+_LETTER, _LINE, _MARK = 6.2, 13.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -92,18 +92,35 @@ def _point(one: Spent, x: Scale, y: Scale, *, on_front: bool) -> Iterator[Markup
 
 
 def _names(systems: Sequence[Spent], x: Scale, y: Scale) -> Iterator[Markup]:
-    """Names beside the points, on the side with more room, none over another."""
-    taken: list[tuple[float, float, float]] = []
+    """Names beside the points, on the side with more room, none over another or over a point."""
+    taken = [_place_of_mark(one, x, y) for one in systems]
     for one in sorted(systems, key=lambda one: -one.value):
         at, said = x.place(one.spent), label(one.name, 22)
         right = at < (_LEFT + _RIGHT) / 2
         edge = at + 11 if right else at - 11
         first, last = sorted((edge, edge + _LETTER * len(said) * (1 if right else -1)))
-        baseline = y.place(one.value) + 4
-        while any(_over((first, last, baseline), other) for other in taken):
-            baseline += _LINE
+        baseline = _free_line(first, last, y.place(one.value) + 4, taken)
         taken.append((first, last, baseline))
         yield text(edge, baseline, said, "name", "start" if right else "end")
+
+
+def _place_of_mark(one: Spent, x: Scale, y: Scale) -> tuple[float, float, float]:
+    """What a point covers, as if it were a name."""
+    at = x.place(one.spent)
+    return at - _MARK, at + _MARK, y.place(one.value) + 4
+
+
+def _free_line(
+    first: float, last: float, wanted: float, taken: Sequence[tuple[float, float, float]]
+) -> float:
+    """The baseline nearest to the wanted one at which a name covers nothing, inside the axes."""
+    steps = (side * n * _LINE for n in range(2 * len(taken) + 1) for side in (1, -1))
+    free = (
+        wanted + step
+        for step in steps
+        if not any(_over((first, last, wanted + step), other) for other in taken)
+    )
+    return next((line for line in free if _TOP <= line <= _BOTTOM), wanted)
 
 
 def _over(a: tuple[float, float, float], b: tuple[float, float, float]) -> bool:
