@@ -179,7 +179,7 @@ def show_scores(made: "Run", prices: "Prices | None" = None) -> "Scores":
 
     scored = score_and_save(made.path, ScoringSettings(prices=prices))
     print_runs([(made.path.name, scored)], brief=True)
-    console().print(f"Run: {made.path}", markup=False, soft_wrap=True)
+    console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
     exit_if_in_vain(scored.settled)
     return scored.scores
 
