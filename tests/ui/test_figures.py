@@ -12,6 +12,13 @@ from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.cost import Point, pareto_front
+from branchwise.ui.figures.drawing import (
+    add_legend,
+    legend_height,
+    line_look,
+    new_figure,
+    paper_style,
+)
 from branchwise.ui.figures.files import figure_files
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -179,3 +186,20 @@ def test_more_systems_than_colours_are_drawn() -> None:
     files = figure_files(make_report(cases))
     assert "system 14" in texts(files["errors.svg"])
     assert len(files["retrieved-by-calls.svg"]) < 500_000
+
+
+@pytest.mark.parametrize("letters", [1, 2, 4, 6, 8, 12, 13, 14, 23, 24, 48])
+def test_a_legend_is_no_wider_than_the_figure(letters: int) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.lines import Line2D
+
+    labels = [f"{n % 10}" + "n" * (letters - 1) for n in range(20)]
+    with paper_style():
+        figure, _ = new_figure(2 + legend_height(labels))
+        add_legend(figure, [Line2D([], [], **line_look(n)) for n in range(20)], labels)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        (legend,) = figure.legends
+        box, whole = legend.get_window_extent(), figure.bbox
+    assert whole.x0 <= box.x0
+    assert box.x1 <= whole.x1

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WIDTH = 3.35  # inches
 MAX_NAME = 48
 _NAME_LINE = 20
-_LEGEND_LINE = 64  # letters, all columns together
+_LEGEND_LINE = 60  # letters, all columns together
 _GREY = "0.45"
 
 BLACK, BLUE, VERMILION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
@@ -137,7 +137,8 @@ def legend_height(labels: Sequence[str]) -> float:
 
 
 def _legend_columns(labels: Sequence[str]) -> int:
-    longest = max(map(len, labels), default=0) + 5
+    # Beside its letters a column has the line with its mark, and space: nine letters wide.
+    longest = max(map(len, labels), default=0) + 9
     return max(1, min(len(labels), _LEGEND_LINE // longest))
 
 
