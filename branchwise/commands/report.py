@@ -73,8 +73,10 @@ def report(
 
     groupings = tuple(get_grouping(one).name for name in by or () for one in name.split(","))
     choice = chosen(matcher, judge_entities, judge)
-    settings = ScoringSettings(choice, load_prices(prices), asks=False, saves=False)
     chosen_runs = _named(paths)
+    settings = ScoringSettings(
+        choice, load_prices(prices or chosen_runs.prices), asks=False, saves=False
+    )
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
     _check_breakdowns(groupings, runs)
@@ -103,10 +105,11 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
 
 
 class _Runs(NamedTuple):
-    """Runs under the names that tables give them; `title` of a study."""
+    """Runs under the names that tables give them; `title` and file of `prices` of a study."""
 
     runs: list[tuple[str, Path]]
     title: str | None = None
+    prices: Path | None = None
 
 
 def _named(paths: list[Path]) -> _Runs:
@@ -115,7 +118,7 @@ def _named(paths: list[Path]) -> _Runs:
 
     if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
         study = StudyFolder.open(paths[0])
-        return _Runs(study.runs(), study.record.name)
+        return _Runs(study.runs(), study.record.name, study.prices)
     return _Runs(list(zip(_labels(paths), paths, strict=True)))
 
 

@@ -19,6 +19,7 @@ from branchwise.eval.store.connection import DATABASE
 STUDY_FILE = "study.json"
 DRAFT_FILE = f"{STUDY_FILE}.new"
 RUNS, LOCK = "runs", "lock"
+PRICES = "prices.yaml"
 FORMAT = 1
 _FIELDS = {
     "name": "the name",
@@ -135,6 +136,26 @@ class StudyFolder:
         if (self.path / DRAFT_FILE).exists():
             # Last: with this file everything is there.
             (self.path / DRAFT_FILE).rename(self.path / STUDY_FILE)
+
+    def keep_prices(self, path: Path | None) -> None:
+        """Keep the user's prices beside the runs, so that a report knows what they cost.
+
+        None: the last pass had none, and those of an earlier one hold no more. Raises InputError.
+        """
+        try:
+            if path is None:
+                (self.path / PRICES).unlink(missing_ok=True)
+            else:
+                write_bytes(self.path / PRICES, path.read_bytes())
+        except OSError as error:
+            what = f"the prices cannot be kept ({error.strerror or error})"
+            raise InputError(what, where=str(self.path / PRICES)) from None
+
+    @property
+    def prices(self) -> Path | None:
+        """The file of prices that the last pass went by; None for the built-in ones."""
+        file = self.path / PRICES
+        return file if file.is_file() else None
 
     def run_path(self, slug: str) -> Path:
         """The run folder of a system."""

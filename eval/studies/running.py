@@ -123,6 +123,7 @@ def run_study(
             answer_format = get_task(design.questions.task).format
             agents = make_agents(design.systems, answer_format, restraints, shared)
             folder = _folder(design, out, agents)
+            folder.keep_prices(pace.prices.path if pace.prices else None)
             going = _Going(design, folder, agents, pace, restraints)
             state = run_blocking(going.to_the_end(observer or Unwatched()))
         finally:

@@ -88,6 +88,25 @@ def test_a_dry_run_asks_nobody_and_makes_nothing(type_in, study, chat_server, tm
     assert not (tmp_path / "S").exists()
 
 
+def test_a_report_knows_the_prices_that_the_study_went_by(type_in, study, tmp_path):
+    def costs():
+        code, said, _ = type_in("report", tmp_path / "S", "--json")
+        assert code == 0
+        return [system["costs"]["cost"] for system in json.loads(said)]
+
+    assert type_in("ablate", study, "--out", tmp_path / "S")[0] == 0
+    first = costs()
+    assert all(cost > 0 for cost in first)
+    dear = tmp_path / "dear.yaml"
+    dear.write_text(PRICES.replace("1000", "2000").replace("4000", "8000"))
+    assert type_in("ablate", study, "--out", tmp_path / "S", "--prices", dear)[0] == 0
+    dear.unlink()
+    assert costs() == pytest.approx([2 * cost for cost in first])
+    study.write_text(study.read_text().replace("prices: prices.yaml", ""))
+    assert type_in("ablate", study, "--out", tmp_path / "S")[0] == 0
+    assert costs() == [None] * 3
+
+
 def test_without_a_folder_the_study_has_its_own(type_in, study, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert type_in("ablate", study)[0] == 0
