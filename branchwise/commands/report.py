@@ -8,6 +8,7 @@ import typer
 
 from branchwise.commands.report_files import (
     FILES,
+    PRINTED,
     CsvFolder,
     Exports,
     FigureFolder,
@@ -49,7 +50,7 @@ def report(
         typer.Option(
             "--html",
             metavar="FILE",
-            help="Write everything into one HTML file; the first run is the base.",
+            help="Write everything into one HTML file; the first run is the base; - prints it.",
             rich_help_panel=FILES,
         ),
     ] = None,
@@ -145,8 +146,11 @@ def _print_changes(runs: "list[tuple[str, Scores]]") -> None:
 
 def _write_html(report: "StudyReport", path: Path) -> None:
     from branchwise.ui.console import error_console
-    from branchwise.ui.html.page import write_html
+    from branchwise.ui.html.page import render_html, write_html
 
+    if path == PRINTED:
+        typer.echo(render_html(report), nl=False)
+        return
     write_html(report, path)
     error_console().print(f"{path}: written; open it in a browser", markup=False, soft_wrap=True)
 

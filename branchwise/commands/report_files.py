@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from branchwise.eval.reporting.tables import Table
 
 FILES = "Files"
-_PRINTED = Path("-")
+PRINTED = Path("-")
 
 MarkdownFile = Annotated[
     Path | None,
@@ -81,7 +81,7 @@ class Exports:
             _write_text(path, text)
         for folder, files in folders:
             _write_folder(folder, files)
-        written = [str(path) for path, _ in texts if path != _PRINTED]
+        written = [str(path) for path, _ in texts if path != PRINTED]
         written += [f"{folder}: {', '.join(files)}" for folder, files in folders]
         for line in written:
             error_console().print(f"written: {line}", markup=False, soft_wrap=True)
@@ -112,7 +112,7 @@ class Exports:
 
 
 def _write_text(path: Path, text: str) -> None:
-    if path == _PRINTED:
+    if path == PRINTED:
         typer.echo(text, nl=False)
     else:
         _write(path, text.encode())

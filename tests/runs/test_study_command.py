@@ -107,6 +107,17 @@ def test_a_report_knows_the_prices_that_the_study_went_by(type_in, study, tmp_pa
     assert costs() == [None] * 3
 
 
+def test_a_page_can_be_printed(type_in, study, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert type_in("ablate", study, "--out", tmp_path / "S")[0] == 0
+    before = set(tmp_path.iterdir())
+    code, said, _ = type_in("report", tmp_path / "S", "--html", "-")
+    assert code == 0
+    assert said.startswith("<!doctype html>")
+    assert said.rstrip().endswith("</html>")
+    assert set(tmp_path.iterdir()) == before
+
+
 def test_without_a_folder_the_study_has_its_own(type_in, study, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert type_in("ablate", study)[0] == 0
