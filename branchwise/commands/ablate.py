@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,7 +74,10 @@ def ablate(
         retry_failed,
     )
     folder = out or Path("studies") / design.name
-    finish(_run(design, folder, pace), design, priced, _again(study, out, prices))
+    again = _again(
+        study, out, {"prices": prices, "concurrency": concurrency, "max-requests": max_requests}
+    )
+    finish(_run(design, folder, pace), design, priced, again, max_cost)
 
 
 def _print_plan(loaded: "LoadedStudy", design: "StudyDesign", prices: "Prices") -> None:
@@ -113,18 +117,26 @@ def _check_open_files(systems: int) -> None:
         )
 
 
-def finish(made: "StudyRun", design: "StudyDesign", prices: "Prices", again: str) -> None:
+def finish(
+    made: "StudyRun",
+    design: "StudyDesign",
+    prices: "Prices",
+    again: str,
+    max_cost: float | None = None,
+) -> None:
     """Say how the study ended: its tables where it is whole, how to go on where it is not.
 
-    `again`: the command that continues it.
+    `again`: the command that continues it, without the `max_cost` that was given to it: whoever
+    copies the command must not lose the limit.
     """
     from branchwise.ui.console import error_console
 
     folder = shlex.quote(str(made.folder.path))
+    most = "HIGHER" if made.is_out_of_money else max_cost
+    again += "" if most is None else f" --max-cost {most}"
     if made.state.stopped:
-        higher = " --max-cost HIGHER" if made.is_out_of_money else ""
         error_console().print(
-            f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n  {again}{higher}\n"
+            f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n  {again}\n"
             f"and see what there is so far with:\n  branchwise report {folder}",
             markup=False,
             soft_wrap=True,
@@ -166,8 +178,8 @@ def show_study(made: "StudyRun", design: "StudyDesign", prices: "Prices") -> lis
     return [run.scores.counts for _, run in runs]
 
 
-def _again(study: Path, out: Path | None, prices: Path | None) -> str:
-    words = ["branchwise", "ablate", str(study)]
-    words += ["--out", str(out)] if out else []
-    words += ["--prices", str(prices)] if prices else []
+def _again(study: Path, out: Path | None, given: Mapping[str, object]) -> str:
+    words = ["branchwise", "ablate", str(study), *(["--out", str(out)] if out else [])]
+    for option, value in given.items():
+        words += [] if value is None else [f"--{option}", str(value)]
     return shlex.join(words)

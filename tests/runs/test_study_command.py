@@ -135,6 +135,19 @@ def test_a_study_out_of_money_says_how_to_go_on(type_in, study, tmp_path):
     assert type_in("ablate", study, "--out", out, "--max-cost", "500")[0] == 0
 
 
+def test_the_command_that_continues_keeps_the_limits_that_were_given(
+    type_in, study, chat_server, tmp_path
+):
+    chat_server.play(lambda body: fail(401, "no such key"))
+    limits = ("--max-cost", "400.5", "--concurrency", "3", "--max-requests", "2")
+    _, _, complaint = type_in("ablate", study, "--out", tmp_path / "S", *limits)
+    again = f"branchwise ablate {study} --out {tmp_path}/S --concurrency 3 --max-requests 2"
+    assert f"{again} --max-cost 400.5\n" in complaint
+    chat_server.play(reply)
+    _, _, complaint = type_in("ablate", study, "--out", tmp_path / "S", *limits[2:], "--max-cost=1")
+    assert f"{again} --max-cost HIGHER\n" in complaint
+
+
 def test_a_refused_key_ends_the_study_with_exit_code_1(type_in, study, chat_server, tmp_path):
     chat_server.play(lambda body: fail(401, "no such key"))
     code, _, complaint = type_in("ablate", study, "--out", tmp_path / "S")
