@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.agents.decoding import Decoding
+from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -210,7 +211,7 @@ def _effective(system: System) -> System:
     """The system without what no answer of it depends on: two that agree in this are the same.
 
     Left out: a module's model that is the agent's own, what belongs to a tool that is not there,
-    and who scores.
+    where prompts lie, and who scores.
     """
     tools = tools_of(system)
     agent = ModelSpec.parse(system.model)
@@ -221,6 +222,9 @@ def _effective(system: System) -> System:
     update: dict[str, Any] = {
         "tools": tools, "model": str(agent), "roles": roles, "retriever": retriever,
     }  # fmt: skip
+    if system.prompts is not None:
+        own_prompts, built_in = Prompts.load(Path(system.prompts)).digest, Prompts.load().digest
+        update["prompts"] = None if own_prompts == built_in else own_prompts
     if SEARCH_TOOL not in tools:
         update |= dict.fromkeys(("corpus", "retriever", "k"))
     if not set(tools) & set(GRAPH_TOOLS):

@@ -247,6 +247,18 @@ def test_a_mistake_in_a_file_that_a_study_names_is_said_of_that_file(parts: Path
         load(parts, prices="bad-prices.yaml")
 
 
+def test_prompts_that_say_the_same_are_the_same_system(parts: Path, tmp_path: Path) -> None:
+    """Wherever they lie, and where they are the built-in ones."""
+    twin, none = tmp_path / "twin", tmp_path / "none"
+    twin.mkdir()
+    none.mkdir()
+    (twin / "expander.md").write_text((parts / "short" / "expander.md").read_text())
+    for values in (["short", str(twin)], [None, str(none)]):
+        with pytest.raises(InputError, match="are the same; this prompts changes nothing there"):
+            load(parts, base={**BASE}, factors={"prompts": values})
+    assert len(load(parts, factors={"prompts": [None, "short"]}).systems()) == 2
+
+
 def test_a_key_is_no_more_checked_than_the_command_line_does(parts: Path) -> None:
     """A missing key, or a server that is down, is said when the study is run, not when planned."""
     spec = "openai:m@http://127.0.0.1:9/v1"
