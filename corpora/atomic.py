@@ -11,7 +11,13 @@ from branchwise.corpora.errors import InputError
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file by renaming a finished one into its place."""
+    """Write a file by renaming a finished one into its place.
+
+    A link, a pipe or a device (`/dev/stdout`) stays what it is: it is written through.
+    """
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        path.write_bytes(data)
+        return
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as stream:
