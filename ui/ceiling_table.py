@@ -38,8 +38,9 @@ _NEEDS = {"ceiling_extracted": "extraction_loss"}
 _NOTE = (
     "strict recall of a perfect reader: of what the tools could have given, of",
     "what was retrieved, of what extraction left of that, and of what the agent",
-    "was shown; then the agent's own. Losses are the differences. A mention need",
-    "not state an answer, so all but the last are upper bounds.",
+    "was shown; then the agent's own, which may be higher where it knew answers",
+    "by heart. Losses are the differences. A mention need not state an answer, so",
+    "all but the last are upper bounds.",
 )
 _FIRST, _LATER = 5, 3
 """Points of a curve that are shown: the first ones, and some of the rest."""
