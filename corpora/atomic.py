@@ -9,6 +9,8 @@ from pathlib import Path
 
 from branchwise.corpora.errors import InputError
 
+_SQLITE = b"SQLite format 3\0"
+
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file by renaming a finished one into its place.
@@ -29,6 +31,31 @@ def write_bytes(path: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def write_named(path: Path, data: bytes) -> None:
+    """Write a file that a user named, as `write_bytes` does.
+
+    Raises InputError for a folder, for a database (a run's store has its results in it), and where
+    nothing can be written.
+    """
+    try:
+        if path.is_dir():
+            raise InputError("is a folder", where=str(path), remedy="name a file")
+        if _is_database(path):
+            raise InputError("is a database", where=str(path), remedy="name another file")
+        write_bytes(path, data)
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror})", where=str(path), remedy="name another file"
+        ) from None
+
+
+def _is_database(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return stream.read(len(_SQLITE)) == _SQLITE
 
 
 @contextmanager

@@ -112,13 +112,16 @@ class Exports:
 
 
 def _write_text(path: Path, text: str) -> None:
+    from branchwise.corpora.atomic import write_named
+
     if path == PRINTED:
         typer.echo(text, nl=False)
     else:
-        _write(path, text.encode())
+        write_named(path, text.encode())
 
 
 def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    from branchwise.corpora.atomic import write_named
     from branchwise.corpora.errors import InputError
 
     try:
@@ -127,18 +130,4 @@ def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         why = "is a file" if folder.is_file() else f"cannot be made ({error.strerror})"
         raise InputError(why, where=str(folder), remedy="name a folder") from None
     for name, data in files.items():
-        _write(folder / name, data)
-
-
-def _write(path: Path, data: bytes) -> None:
-    from branchwise.corpora.atomic import write_bytes
-    from branchwise.corpora.errors import InputError
-
-    if path.is_dir():
-        raise InputError("is a folder", where=str(path), remedy="name a file")
-    try:
-        write_bytes(path, data)
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})", where=str(path), remedy="name another place"
-        ) from None
+        write_named(folder / name, data)

@@ -1,12 +1,15 @@
 """Files that are there whole or not at all, and what is no file."""
 
 import os
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.atomic import write_bytes
+from branchwise.corpora.atomic import write_bytes, write_named
+from branchwise.corpora.errors import InputError
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
@@ -42,3 +45,23 @@ def test_a_pipe_stays_a_pipe(tmp_path: Path) -> None:
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         write_bytes(tmp_path, b"x")
+
+
+def test_a_file_that_a_user_names_never_replaces_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "run.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE results (number)")
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="is a database; name another file"):
+        write_named(path, b"<!doctype html>")
+    assert path.read_bytes() == before
+
+
+def test_a_place_that_takes_no_file_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder; name a file"):
+        write_named(tmp_path, b"x")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_named(tmp_path / "missing" / "x.html", b"x")
+    write_named(tmp_path / "x.html", b"old")
+    write_named(tmp_path / "x.html", b"new")
+    assert (tmp_path / "x.html").read_bytes() == b"new"

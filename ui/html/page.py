@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from branchwise.corpora.atomic import write_bytes
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.atomic import write_named
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.html.question_data import questions_json
 from branchwise.ui.html.sections import sections
@@ -28,15 +27,7 @@ def write_html(report: StudyReport, path: Path) -> None:
 
     Raises InputError where it cannot be written.
     """
-    data = render_html(report).encode()
-    if path.is_dir():
-        raise InputError("is a folder", where=str(path), remedy="name a file: --html report.html")
-    try:
-        write_bytes(path, data)
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})", where=str(path), remedy="name another file"
-        ) from None
+    write_named(path, render_html(report).encode())
 
 
 def render_html(report: StudyReport) -> str:
