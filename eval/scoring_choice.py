@@ -12,8 +12,8 @@ from branchwise.eval.judging.readiness import check_role, role_spec
 
 Kind = Literal["lexical", "llm", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-_NEAR = 0.76
-"""How alike a misspelt kind is: "lexcal" and "lm" are, "llama" is a model."""
+_NEAR, _PERHAPS = 0.76, 0.65
+"""How alike a misspelt kind is: "lexcal" is one, "lmm" and "llama" may be a kind or a model."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,10 @@ def _kind_or_model(text: str) -> tuple[str, str]:
         return text, ""
     if ":" in text or text == "offline":
         return "llm", text
-    near = next(iter(difflib.get_close_matches(text, KINDS, 1, _NEAR)), suggested(text))
+    near: list[str] = [*difflib.get_close_matches(text, KINDS, 1, _PERHAPS)]
+    spec = suggested(text)
+    if spec not in (None, "offline") and not difflib.get_close_matches(text, KINDS, 1, _NEAR):
+        near.append(str(spec))
     known = "lexical, llm, both, a model such as openai:gpt-5-mini, or both:MODEL"
-    remedy = f"did you mean {near}?" if near and near != "offline" else f"write {known}"
+    remedy = f"did you mean {' or '.join(near)}?" if near else f"write {known}"
     raise InputError(f"unknown matcher {text[:80]!r}", remedy=remedy)

@@ -156,9 +156,13 @@ def _write_html(report: "StudyReport", path: Path) -> None:
 
 
 def warn_if_pending(path: Path) -> None:
-    """Say on standard error that a run is not whole. Raises InputError where nothing has ended."""
+    """Say on standard error that a run is not whole. Raises InputError where nothing has ended.
+
+    A study's run goes on with the others.
+    """
     from branchwise.corpora.errors import InputError
     from branchwise.eval.store import open_run
+    from branchwise.eval.studies.folder import STUDY_FILE
     from branchwise.ui.console import error_console
 
     reader = open_run(path)
@@ -166,14 +170,17 @@ def warn_if_pending(path: Path) -> None:
         counts = reader.progress()
     finally:
         reader.close()
+    study = path.resolve().parents[1]
+    is_studys = (study / STUDY_FILE).is_file()
+    again = f"ablate STUDY.yaml --out {study}" if is_studys else f"resume {path}"
     if counts["pending"] == counts["total"]:
         raise InputError(
-            "no item has ended yet", where=str(path), remedy=f"go on: branchwise resume {path}"
+            "no item has ended yet", where=str(path), remedy=f"go on: branchwise {again}"
         )
     if counts["pending"]:
         error_console().print(
             f"{path}: {counts['pending']} of {counts['total']} items have not ended and are not "
-            f"counted; go on with: branchwise resume {path}",
+            f"counted; go on with: branchwise {again}",
             markup=False,
             soft_wrap=True,
         )

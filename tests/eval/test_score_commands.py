@@ -181,3 +181,11 @@ def test_a_run_in_which_nothing_has_ended_is_refused(tmp_path: Path) -> None:
     for command in ("score", "report"):
         with pytest.raises(InputError, match=r"no item has ended yet; go on: branchwise resume"):
             run(command, path)
+
+
+def test_a_run_of_a_study_goes_on_with_the_study(tmp_path: Path) -> None:
+    path = tmp_path / "S" / "runs" / "base"
+    create_run(path, RunSpec("branches", "q", "", {}, {}, "", 1, "0"), [question("q1", HEATS)])
+    (tmp_path / "S" / "study.json").write_text("{}")
+    with pytest.raises(InputError, match=r"go on: branchwise ablate STUDY.yaml --out .*/S$"):
+        run("report", path)

@@ -29,6 +29,7 @@ def test_a_matcher_is_a_kind_or_a_model(text: str, kind: str, model: str | None)
     ("text", "hint"),
     [
         ("lexcal", "did you mean lexical?"),
+        ("lmm", "did you mean llm or openai:lmm?"),
         ("gpt-5-mini", "did you mean openai:gpt-5-mini?"),
         ("llama3.1", "did you mean openai:llama3.1?"),
         ("Qwen/Qwen3-8B", "did you mean openai:Qwen/Qwen3-8B?"),
