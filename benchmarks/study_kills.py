@@ -3,8 +3,9 @@
     python benchmarks/study_kills.py                # 4 systems x 200 questions, 10 kills
 
 A world, four systems on the offline reader (base, +expansion, +extraction, +graph tools), and
-`branchwise ablate` in a process of its own that gets SIGKILL after a random time, from its start
-on. Prints when it was killed, how far it was, and whether any item's scores or answers differ.
+`branchwise ablate` in a process of its own that gets SIGKILL: first at random moments of its
+start, then each time that it has come a random way further, so that every kill meets a study at
+work. Prints when it was killed, how far it was, and whether any item's scores or answers differ.
 """
 
 import argparse
@@ -89,37 +90,49 @@ def results(study: Path) -> dict[str, list[tuple[object, object]]]:
     return found
 
 
+def kill_on_the_way(folder: Path, enough: int, delay: float) -> tuple[bool, float]:
+    """Run until so many items have ended and a moment more, then kill; whether it still lived."""
+    process = branchwise(folder, "ablate", "study.yaml", "--out", "killed")
+    began = time.monotonic()
+    while process.poll() is None and ended(folder / "killed") < enough:
+        time.sleep(0.02)
+    time.sleep(delay)
+    process.kill()
+    return process.wait() == -signal.SIGKILL, time.monotonic() - began
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--kills", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=16.0, help="the longest life")
+    parser.add_argument("--early", type=int, default=2, help="of the kills, so many at the start")
     parser.add_argument("--seed", type=int, default=11)
     options = parser.parse_args()
     moments = random.Random(options.seed)
+    later = options.kills - options.early
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder, options.questions)
-        for kill in range(1, options.kills + 1):
-            process = branchwise(folder, "ablate", "study.yaml", "--out", "killed")
-            life = moments.uniform(0.5, options.seconds)
-            began = time.monotonic()
-            try:
-                process.wait(life)
-            except subprocess.TimeoutExpired:
-                process.kill()
-            lived = time.monotonic() - began
-            how = "killed" if process.wait() == -signal.SIGKILL else "ended"
-            done = ended(folder / "killed")
-            print(f"{kill}: {how} after {lived:.1f} s, {done} items have ended", flush=True)
-        made(folder, "ablate", "study.yaml", "--out", "killed")
         made(folder, "ablate", "study.yaml", "--out", "whole")
-        killed, whole = results(folder / "killed"), results(folder / "whole")
-    items = sum(map(len, whole.values()))
-    pairs = [pair for name in whole for pair in zip(killed[name], whole[name], strict=True)]
+        whole = results(folder / "whole")
+        items = sum(map(len, whole.values()))
+        missed = 0
+        for kill in range(1, options.kills + 1):
+            part = kill - options.early - 1
+            # The last part is left alone: a study near its end may end before it is killed.
+            share = (part + moments.random()) / (later + 1) if part >= 0 else 0.0
+            delay = moments.uniform(0.0, 0.2) if part >= 0 else moments.uniform(0.3, 2.5)
+            killed, lived = kill_on_the_way(folder, int(share * items), delay)
+            missed += not killed
+            how = "killed" if killed else "ended"
+            done = ended(folder / "killed")
+            print(f"{kill}: {how} after {lived:.1f} s, {done} of {items} have ended", flush=True)
+        made(folder, "ablate", "study.yaml", "--out", "killed")
+        found = results(folder / "killed")
+    pairs = [pair for name in whole for pair in zip(found[name], whole[name], strict=True)]
     different = sum(a != b for a, b in pairs)
     print(f"{len(whole)} systems, {items} items: {different} differ in scores or answers")
-    sys.exit(bool(different))
+    sys.exit(bool(different or missed))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """A small corpus with a BM25 index, a question set, and a system that asks the scripted server."""
 
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +73,24 @@ def make_system(
         )
 
     return make
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Starts the command line in a process of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    processes = []
+
+    def begin(*arguments: object) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "branchwise", *map(str, arguments)]
+        process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        processes.append(process)
+        return process
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.wait()
+        process.stderr.close()

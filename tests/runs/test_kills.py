@@ -9,12 +9,9 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 
-import pytest
 from chat_server import call, say
 
 from branchwise import score
@@ -62,27 +59,6 @@ def recorded_requests(path):
         }
     finally:
         reader.close()
-
-
-@pytest.fixture
-def start(monkeypatch):
-    """Starts the command line in a process of its own."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    processes = []
-
-    def begin(*arguments):
-        command = [sys.executable, "-m", "branchwise", *map(str, arguments)]
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
-        processes.append(process)
-        return process
-
-    yield begin
-    for process in processes:
-        process.kill()
-        process.wait()
-        process.stderr.close()
 
 
 def test_a_run_killed_at_twenty_random_moments_ends_whole(

@@ -8,8 +8,6 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -90,27 +88,6 @@ def heat_corpus(tmp_path):
     build_corpus(str(tmp_path / "p.jsonl"), tmp_path / "C")
     build_index(tmp_path / "C", "bm25")
     return tmp_path / "C"
-
-
-@pytest.fixture
-def start(monkeypatch):
-    """Starts the command line in a process of its own."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    processes = []
-
-    def begin(*arguments):
-        command = [sys.executable, "-m", "branchwise", *map(str, arguments)]
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
-        processes.append(process)
-        return process
-
-    yield begin
-    for process in processes:
-        process.kill()
-        process.wait()
-        process.stderr.close()
 
 
 def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
