@@ -1,0 +1,1 @@
+"""What is shown of runs and traces, for every way of showing it: app, plain text, Markdown."""

@@ -1,0 +1,80 @@
+"""One item's trace as it is walked through: its steps as a tree, its answers beside the gold."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.trail import Place
+from branchwise.eval.store import Event
+from branchwise.ui.traces.lines import ItemLine
+
+Verdict = Literal["right", "missing", "wrong", "wrong_branch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A row of the tree of steps.
+
+    `seq` is the event's number in the trace, `label` what it did on one line (harmless), `depth` 0
+    for the steps of the item, 1 for what belongs to a model turn (its tool calls), 2 for the
+    extraction below its tool call. `failed`: the step brought an error. `gold`: gold answers named
+    in what it brought; None where nobody looked.
+    """
+
+    seq: int
+    kind: str
+    label: str
+    depth: int = 0
+    failed: bool = False
+    gold: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLine:
+    """A gold or predicted answer with its verdict, on one line (harmless).
+
+    `why` says where a missing or wrong one was lost or belongs, in words; `places` where it was to
+    be seen, the one that decided first: one key leads there. `step` is the step to jump to where
+    there is no place (the step at which it was lost).
+    """
+
+    text: str
+    verdict: Verdict
+    why: str = ""
+    places: tuple[Place, ...] = ()
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BranchLines:
+    """A gold branch beside the predicted branches that stand for it.
+
+    `name` is None for predicted branches that stand for no gold branch; `keys` are empty where no
+    predicted branch stands for it.
+    """
+
+    name: str | None
+    keys: tuple[str, ...]
+    gold: tuple[AnswerLine, ...]
+    predicted: tuple[AnswerLine, ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """All of one item. `errors` is None for tasks whose answers are sentences.
+
+    `names`: for each gold answer its text and aliases, to be marked in passages.
+    """
+
+    line: ItemLine
+    events: Sequence[Event]
+    steps: Sequence[Step]
+    branches: Sequence[BranchLines]
+    errors: ItemErrors | None = None
+    names: Sequence[Sequence[str]] = ()
+    outcome: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    def event(self, seq: int) -> Event | None:
+        """The event of a step; None where the trace has none of this number."""
+        return next((event for event in self.events if event.seq == seq), None)
