@@ -1,0 +1,180 @@
+"""Two traces of one question side by side: which step stands beside which, where they part."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from branchwise.eval.store import Event
+from branchwise.ui.traces.trace import Step, Trace
+
+INCIDENTAL = frozenset({"retry", "structured_off"})
+"""How requests travelled: two runs that differ in these alone have not parted."""
+MAX_CELLS = 250_000
+"""Steps of the one times steps of the other that are aligned, about a fifth of a second; what is
+longer stands beside each other in its order."""
+_SAME, _ALIKE = 4, 2
+# What says how long a step took and what it cost, or who numbered it; not what it did.
+_AROUND = frozenset({"seconds", "replayed", "usage", "wait"})
+
+
+@dataclass(frozen=True, slots=True)
+class StepPair:
+    """A row: a step of each trace, or of one alone. `same`: of one kind and content."""
+
+    a: Step | None
+    b: Step | None
+    same: bool = False
+
+    def side(self, side: int) -> Step | None:
+        """The step of the first trace (0) or of the second (1)."""
+        return self.b if side else self.a
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The rows, in the order of both traces. `parted`: the row of their first difference.
+
+    None where there is none: a trace that goes on has not parted where it ends so far.
+    """
+
+    pairs: tuple[StepPair, ...]
+    parted: int | None = None
+
+    def row_of(self, side: int, seq: int) -> int | None:
+        """The row that has this step of this side."""
+        steps = (pair.side(side) for pair in self.pairs)
+        return next((n for n, step in enumerate(steps) if step and step.seq == seq), None)
+
+
+def compare(a: Trace, b: Trace) -> Comparison:
+    """Pair the steps of two traces: the same opening, then the pairing with most in common.
+
+    Steps of one kind and content are the same whatever time, tokens and call ids they have. The
+    pairing maximises the weight of the pairs (the same 4, the same kind and tool 2), as global
+    alignment of sequences does (Needleman and Wunsch 1970, gaps free); what is left between two
+    pairs stands side by side.
+    """
+    steps, keys = (a.steps, b.steps), (_keys(a), _keys(b))
+    opening = _shared(keys[0], keys[1])
+    rest = [side[opening:] for side in keys]
+    pairs = [StepPair(x, y, True) for x, y in zip(*(s[:opening] for s in steps), strict=True)]
+    for i, j in _alignment(rest[0], rest[1]):
+        x = None if i is None else steps[0][opening + i]
+        y = None if j is None else steps[1][opening + j]
+        same = i is not None and j is not None and rest[0][i] == rest[1][j]
+        pairs.append(StepPair(x, y, same))
+    return Comparison(tuple(pairs), _parted(pairs, (_goes_on(a), _goes_on(b))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What a step is compared by: its kind, who did it (tool or role), and its content."""
+
+    kind: str
+    by: str
+    content: str
+
+
+def _keys(trace: Trace) -> list[_Key]:
+    events = {event.seq: event for event in trace.events}
+    return [_key(step, events.get(step.seq)) for step in trace.steps]
+
+
+def _key(step: Step, event: Event | None) -> _Key:
+    if event is None:
+        return _Key(step.kind, "", step.label)
+    data = event.data
+    call = data.get("call")
+    by = call.get("name") if isinstance(call, Mapping) else data.get("role")
+    content = json.dumps(_deed(event.kind, data), sort_keys=True, default=str)
+    return _Key(event.kind, str(by or ""), content)
+
+
+def _deed(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """A step's data without what was around it, at the levels that we write ourselves."""
+    deed = {name: value for name, value in data.items() if name not in _AROUND}
+    if kind == "extraction":
+        deed["passages"] = [_without(passage, _AROUND) for passage in data.get("passages", ())]
+    if "call" in deed:
+        deed["call"] = _without(deed["call"], {"id"})
+    for name in ("tool_calls", "invalid_tool_calls"):
+        if isinstance(called := deed.get(name), Sequence):
+            deed[name] = [_without(call, {"id"}) for call in called]
+    return deed
+
+
+def _without(value: Any, names: frozenset[str] | set[str]) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return {name: part for name, part in value.items() if name not in names}
+
+
+def _shared(a: Sequence[_Key], b: Sequence[_Key]) -> int:
+    """How many steps the two openings share."""
+    return next(
+        (n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
+
+
+def _weight(x: _Key, y: _Key) -> int:
+    if x == y:
+        return _SAME
+    return _ALIKE if (x.kind, x.by) == (y.kind, y.by) else 0
+
+
+_Row = tuple[int | None, int | None]
+
+
+def _alignment(a: Sequence[_Key], b: Sequence[_Key]) -> list[_Row]:
+    """Rows of positions; in each at least one."""
+    if len(a) * len(b) > MAX_CELLS:
+        return list(zip_longest(range(len(a)), range(len(b))))
+    best = _best(a, b)
+    rows: list[_Row] = []
+    alone: tuple[list[int], list[int]] = ([], [])
+    i = j = 0
+    while i < len(a) and j < len(b):
+        weight = _weight(a[i], b[j])
+        if weight and best[i][j] == weight + best[i + 1][j + 1]:
+            rows += [*zip_longest(*alone), (i, j)]
+            alone = ([], [])
+            i, j = i + 1, j + 1
+        elif best[i + 1][j] >= best[i][j + 1]:
+            alone[0].append(i)
+            i += 1
+        else:
+            alone[1].append(j)
+            j += 1
+    ends = [*alone[0], *range(i, len(a))], [*alone[1], *range(j, len(b))]
+    return rows + list(zip_longest(*ends))
+
+
+def _best(a: Sequence[_Key], b: Sequence[_Key]) -> list[list[int]]:
+    """The greatest weight of a pairing of what follows position i of the one and j of the other."""
+    best = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i in range(len(a) - 1, -1, -1):
+        row, below = best[i], best[i + 1]
+        for j in range(len(b) - 1, -1, -1):
+            paired = _weight(a[i], b[j]) + below[j + 1]
+            row[j] = max(paired, below[j], row[j + 1])
+    return best
+
+
+def _goes_on(trace: Trace) -> bool:
+    return trace.line.status in ("pending", "running")
+
+
+def _parted(pairs: Sequence[StepPair], goes_on: tuple[bool, bool]) -> int | None:
+    """The first row that differs; not where one side has only not come so far."""
+    end = len(pairs)
+    for side in (0, 1):
+        if goes_on[side]:
+            written = [n for n, pair in enumerate(pairs) if pair.side(side)]
+            end = min(end, written[-1] + 1 if written else 0)
+    for n, pair in enumerate(pairs[:end]):
+        steps = [step for step in (pair.a, pair.b) if step]
+        if not pair.same and not all(step.kind in INCIDENTAL for step in steps):
+            return n
+    return None
