@@ -1,0 +1,232 @@
+"""A step in full: its blocks laid out at the widget's width, drawn line by line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from branchwise.ui.trace_app.cells import cells, fitted
+from branchwise.ui.trace_app.marked_text import Runs, runs_of, segments
+from branchwise.ui.trace_app.step_layout import Layout, Line, indent_of, lay_out
+from branchwise.ui.trace_app.styles import mark_styles
+from branchwise.ui.traces.blocks import Block
+
+
+class StepView(ScrollView, can_focus=True):
+    """The selected step. Blocks with a title can be folded; one of them is the current one.
+
+    However long a text is, only the lines on the screen are drawn.
+    """
+
+    COMPONENT_CLASSES = {
+        "step-view--title",
+        "step-view--current",
+        "step-view--heading",
+        "step-view--error",
+        "step-view--note",
+        "step-view--bar",
+    }
+    DEFAULT_CSS = """
+    StepView {
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 1;
+        scrollbar-gutter: stable;
+        padding: 0 0 0 1;
+    }
+    StepView > .step-view--title { text-style: bold; color: $text-primary; }
+    StepView > .step-view--current { background: $block-hover-background; }
+    StepView:focus > .step-view--current { background: $block-cursor-background; color: $block-cursor-foreground; }
+    StepView > .step-view--heading { text-style: bold; color: $text-accent; }
+    StepView > .step-view--error { color: $text-error; }
+    StepView > .step-view--note { color: $text-muted; text-style: italic; }
+    StepView > .step-view--bar { color: $text-disabled; }
+    """
+    BINDINGS: list[BindingType] = [
+        Binding("j,down", "scroll_down", "Line down", show=False),
+        Binding("k,up", "scroll_up", "Line up", show=False),
+        Binding(
+            "enter,space", "toggle_fold", "Open or close the part under the cursor", show=False
+        ),
+    ]
+
+    @dataclass
+    class Changed(Message):
+        """Another block became the current one, or a fold was opened or closed."""
+
+        view: "StepView"
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.blocks: Sequence[Block] = ()
+        self.current: int | None = None
+        """The block that the cursor is on: one with a title."""
+        self._folded: set[int] = set()
+        self._all_open = False
+        self._layout = Layout((), 0)
+        self._laid_out_for = 0
+        self._runs: dict[int, Runs] = {}
+
+    def show(self, blocks: Sequence[Block], *, keep: bool = False) -> None:
+        """Show another step from its top; with `keep` the same one as it is now, where it stood."""
+        y, current, folded = self.scroll_offset.y, self.current, self._folded
+        self.blocks = blocks
+        self._runs = {}
+        self._folded = set() if self._all_open else _folded(blocks)
+        if keep:
+            self._folded = {n for n in folded if n < len(blocks)}
+        self.current = current if keep and current is not None else self._next_titled(-1, 1)
+        if self.current is not None and self.current >= len(blocks):
+            self.current = self._next_titled(-1, 1)
+        self._lay_out()
+        self.scroll_to(0, y if keep else 0, animate=False, force=True, immediate=True)
+
+    def show_block(self, number: int, offset: int | None = None) -> None:
+        """Open a block and make it the current one; its title is on top of what is seen.
+
+        Where the character at `offset` would then be out of sight, its line is in the middle.
+        """
+        self.current = number
+        self._folded.discard(number)
+        self._lay_out()
+        y = self._layout.first(number)
+        if offset is not None:
+            line = self._layout.line_of(number, offset)
+            if line >= y + self.size.height:
+                y = line - self.size.height // 2
+        self.scroll_to(0, y, animate=False, force=True, immediate=True)
+        self.post_message(self.Changed(self))
+
+    def go_to_next(self, direction: int, *, passages: bool = False) -> None:
+        """The next block with a title (or the next passage) after the current one, or before it."""
+        found = self._next_titled(-1 if self.current is None else self.current, direction, passages)
+        if found is not None:
+            self.current = found
+            self._bring_to_top(found)
+            self.post_message(self.Changed(self))
+
+    def toggle_all(self) -> bool:
+        """Open all folds, or close them again; says whether they are open now."""
+        self._all_open = not self._all_open
+        self._folded = set() if self._all_open else _folded(self.blocks)
+        self._lay_out()
+        self.post_message(self.Changed(self))
+        return self._all_open
+
+    def toggle_first_fold(self) -> None:
+        """Open or close the first part that comes folded (the reasoning of a model turn)."""
+        first = next(iter(sorted(_folded(self.blocks))), None)
+        if first is not None:
+            self._toggle(first)
+
+    def action_toggle_fold(self) -> None:
+        if self.current is not None:
+            self._toggle(self.current)
+
+    def render_line(self, y: int) -> Strip:
+        scroll_x, scroll_y = self.scroll_offset
+        width = self.scrollable_content_region.width
+        base = self.rich_style
+        number = scroll_y + y
+        if number >= len(self._layout.lines):
+            return Strip.blank(width, base)
+        line = self._layout.lines[number]
+        strip = Strip(self._drawn(line, base))
+        return strip.crop_extend(scroll_x, scroll_x + width, base)
+
+    def on_resize(self, event: events.Resize) -> None:
+        top = self._line_at(self.scroll_offset.y)
+        if self._width() != self._laid_out_for:
+            self._lay_out()
+            if top is not None:
+                y = self._layout.line_of(top.block, top.start) if top.start else None
+                y = self._layout.first(top.block) if y is None else y
+                self.scroll_to(None, y, animate=False, force=True, immediate=True)
+
+    def on_click(self, event: events.Click) -> None:
+        line = self._line_at(self.scroll_offset.y + event.y)
+        if line is None:
+            return
+        if self.blocks[line.block].title:
+            self.current = line.block
+            self.post_message(self.Changed(self))
+        if line.role == "title":
+            self._toggle(line.block)
+        self.refresh()
+
+    def _toggle(self, number: int) -> None:
+        if self.blocks[number].text:
+            self._folded ^= {number}
+            self._lay_out()
+            self.post_message(self.Changed(self))
+
+    def _next_titled(self, after: int, direction: int, passages: bool = False) -> int | None:
+        stop = len(self.blocks) if direction > 0 else -1
+        for number in range(after + direction, stop, direction):
+            block = self.blocks[number]
+            if block.title and (block.kind == "passage" or not passages):
+                return number
+        return None
+
+    def _bring_to_top(self, number: int) -> None:
+        y = self._layout.first(number)
+        self.scroll_to(None, y, animate=False, force=True, immediate=True)
+        self.refresh()
+
+    def _width(self) -> int:
+        return max(1, self.scrollable_content_region.width)
+
+    def _lay_out(self) -> None:
+        self._laid_out_for = self._width()
+        self._layout = lay_out(self.blocks, self._laid_out_for, self._folded)
+        self.virtual_size = Size(self._layout.width, len(self._layout.lines))
+        self.refresh()
+
+    def _line_at(self, y: int) -> Line | None:
+        lines = self._layout.lines
+        return lines[y] if 0 <= y < len(lines) else None
+
+    def _drawn(self, line: Line, base: Style) -> list[Segment]:
+        block = self.blocks[line.block]
+        if line.role == "gap":
+            return []
+        if line.role == "title":
+            return [self._title(line.block, block)]
+        if line.role == "more":
+            more = f"… {line.end - line.start:,} more characters: o shows all"
+            return [Segment(" " * line.indent + more, self._style("note"))]
+        style = self._style(block.kind) if block.kind in ("error", "note", "heading") else base
+        runs = self._runs.get(line.block)
+        if runs is None:
+            runs = self._runs[line.block] = runs_of(block.marks)
+        text = segments(block.text, line.start, line.end, runs, style, mark_styles(self.app))
+        return [*self._margin(line, block, base), *text]
+
+    def _margin(self, line: Line, block: Block, base: Style) -> list[Segment]:
+        if block.kind != "passage" or not indent_of(block):
+            return [Segment(" " * line.indent, base)] if line.indent else []
+        return [Segment("│", self._style("bar")), Segment(" " * (line.indent - 1), base)]
+
+    def _title(self, number: int, block: Block) -> Segment:
+        style = self._style("title")
+        if block.kind == "error":
+            style += self._style("error")
+        if number == self.current:
+            style = self._style("title", "current")
+        sign = "▸ " if number in self._folded else "▾ "
+        text = (sign if block.text else "") + block.title
+        width = min(cells(text), self._laid_out_for)
+        return Segment(fitted(text, width), style)
+
+    def _style(self, *names: str) -> Style:
+        return self.get_component_rich_style(*(f"step-view--{name}" for name in names))
+
+
+def _folded(blocks: Sequence[Block]) -> set[int]:
+    return {number for number, block in enumerate(blocks) if block.folded and block.title}
