@@ -30,7 +30,8 @@ class Block:
     `text` has lines separated by "\\n" and else only printable characters (`harmless`). `title`
     stands above it, on one line. `folded`: only the title is shown until somebody opens it.
     `passage` and `row` say what the block shows, for whoever looks for a place of an answer
-    (`eval.errors.trail.Place`).
+    (`eval.errors.trail.Place`): of a table, `row` is the number of its first row, which stands on
+    the third line, below the names of the columns and a rule. `title_marks` are marks of the title.
     """
 
     kind: BlockKind
@@ -40,17 +41,28 @@ class Block:
     folded: bool = False
     passage: str | None = None
     row: int | None = None
+    title_marks: tuple[Mark, ...] = ()
 
 
 def harmless(text: str) -> str:
     """Text from outside, of the same length, without what could steer a terminal or hide.
 
-    Line ends stay, tabs become spaces, everything else that is not printable (escapes, controls,
-    directions, zero-width characters) becomes U+FFFD. The same length: offsets stay what they are.
+    Line ends stay, other white space becomes a space, everything else that is not printable
+    (escapes, controls, directions, zero-width characters) becomes U+FFFD. The same length: offsets
+    stay what they are.
     """
-    if text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() or c == "\n" else " " if c in "\t\r" else "\N{REPLACEMENT CHARACTER}"
-        for c in text
-    )
+    return text if text.isprintable() else text.translate(_SHOWN)
+
+
+class _Shown(dict[int, str]):
+    """How each character is shown, found out when it first comes."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if not character.isprintable() and character != "\n":
+            character = " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
+        self[code] = character
+        return character
+
+
+_SHOWN = _Shown()

@@ -9,7 +9,10 @@ from branchwise.eval.errors.trail import Place
 from branchwise.eval.store import Event
 from branchwise.ui.traces.lines import ItemLine
 
-Verdict = Literal["right", "missing", "wrong", "wrong_branch"]
+Verdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]
+"""Of a gold answer: right, missing, or under a wrong branch (wrong_branch); of a predicted one:
+right, wrong, or of another branch (wrong_branch). `open`: nobody decided, since the item has not
+ended or its answers are sentences."""
 
 
 @dataclass(frozen=True, slots=True)
