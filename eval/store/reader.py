@@ -15,6 +15,7 @@ from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store.connection import DATABASE, FORMAT, connect_to_read
 from branchwise.eval.store.folding import references, unfold, unfold_question
+from branchwise.eval.store.item_rows import ItemRows
 from branchwise.eval.store.passages import StoredPassages
 
 
@@ -45,6 +46,7 @@ class RunReader:
         self.name = path.resolve().name
         self.task: str = meta["task"]
         self.system: Mapping[str, Any] = meta["system"]
+        self.rows = ItemRows(connection)
         self._passages = StoredPassages(connection)
 
     @staticmethod

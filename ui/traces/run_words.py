@@ -1,0 +1,71 @@
+"""A run in few words: its system, how far it is, its means."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from branchwise.eval.tasks import Column
+from branchwise.ui.traces.lines import ItemLine, RunLine
+from branchwise.ui.traces.records import one_line
+from branchwise.ui.traces.scores import SHOWN
+
+_STRICT = {"strict_precision": "P", "strict_recall": "R", "strict_em": "EM"}
+
+
+def heads(columns: Sequence[Column]) -> tuple[str, str, str]:
+    """Headings of the metrics that rows show, on one line each; "" where there is none."""
+    named = [_STRICT.get(c.key) or " ".join(c.heading.split()) for c in columns]
+    first, second, third = [*named, "", "", ""][:SHOWN]
+    return first, second, third
+
+
+def system_words(system: Mapping[str, Any]) -> str:
+    """What was set for a system: its model, tools, and what differs from the defaults."""
+    parts = [str(system.get("model", ""))]
+    parts += [f"{role} {spec}" for role, spec in (system.get("roles") or {}).items() if spec]
+    parts += [", ".join(map(str, system.get("tools") or ()))]
+    parts += [name for name in ("expand", "extract") if system.get(name)]
+    parts += [f"k={system['k']}"] if system.get("k") else []
+    parts += [str(system["retriever"])] if system.get("retriever") else []
+    parts += [f"prompts {Path(str(system['prompts'])).name}"] if system.get("prompts") else []
+    return one_line(" · ".join(part for part in parts if part))
+
+
+def run_line(
+    name: str,
+    meta: Mapping[str, Any],
+    progress: Mapping[str, int],
+    means: Sequence[float | None],
+) -> RunLine:
+    """The line; `progress` as `RunReader.progress` counts items."""
+    precision, recall, em = [*means, None, None, None][:SHOWN]
+    fork = meta.get("fork") or {}
+    return RunLine(
+        name=name,
+        system=system_words(meta["system"]),
+        total=progress["total"],
+        done=progress["done"],
+        failed=progress["failed"],
+        precision=precision,
+        recall=recall,
+        em=em,
+        parent=fork.get("run"),
+    )
+
+
+def means_of(rows: Iterable[ItemLine]) -> list[float | None]:
+    """Means of the metrics over questions, the epochs of a question averaged first, as scores are;
+    None where no row has a value."""
+    metrics = [(row.id, (row.precision, row.recall, row.em)) for row in rows]
+    return [_mean((id, values[k]) for id, values in metrics) for k in range(SHOWN)]
+
+
+def _mean(values: Iterable[tuple[str, float | None]]) -> float | None:
+    by_question: dict[str, list[float]] = defaultdict(list)
+    for id, value in values:
+        if value is not None:
+            by_question[id].append(value)
+    if not by_question:
+        return None
+    return sum(sum(one) / len(one) for one in by_question.values()) / len(by_question)

@@ -1,0 +1,351 @@
+"""A run as it is looked at: its rows, its sum, its traces, each read when somebody asks for it."""
+
+import dataclasses
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import orjson
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import Question
+from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
+from branchwise.eval.errors.attribution import examine
+from branchwise.eval.store import RunReader, open_run
+from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.store.item_rows import RawItem
+from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
+from branchwise.ui.traces.changes import Watch
+from branchwise.ui.traces.lines import ItemLine, RunLine
+from branchwise.ui.traces.reading import trace_of
+from branchwise.ui.traces.records import ENDED, answered, line_of, unread
+from branchwise.ui.traces.run_words import heads, means_of, run_line
+from branchwise.ui.traces.scores import RunScores
+from branchwise.ui.traces.trace import Trace
+
+PAGE = 64
+"""Rows that are read at once: more than most screens show."""
+FIRST_SECONDS, LATER_SECONDS = 0.2, 0.05
+"""How long `lines` works out scores that nobody saved: in all, and anew where the file changed."""
+_NO_SCORES = (None, None, None)
+
+
+class RunView:
+    """One run, read as it is shown: nothing of an item is read before somebody asks for it.
+
+    Nothing is ever written. All methods may be called on any thread; `label_some` has a connection
+    of its own and keeps no other method waiting. Methods that read raise InputError where the file
+    is damaged beyond single records; a damaged record is its row's `error`.
+    """
+
+    def __init__(self, reader: RunReader, name: str | None = None) -> None:
+        self._reader, self.path, self.task = reader, reader.path, reader.task
+        self.name = name or reader.name
+        self._lock, self._labelling = threading.RLock(), threading.Lock()
+        self._closed = False
+        self._labeller: RunReader | None = None
+        with self._reading():
+            places = reader.rows.places()
+            self._items = [place.item for place in places]
+            self._questions = {place.item: place.question for place in places}
+            self._row_of = {item: row for row, item in enumerate(self._items)}
+            self._scores = RunScores(reader)
+            self._watch = Watch(reader.rows)
+        self._lines: list[ItemLine | None] = [None] * len(self._items)
+        self._unscored: set[int] = set()
+        self._allowance = FIRST_SECONDS
+        self._worked_out: dict[int, tuple[str, ...]] = {}
+
+    @classmethod
+    def open(cls, path: Path, name: str | None = None) -> "RunView":
+        """Open a run folder; `name` where it is called otherwise than its folder.
+
+        Raises InputError where there is no run, or one that this version cannot read.
+        """
+        reader = open_run(path)
+        try:
+            return cls(reader, name)
+        except BaseException:
+            reader.close()
+            raise
+
+    @property
+    def count(self) -> int:
+        """Number of items, ended or not; fixed when the run was made."""
+        return len(self._items)
+
+    @property
+    def heads(self) -> tuple[str, str, str]:
+        """What a row's precision, recall and em are called: other tasks have other metrics."""
+        return heads(self._scores.columns)
+
+    def line(self, row: int) -> ItemLine:
+        """A row by its number from 0, in the store's order. Raises IndexError for another."""
+        if not 0 <= row < self.count:
+            raise IndexError(row)
+        if (line := self._lines[row]) is not None and row not in self._unscored:
+            return line
+        with self._reading():
+            if self._lines[row] is None:
+                start = row - row % PAGE
+                self._load(start, min(start + PAGE, self.count))
+            if row in self._unscored:
+                self._score(row)
+            return self._known(row)
+
+    def lines(self) -> Sequence[ItemLine]:
+        """All rows. Of a run with thousands of items that nobody scored, some have no scores yet:
+        `label_some` works them out."""
+        with self._reading():
+            for start in range(0, self.count, PAGE):
+                if None in self._lines[start : start + PAGE]:
+                    self._load(start, min(start + PAGE, self.count))
+            self._score_some()
+            return [self._known(row) for row in range(self.count)]
+
+    def find(self, question: str, epoch: int = 0) -> int | None:
+        """The row of a question by its id; None where there is none."""
+        with self._reading():
+            item = self._reader.rows.number(question, epoch)
+        return None if item is None else self._row_of[item]
+
+    def summary(self) -> RunLine:
+        """The run on one line: how far it is, and the means of what has ended."""
+        with self._reading():
+            progress = self._reader.progress()
+            fresh = self._scores.items == progress["done"] + progress["failed"]
+            fresh = fresh and self._scores.failed == progress["failed"]
+            means = self._scores.means if fresh else means_of(self.lines())
+            return run_line(self.name, self._reader.meta, progress, means)
+
+    def trace(self, row: int) -> Trace:
+        """An item's trace, of any status: what is there of it by now."""
+        line = self.line(row)
+        with self._reading():
+            raw = self._raw(line.number)
+            question = self._question(line)
+            ended = raw is not None and raw.status in ENDED and answered(raw, question) is not None
+            outcome = orjson.loads(raw.outcome) if ended and raw and raw.outcome else None
+            errors = None
+            if outcome is not None:
+                failed = outcome.get("error") is not None
+                errors = self._scores.kept_errors(line.number, failed=failed)
+            return trace_of(self._reader, line, question, outcome, errors)
+
+    def refresh(self) -> frozenset[int]:
+        """Rows that changed in the file since the last call (or since it was opened).
+
+        A running item's row is among them where its trace grew. Costs next to nothing where nobody
+        has written.
+        """
+        with self._reading():
+            changed = self._watch.changed()
+            if changed is None:
+                return frozenset()
+            if self._scores.reload():
+                changed |= {
+                    item for item, status in self._watch.statuses.items() if status in ENDED
+                }
+            rows = frozenset(self._row_of[item] for item in changed if item in self._row_of)
+            for row in rows:
+                self._lines[row] = None
+                self._worked_out.pop(row, None)
+            self._unscored -= rows
+            self._allowance = max(self._allowance, LATER_SECONDS)
+            return rows
+
+    def label_some(self, seconds: float) -> frozenset[int]:
+        """Work out labels and scores of ended items for which none were kept, for about so long.
+
+        Returns the rows that are known now and were not; none where all are. One item is the least
+        that is done. Rows that were looked at come first.
+        """
+        with self._labelling:
+            until, done = time.monotonic() + seconds, set()
+            for row in self._wanting():
+                if self._closed:
+                    break
+                if self._label(row):
+                    done.add(row)
+                if time.monotonic() >= until:
+                    break
+            return frozenset(done)
+
+    def close(self) -> None:
+        """Close the file; waits for one item where another thread is labelling."""
+        self._closed = True
+        with self._labelling, self._lock:
+            if self._labeller:
+                self._labeller.close()
+            self._reader.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._lock, _as_input_errors(self.path):
+            yield
+
+    def _known(self, row: int) -> ItemLine:
+        line = self._lines[row]
+        assert line is not None, "the page was just read"
+        return line
+
+    def _load(self, start: int, end: int) -> None:
+        """Read the rows from `start` to before `end`, with what was saved of them."""
+        rows = _read_rows(self._reader.rows.between, self._items[start], self._items[end - 1])
+        failed = {raw.item: raw.status == "failed" for raw in rows if raw.status in ENDED}
+        labels = self._scores.kept_labels(self._items[start], self._items[end - 1], failed)
+        for raw in rows:
+            self._take(self._row_of[raw.item], line_of(raw), labels.get(raw.item))
+        for row in range(start, end):
+            if self._lines[row] is None:
+                self._lines[row] = unread(self._items[row], "its record is damaged or gone")
+
+    def _take(self, row: int, line: ItemLine, labels: tuple[str, ...] | None) -> None:
+        if line.status in ENDED:
+            failed = line.status == "failed"
+            failures = self._watch.failures
+            values = self._scores.kept(line.id, line.epoch, failed=failed, failures=failures)
+            if values is None:
+                self._unscored.add(row)
+            labels = labels if self.task in ATTRIBUTED else ()
+            labels = self._worked_out.get(row) if labels is None else labels
+            line = _with(line, values or _NO_SCORES, labels)
+        self._lines[row] = line
+
+    def _score_some(self) -> None:
+        """Work out metrics for as long as is left of the allowance: nobody is kept waiting twice."""
+        started = time.monotonic()
+        for row in sorted(self._unscored):
+            if time.monotonic() - started > self._allowance:
+                break
+            self._score(row)
+        self._allowance = max(0.0, self._allowance - (time.monotonic() - started))
+
+    def _score(self, row: int) -> None:
+        """Work out one row's metrics by names."""
+        line = self._known(row)
+        raw = self._raw(line.number)
+        item = answered(raw) if raw else None
+        self._unscored.discard(row)
+        if item is not None:
+            self._lines[row] = _with(line, self._scores.by_names(item), line.labels)
+
+    def _wanting(self) -> Iterable[int]:
+        """Ended rows of which something has to be worked out, those that were read first."""
+        seen = [row for row, line in enumerate(self._lines) if line is not None]
+        unseen = [row for row, line in enumerate(self._lines) if line is None]
+        for row in (*seen, *unseen):
+            if self._lines[row] is None:
+                with self._reading():
+                    self._load(row - row % PAGE, min(row - row % PAGE + PAGE, self.count))
+            line = self._lines[row]
+            if line and line.status in ENDED and (line.labels is None or row in self._unscored):
+                yield row
+
+    def _label(self, row: int) -> bool:
+        """Whether something came of it: the item may have begun anew in the meantime."""
+        with _as_input_errors(self.path):
+            if self._labeller is None:
+                self._labeller = open_run(self.path)
+            line = self._known(row)
+            labels = self._labels_of(line, self._labeller)
+            with self._lock:
+                if self._lines[row] is not line:
+                    return False
+                self._worked_out[row] = labels
+                self._lines[row] = dataclasses.replace(line, labels=labels)
+                if row in self._unscored:
+                    self._score(row)
+        return True
+
+    def _labels_of(self, line: ItemLine, reader: RunReader) -> tuple[str, ...]:
+        raw = next(iter(reader.rows.between(line.number, line.number)), None)
+        item = answered(raw) if raw else None
+        if item is None or self.task not in ATTRIBUTED:
+            return ()
+        try:
+            errors = examine(item, reader.events(line.number, contents=False)).errors
+        except InputError:
+            return ()
+        return tuple(sorted(map(str, errors.labels)))
+
+    def _raw(self, item: int) -> RawItem | None:
+        return next(iter(self._reader.rows.between(item, item)), None)
+
+    def _question(self, line: ItemLine) -> Question:
+        """With its passages; of a damaged record what the row has."""
+        try:
+            return self._reader.question(self._questions[line.number])
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return Question(id=line.id, question=line.question)
+
+
+def open_runs(paths: Sequence[Path]) -> list[RunView]:
+    """Open runs in the order given, each once; a study's folder stands for its runs, base first.
+
+    Raises InputError as `RunView.open`, and where no path is given.
+    """
+    if not paths:
+        raise InputError("no run is named", remedy="name a run folder")
+    opened: list[RunView] = []
+    try:
+        for path, name in _named(paths):
+            opened.append(RunView.open(path, name))
+    except BaseException:
+        for view in opened:
+            view.close()
+        raise
+    return opened
+
+
+def _named(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+    """Run folders, each once, with names that tell them apart."""
+    found: dict[Path, tuple[Path, str]] = {}
+    for path in paths:
+        runs = [("", path)]
+        if (path / STUDY_FILE).is_file():
+            runs = StudyFolder.open(path).runs()
+        for name, run in runs:
+            found.setdefault(run.resolve(), (run, name or run.resolve().name))
+    names = [name for _, name in found.values()]
+    return [
+        (run, name if names.count(name) == 1 else f"{resolved.parent.name}/{name}")
+        for resolved, (run, name) in found.items()
+    ]
+
+
+def _with(
+    line: ItemLine, values: Sequence[float | None], labels: tuple[str, ...] | None
+) -> ItemLine:
+    precision, recall, em = values
+    return dataclasses.replace(line, precision=precision, recall=recall, em=em, labels=labels)
+
+
+def _read_rows(
+    between: Callable[[int, int], list[RawItem]], first: int, last: int
+) -> list[RawItem]:
+    """The items that can be read: of a damaged page of the file the others are still there."""
+    try:
+        return between(first, last)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        if first >= last:
+            return []
+        middle = (first + last) // 2
+        return [*_read_rows(between, first, middle), *_read_rows(between, middle + 1, last)]
+
+
+@contextmanager
+def _as_input_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InputError(
+            f"{DATABASE} cannot be read ({error})",
+            where=str(path),
+            remedy="restore the file, or look at another run",
+        ) from error

@@ -1,0 +1,154 @@
+"""Scores and error labels of a run's items: those that were kept, else by names, one at a time."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.scores import Scorer
+from branchwise.eval.store import RunReader
+from branchwise.eval.tasks import Column, Task, get_task
+
+SHOWN = 3
+"""Metrics of a row: the first of the task's columns."""
+
+Values = tuple[float | None, ...]
+"""`SHOWN` metrics: shares in percent, counts as they are."""
+NO_VALUES: Values = (None,) * SHOWN
+
+_DAMAGED = (ValueError, TypeError, KeyError, AttributeError)
+
+
+class RunScores:
+    """The scores of one run under its own scorer; read again by `reload` when they were saved anew.
+
+    `columns`: the metrics that are shown, empty for a task that this version does not know.
+    """
+
+    def __init__(self, reader: RunReader) -> None:
+        self._reader = reader
+        self._task = _known_task(reader.task)
+        self.columns: tuple[Column, ...] = self._task.columns[:SHOWN] if self._task else ()
+        self._digests = _digests(reader, self._task) if self._task else []
+        self._kept: dict[tuple[str, int], Values] = {}
+        self.failed = 0
+        self.means: Values = NO_VALUES
+        self.items = 0
+        self.digest: str | None = None
+        self.version: tuple[int | None, ...] = ()
+        self.reload()
+
+    def reload(self) -> bool:
+        """Read what was saved; whether it is something else than before."""
+        version = self._reader.rows.scores_version(self._digests)
+        if version == self.version:
+            return False
+        self.version = version
+        self._kept, self.failed, self.items, self.digest = {}, 0, 0, None
+        self.means = NO_VALUES
+        for digest in self._digests:
+            try:
+                if saved := self._reader.saved_scores(digest):
+                    self._take(saved)
+                    self.digest = digest
+                    break
+            except _DAMAGED:
+                # As if they had not been saved: they can be worked out.
+                self._kept = {}
+        return True
+
+    def kept(self, id: str, epoch: int, *, failed: bool, failures: int) -> Values | None:
+        """The saved metrics of an item that ended; None where there are none, or old ones.
+
+        Saved scores may be of a pass in which the item failed: with fewer failures in the run now
+        (`failures`), a score of nothing may be that of the failed attempt.
+        """
+        values = self._kept.get((id, epoch))
+        if values is not None and not failed and failures < self.failed and not any(values):
+            return None
+        return values
+
+    def by_names(self, item: AnsweredItem) -> Values:
+        """The metrics of one item as names alone decide them."""
+        return self._values(self._task.score(item)) if self._task else NO_VALUES
+
+    def kept_errors(self, item: int, *, failed: bool) -> ItemErrors | None:
+        """Where the item's answers were lost, as it was saved; None where it was not."""
+        if self.digest is None:
+            return None
+        try:
+            record = self._reader.saved_errors(self.digest, item)
+            if record is None or (record["error"] is not None) is not failed:
+                return None
+            return ItemErrors.from_json(record)
+        except _DAMAGED:
+            return None
+
+    def kept_labels(
+        self, first: int, last: int, failed: Mapping[int, bool]
+    ) -> dict[int, tuple[str, ...]]:
+        """Saved error labels of the items from `first` to `last` that ended.
+
+        `failed` says of each how it ended; labels of an attempt that ended otherwise are old.
+        """
+        if self.digest is None:
+            return {}
+        found = {}
+        for item, body in self._reader.rows.errors_between(self.digest, first, last).items():
+            try:
+                record = orjson.loads(body)
+                if item in failed and (record["error"] is not None) is failed[item]:
+                    found[item] = tuple(sorted(map(str, record["labels"])))
+            except _DAMAGED:
+                continue
+        return found
+
+    def _take(self, saved: Mapping[str, Any]) -> None:
+        kept = {(row["id"], row["epoch"]): self._values(row["metrics"]) for row in saved["items"]}
+        means = saved["aggregates"]["all"]
+        self.means = self._values({key: means[key]["mean"] for key in means})
+        self.items, self.failed = saved["counts"]["items"], saved["counts"]["failed"]
+        self._kept = kept
+
+    def _values(self, metrics: Mapping[str, float | None]) -> Values:
+        return tuple(_shown(column, metrics[column.key]) for column in self.columns)
+
+
+def _shown(column: Column, value: float | None) -> float | None:
+    return value if value is None or column.key.startswith("count") else 100.0 * value
+
+
+def _known_task(name: str) -> Task | None:
+    try:
+        return get_task(name)
+    except InputError:
+        return None
+
+
+def _digests(reader: RunReader, task: Task) -> list[str]:
+    """Digests under which the run's scores may be, the run's own choice before names alone."""
+    by_names = Scorer(task.name, task.version, task.matcher).digest
+    return list(dict.fromkeys([*_with_models(reader, task), by_names]))
+
+
+def _with_models(reader: RunReader, task: Task) -> list[str]:
+    chosen = reader.meta.get("scoring")
+    if not chosen:
+        return []
+    # Only for runs that asked models: these modules take their time to load.
+    from branchwise.agents.prompt_files import Prompts
+    from branchwise.eval.judging.scorers import scorer_of
+    from branchwise.eval.judging.settle import Settled
+    from branchwise.eval.scoring_choice import ScoringChoice
+
+    try:
+        choice = ScoringChoice(**chosen).resolved(reader.system)
+        folder = reader.system.get("prompts")
+        prompts = Prompts.load(Path(folder) if folder and Path(folder).is_dir() else None)
+        return [scorer_of(task, choice, prompts, Settled(())).digest]
+    except (InputError, TypeError):
+        return []
