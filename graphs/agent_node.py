@@ -51,12 +51,13 @@ def make_agent_node(
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
         context, spent = runtime.context, state["spent"]
         added: list[BaseMessage] = []
-        reason = spent_reason(budget, spent, context.elapsed) if tools else None
+        told = state.get("told", False)
+        reason = spent_reason(budget, spent, context.elapsed) if tools and not told else None
         if reason:
             note = prompts.render("budget_spent", reason=reason)
             context.event("budget", reason=reason, text=note)
             added.append(HumanMessage(note))
-        asked = () if reason else tools
+        asked = () if reason or told else tools
         new = [*state["pending"], *added]
         messages = [*state["messages"], *new]
         omitted = state.get("omitted", 0)

@@ -31,11 +31,13 @@ def build_graph(
     prompts: Prompts,
     answer_format: AnswerFormat,
     budget: Budget,
+    start_at: str | None = None,
 ) -> "CompiledStateGraph[AgentState, ItemContext, AgentState, AgentState]":
     """Compile the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`.
 
     The modules are there where `models` has one for them. Without tools it is the direct-answer
-    setting: one turn, then the answer.
+    setting: one turn, then the answer. `start_at`: the node that is entered first, with a state
+    that earlier steps left (graphs/rebuild.py); None is the beginning.
     """
     graph: StateGraph[AgentState, ItemContext, Any, Any] = StateGraph(AgentState, ItemContext)
     caller = models.agent
@@ -46,7 +48,7 @@ def build_graph(
     graph.add_node("answer", make_answer_node(caller, prompts, answer_format))
     graph.add_edge("answer", END)
     first, after_tools = "agent", "agent"
-    if models.expander:
+    if models.expander and start_at in (None, "expand"):
         first, shown_by = "expand", READINGS_PROMPTS[answer_format.name]
         graph.add_node("expand", make_expand_node(models.expander, prompts, shown_by))
         graph.add_edge("expand", "agent")
@@ -57,7 +59,7 @@ def build_graph(
     if tools:
         graph.add_node("tools", make_tool_node(tools, budget))
         graph.add_edge("tools", after_tools)
-    graph.add_edge(START, first)
+    graph.add_edge(START, start_at or first)
     return graph.compile()
 
 

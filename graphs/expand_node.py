@@ -40,10 +40,9 @@ def make_expand_node(caller: ModelCaller, prompts: Prompts, readings_prompt: str
         )
         update: dict[str, Any] = {"spent": state["spent"].plus(usage=said.usage)}
         if found.kept:
-            listed = "\n".join(f"- {reading}" for reading in found.kept)
-            shown = prompts.render(readings_prompt, readings=listed)
+            shown = shown_readings(prompts, readings_prompt, found.kept)
             update |= {
-                "pending": _with_readings(state["pending"], shown),
+                "pending": with_readings(state["pending"], shown),
                 "readings": found.kept,
             }
         return update
@@ -51,7 +50,13 @@ def make_expand_node(caller: ModelCaller, prompts: Prompts, readings_prompt: str
     return expand
 
 
-def _with_readings(messages: Sequence[BaseMessage], shown: str) -> list[BaseMessage]:
+def shown_readings(prompts: Prompts, readings_prompt: str, readings: Sequence[str]) -> str:
+    """The readings as the agent is shown them."""
+    listed = "\n".join(f"- {reading}" for reading in readings)
+    return prompts.render(readings_prompt, readings=listed)
+
+
+def with_readings(messages: Sequence[BaseMessage], shown: str) -> list[BaseMessage]:
     """The user message, which is the last, with the readings behind it.
 
     One message: several servers refuse two of the user in a row.

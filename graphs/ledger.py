@@ -46,7 +46,11 @@ class Ledger:
 
     def charge(self, role: str, reply: Reply) -> None:
         """Count a reply."""
-        self._roles[role] = self._roles.get(role, RoleUsage()).plus(reply.usage, reply.seconds)
+        self.count(role, reply.usage, reply.seconds)
+
+    def count(self, role: str, usage: Usage, seconds: float) -> None:
+        """Count a call by what is known of it."""
+        self._roles[role] = self._roles.get(role, RoleUsage()).plus(usage, seconds)
 
     @property
     def roles(self) -> Mapping[str, RoleUsage]:

@@ -2,7 +2,7 @@
 
 import operator
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol, TypedDict
 
@@ -40,6 +40,9 @@ class AgentState(TypedDict, total=False):
     `omitted`: how many of the oldest tool results are left out of requests (context length).
     `finish`: how the agent's last turn ended.
     `evidence`: ids of the passages that tools returned, in the order shown.
+    Only where an item is taken up behind recorded steps (graphs/rebuild.py): `kept`, results of
+    the turn that are there already, by the place of their call; `told`, that the note of a spent
+    budget is the last of `pending`.
     """
 
     messages: Annotated[list[BaseMessage], operator.add]
@@ -49,6 +52,8 @@ class AgentState(TypedDict, total=False):
     spent: Spent
     omitted: int
     finish: str
+    kept: Mapping[int, Any]
+    told: bool
     prediction: Prediction
     how: str
     problem: str | None

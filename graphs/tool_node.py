@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from branchwise.agents.bodies import whole_characters
 from branchwise.agents.journal import CallKey, Slot
-from branchwise.graphs.state import AgentState, ItemContext, Node
+from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
 from branchwise.graphs.system import Budget
 from branchwise.tools.errors import ToolError
 
@@ -53,28 +53,43 @@ def make_tool_node(tools: Sequence[BaseTool], budget: Budget) -> Node:
     async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
         last, context, spent = state["messages"][-1], runtime.context, state["spent"]
         assert isinstance(last, AIMessage)
-        calls: list[Mapping[str, Any]] = [*last.tool_calls, *last.invalid_tool_calls]
+        calls, kept = calls_of(last), state.get("kept") or {}
         allowed = max(0, budget.calls - spent.calls)
         begun = [
             _answer_call(n, call, by_name, context, within_budget=n < allowed)
             for n, call in enumerate(calls)
+            if n not in kept
         ]
         # Most turns make one call, which needs no task of its own.
-        results = [await begun[0]] if len(begun) == 1 else await asyncio.gather(*begun)
-        messages = [
-            ToolMessage(
-                result.content,
-                tool_call_id=call["id"] or "",
-                name=call["name"] or "",
-                artifact=result.artifact,
-            )
-            for call, result in zip(calls, results, strict=True)
-        ]
-        shown = [p["id"] for result in results for p in result.artifact.get("passages", ())]
-        made = min(len(calls), allowed)
-        return {"pending": messages, "evidence": shown, "spent": spent.plus(calls=made)}
+        made = iter([await begun[0]] if len(begun) == 1 else await asyncio.gather(*begun))
+        results = [kept[n] if n in kept else next(made) for n in range(len(calls))]
+        update = turn_results(calls, results, spent)
+        return {**update, "kept": {}} if kept else update
 
     return run_tools
+
+
+def calls_of(message: AIMessage) -> list[Mapping[str, Any]]:
+    """The calls of a turn in their order: the place of one is its `of` in the trace."""
+    return [*message.tool_calls, *message.invalid_tool_calls]
+
+
+def turn_results(
+    calls: Sequence[Mapping[str, Any]], results: Sequence[ToolResult], spent: Spent
+) -> dict[str, Any]:
+    """What a turn's results change of the state; those that were not run cost no call."""
+    messages = [
+        ToolMessage(
+            result.content,
+            tool_call_id=call["id"] or "",
+            name=call["name"] or "",
+            artifact=result.artifact,
+        )
+        for call, result in zip(calls, results, strict=True)
+    ]
+    shown = [p["id"] for result in results for p in result.artifact.get("passages", ())]
+    made = sum(result.error != _NOT_RUN.error for result in results)
+    return {"pending": messages, "evidence": shown, "spent": spent.plus(calls=made)}
 
 
 def _answer_call(

@@ -1,0 +1,196 @@
+"""From the first events of a trace to the state that they left, and the node that comes next."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from branchwise.agents.bodies import make_call
+from branchwise.agents.reply import Usage
+from branchwise.graphs.answer_node import DECLINED
+from branchwise.graphs.executions import RecordedEvent, node_of, recorded_calls
+from branchwise.graphs.expand_node import with_readings
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
+from branchwise.graphs.module_call import SILENT
+from branchwise.graphs.state import AgentState, Spent
+from branchwise.graphs.tool_node import ToolResult, calls_of, turn_results
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What of the system decides the way through the graph.
+
+    `shown`: readings as the agent is shown them.
+    """
+
+    expands: bool
+    extracts: bool
+    has_tools: bool
+    shown: Callable[[Sequence[str]], str]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where an item goes on: the node that is next, and the state it finds.
+
+    `fragments`: ids of the passages that the user's message numbers.
+    """
+
+    node: str
+    state: AgentState
+    fragments: tuple[str, ...]
+
+
+def rebuild(events: Sequence[RecordedEvent], setting: Setting, ledger: Ledger) -> Entry:
+    """The state as it was behind `events`, the first of a trace; `ledger` is charged as it was.
+
+    `events` end behind a node's last event, behind a tool result of a turn, or behind the note of
+    a spent budget. Kinds that are not known left nothing in the state.
+
+    Raises:
+        LookupError, TypeError, ValueError: a record that no version of ours wrote.
+    """
+    rebuilt = _Rebuilt(setting, ledger)
+    for event in events:
+        rebuilt.take(event)
+    return rebuilt.entry()
+
+
+@dataclass
+class _Rebuilt:
+    setting: Setting
+    ledger: Ledger
+    messages: list[BaseMessage] = field(default_factory=list)
+    pending: list[BaseMessage] = field(default_factory=list)
+    evidence: list[str] = field(default_factory=list)
+    fragments: tuple[str, ...] = ()
+    readings: tuple[str, ...] = ()
+    spent: Spent = field(default_factory=Spent)
+    omitted: int = 0
+    finish: str = "stop"
+    results: dict[int, ToolResult] = field(default_factory=dict)
+    told: bool = False
+    node: str = ""
+
+    def take(self, event: RecordedEvent) -> None:
+        """The next event."""
+        taking: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+            "start": self._start,
+            "expansion": self._expansion,
+            "budget": self._budget,
+            "context_trimmed": self._context_trimmed,
+            "tool": self._tool,
+            "extraction": self._extraction,
+        }
+        if node_of(event) == "agent":
+            self._model(event.data)
+        elif event.kind in taking:
+            taking[event.kind](event.data)
+
+    def entry(self) -> Entry:
+        """What the events came to. Raises ValueError where they begin with no start."""
+        if not self.node:
+            raise ValueError("the trace does not begin with its start")
+        state = AgentState(
+            messages=self.messages,
+            pending=self.pending,
+            readings=self.readings,
+            evidence=self.evidence,
+            spent=self.spent,
+            omitted=self.omitted,
+            finish=self.finish,
+            kept=self.results,
+            told=self.told,
+        )
+        return Entry(self.node, state, self.fragments)
+
+    def _start(self, data: Mapping[str, Any]) -> None:
+        self.pending = [SystemMessage(data["system"]), HumanMessage(data["content"])]
+        self.fragments = tuple(p["id"] for p in data["artifact"]["passages"])
+        self.evidence = list(self.fragments)
+        self.node = "expand" if self.setting.expands else "agent"
+
+    def _expansion(self, data: Mapping[str, Any]) -> None:
+        self._charge(EXPANDER, data)
+        if data["readings"]:
+            self.readings = tuple(data["readings"])
+            self.pending = with_readings(self.pending, self.setting.shown(self.readings))
+        self.node = "agent"
+
+    def _budget(self, data: Mapping[str, Any]) -> None:
+        self.pending = [*self.pending, HumanMessage(data["text"])]
+        self.told = True
+
+    def _context_trimmed(self, data: Mapping[str, Any]) -> None:
+        self.omitted = int(data["omitted"])
+
+    def _model(self, data: Mapping[str, Any]) -> None:
+        message = recorded_message(data)
+        self.messages += [*self.pending, message]
+        self.pending = []
+        self.spent = self.spent.plus(turns=1)
+        self._charge(AGENT, data)
+        self.finish = data["finish"]
+        goes_on = calls_of(message) and self.setting.has_tools and not self.told
+        self.node, self.told = "tools" if goes_on else "answer", False
+
+    def _tool(self, data: Mapping[str, Any]) -> None:
+        last = self.messages[-1]
+        assert isinstance(last, AIMessage)
+        calls = calls_of(last)
+        kept = ("content", "artifact", "error", "failure")
+        result = ToolResult(**{name: data.get(name) for name in kept})  # type: ignore[arg-type]
+        self.results[_place(data, calls, self.results)] = result
+        if len(self.results) < len(calls):
+            return
+        update = turn_results(calls, [self.results[n] for n in range(len(calls))], self.spent)
+        self.pending, self.spent = update["pending"], update["spent"]
+        self.evidence += update["evidence"]
+        self.results = {}
+        self.node = "extract" if self.setting.extracts else "agent"
+
+    def _extraction(self, data: Mapping[str, Any]) -> None:
+        of = data["of"]
+        content = {"content": data["content"]}
+        self.pending = list(self.pending)
+        self.pending[of] = self.pending[of].model_copy(update=content)
+        for passage in data["passages"]:
+            self._charge(EXTRACTOR, passage)
+        self.node = "agent"
+
+    def _charge(self, role: str, record: Mapping[str, Any]) -> None:
+        """A call that brought a reply; one that failed is in no ledger."""
+        error = record.get("error")
+        if error is None or error in (*DECLINED.values(), SILENT):
+            usage = Usage(**record["usage"])
+            self.ledger.count(role, usage, float(record["seconds"]))
+            self.spent = self.spent.plus(usage=usage)
+
+
+def recorded_message(data: Mapping[str, Any]) -> AIMessage:
+    """The reply that a turn's event recorded."""
+    valid = [{**call, "type": "tool_call"} for call in data["tool_calls"]]
+    invalid = [_invalid(call) for call in data["invalid_tool_calls"]]
+    return AIMessage(content=data["text"], tool_calls=valid, invalid_tool_calls=invalid)
+
+
+def _invalid(call: Mapping[str, Any]) -> dict[str, Any]:
+    """What was wrong with a call is no part of the record: it is read once more."""
+    made = make_call(str(call["name"] or ""), call["args"], str(call["id"]))
+    why = made.get("error", "the call cannot be made")
+    return {**call, "error": why, "type": "invalid_tool_call"}
+
+
+def _place(
+    data: Mapping[str, Any], calls: Sequence[Mapping[str, Any]], taken: Mapping[int, Any]
+) -> int:
+    """The place of a result's call in its turn; older traces only have the call's id."""
+    if isinstance(of := data.get("of"), int):
+        return of
+    free = [n for n in range(len(calls)) if n not in taken]
+    id = data["call"]["id"]
+    return next((n for n in free if calls[n]["id"] == id), free[0])
+
+
+__all__ = ["Entry", "Setting", "rebuild", "recorded_calls", "recorded_message"]
