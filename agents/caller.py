@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.endpoints import Endpoint, InProcess, OpenAIServer
+from branchwise.agents.endpoints import Endpoint, InProcess, Nobody, OpenAIServer
 from branchwise.agents.journal import CallKey, Journal
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.replay import RecordedModel
 from branchwise.agents.reply import Completion, FailureKind, Finish, ModelError, Reply, Usage
 from branchwise.agents.request_digest import ToolSet, canonical, fingerprint
 from branchwise.agents.restraints import UNRESTRAINED, Restraints, within_limits
@@ -35,6 +36,8 @@ class ModelCaller:
 
     `model` puts an in-process chat model in the place of the spec's (for embedding and
     benchmarks); `sleep` is how retries wait, in seconds; `restraints` hold requests back.
+    `recorded` answers where the spec is a replay: its identity is the caller's, so that equal
+    requests have the digests under which they were recorded.
     """
 
     def __init__(
@@ -46,20 +49,26 @@ class ModelCaller:
         model: BaseChatModel | None = None,
         sleep: Sleep = asyncio.sleep,
         restraints: Restraints = UNRESTRAINED,
+        recorded: RecordedModel | None = None,
     ) -> None:
         self.spec, self.decoding, self.prompts = spec, decoding, prompts
         self._sleep = sleep
         self._limiter = restraints.limiter(spec) if model is None else None
         self._allowance = restraints.allowance
+        self._recorded = recorded
         self._endpoint = _endpoint(spec, decoding, model)
         # In-process models take calls as they are: there is no server that could lack them.
         self._text = decoding.tool_protocol == "text" and isinstance(self._endpoint, OpenAIServer)
+        if recorded is not None:
+            self._text = recorded.speaks_text
         self._prefix = canonical([*self.identity.items(), self._text_prompt()])
         self._tool_sets: dict[tuple[int, ...], ToolSet] = {}
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """Model and decoding, as they enter the system digest. Holds no key and no address."""
+        if self._recorded is not None:
+            return self._recorded.identity
         return {"model": self.spec.model, **self.decoding.identity}
 
     async def ask(
@@ -85,6 +94,10 @@ class ModelCaller:
         if slot.value is not None:
             recorded = Completion.from_payload(slot.value)
             return Reply.of(recorded, slot.value["seconds"], replayed=True)
+        if self._recorded is not None:
+            completion, seconds = self._recorded.answer(slot)
+            await journal.keep(slot, completion.payload(seconds))
+            return Reply.of(completion, seconds, replayed=False)
         call = _Call(self, list(messages), tool_set, schema, role, journal, time_left)
         completion, seconds = await call.answer()
         await journal.keep(slot, completion.payload(seconds))
@@ -92,6 +105,8 @@ class ModelCaller:
 
     async def aclose(self) -> None:
         """Close the connections; the next `ask` opens new ones."""
+        if self._recorded is not None:
+            self._recorded.close()
         await self._endpoint.aclose()
 
     def _digest(
@@ -233,6 +248,8 @@ class _Call:
 def _endpoint(spec: ModelSpec, decoding: Decoding, model: BaseChatModel | None) -> Endpoint:
     if model is None and spec.provider == "openai":
         return OpenAIServer(spec, decoding)
+    if model is None and spec.provider == "replay":
+        return Nobody(spec)
     if model is None:
         from branchwise.agents.offline import OfflineChatModel
 

@@ -139,6 +139,30 @@ class InProcess:
         return None
 
 
+class Nobody:
+    """The server of a replay: there is none, whatever was not recorded."""
+
+    takes_schema = False
+
+    def __init__(self, spec: ModelSpec) -> None:
+        self._spec = spec
+
+    async def complete(
+        self,
+        messages: list[BaseMessage],
+        tools: Sequence[Mapping[str, Any]],
+        schema: Mapping[str, Any] | None,
+        seconds: float,
+    ) -> Completion:
+        raise ModelError("not_recorded", f"{self._spec}: nobody can be asked in this role")
+
+    def refuses_schema(self, error: ModelError) -> bool:
+        return False
+
+    async def aclose(self) -> None:
+        return None
+
+
 def _completion(message: AIMessage) -> Completion:
     usage: Mapping[str, Any] = message.usage_metadata or {}
     made = [*message.tool_calls, *message.invalid_tool_calls]

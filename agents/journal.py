@@ -23,12 +23,24 @@ class CallKey:
 
 
 @dataclass(frozen=True)
+class Asker:
+    """The item that asks: its question's id, and which of the question's epochs it is."""
+
+    question: str
+    epoch: int
+
+
+@dataclass(frozen=True)
 class Slot:
-    """One occurrence of a key: `value` is what was recorded for it, None where nothing was."""
+    """One occurrence of a key: `value` is what was recorded for it, None where nothing was.
+
+    `asker` is there where the journal belongs to an item of a run.
+    """
 
     key: CallKey
     occurrence: int
     value: Mapping[str, Any] | None
+    asker: Asker | None = None
 
 
 class ResponseCache(Protocol):

@@ -21,6 +21,7 @@ FailureKind = Literal[
     "bad_request",
     "cut",
     "invalid_response",
+    "not_recorded",
 ]
 
 

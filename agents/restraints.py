@@ -50,7 +50,7 @@ class Restraints:
 
     def limiter(self, spec: ModelSpec) -> Limiter | None:
         """The limiter of the model's server; None where there is none, or no server."""
-        if self.limits is None or spec.provider == "offline":
+        if self.limits is None or spec.provider != "openai":
             return None
         return self.limits.at(spec.base_url or spec.provider)
 

@@ -5,6 +5,7 @@ import os
 import re
 import socket
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -12,9 +13,11 @@ from urllib.request import getproxies, proxy_bypass
 from branchwise.corpora.errors import InputError
 
 KEY_VARIABLE = "OPENAI_API_KEY"
+REPLAY = "replay:"
+REPLAY_OFFER = ", replay:RUN (what a run recorded)"
 EXAMPLES = (
     "write openai:gpt-5-mini, openai:Qwen/Qwen3-8B@http://localhost:8000/v1 "
-    "(any OpenAI-compatible server), or offline"
+    f"(any OpenAI-compatible server){REPLAY_OFFER}, or offline"
 )
 _CONNECT_SECONDS = 2.0
 _PORTS = {"http": 80, "https": 443}
@@ -31,16 +34,17 @@ _ADDRESS = re.compile(r"@(localhost|[\w.-]+:\d+)(/|$)")
 class ModelSpec:
     """A provider, a model's name there and, for a server of one's own, its base URL.
 
-    `str(spec)` is what `parse` reads. Keys are no part of it: see `api_key`.
+    Of a replay, `name` is the folder of the run that answers. `str(spec)` is what `parse` reads.
+    Keys are no part of it: see `api_key`.
     """
 
-    provider: Literal["openai", "offline"]
+    provider: Literal["openai", "offline", "replay"]
     name: str
     base_url: str | None = None
 
     @classmethod
     def parse(cls, text: str) -> "ModelSpec":
-        """Read `openai:NAME`, `openai:NAME@BASE_URL` or `offline`.
+        """Read `openai:NAME`, `openai:NAME@BASE_URL`, `replay:RUN` or `offline`.
 
         Raises:
             InputError: for anything else, and for a base URL that carries credentials.
@@ -48,6 +52,8 @@ class ModelSpec:
         text = text.strip()
         if text == "offline":
             return cls("offline", "offline")
+        if text.startswith(REPLAY):
+            return cls("replay", _checked_run(text.removeprefix(REPLAY)))
         found = _OPENAI.fullmatch(text)
         if found and found["url"] is None and _ADDRESS.search(found["name"]):
             raise InputError(
@@ -66,9 +72,17 @@ class ModelSpec:
         """Provider and name without the server: what answers depend on. A server may move."""
         return f"{self.provider}:{self.name}"
 
+    @property
+    def run(self) -> Path:
+        """The folder of the run that a replay answers from."""
+        path = Path(self.name)
+        return Path.home().joinpath(*path.parts[1:]) if path.parts[:1] == ("~",) else path
+
     def __str__(self) -> str:
         if self.provider == "offline":
             return "offline"
+        if self.provider == "replay":
+            return REPLAY + self.name
         return f"openai:{self.name}" + (f"@{self.base_url}" if self.base_url else "")
 
 
@@ -80,6 +94,16 @@ def suggested(text: str) -> str | None:
     return f"openai:{text}" if _BARE_NAME.fullmatch(text) and _shown(text) == text else None
 
 
+def is_replay(text: str) -> bool:
+    """Whether a model spec names a run whose recorded replies answer."""
+    return text.strip().startswith(REPLAY)
+
+
+def located(text: str) -> str:
+    """The same model from any folder: a replay's run as an absolute path."""
+    return f"{REPLAY}{ModelSpec.parse(text).run.resolve()}" if is_replay(text) else text
+
+
 def api_key() -> str | None:
     """The key from the environment, or None. Nothing else in the package reads it."""
     return os.environ.get(KEY_VARIABLE, "").strip() or None
@@ -88,11 +112,13 @@ def api_key() -> str | None:
 def check_ready(spec: ModelSpec) -> None:
     """Say before any work what would make every call fail. Sends no request.
 
+    Whether there is something to replay is seen by who opens it.
+
     Raises:
         InputError: no key for OpenAI's own service, a key that no request can carry, or nobody
             listens at the base URL.
     """
-    if spec.provider == "offline":
+    if spec.provider in ("offline", "replay"):
         return
     key = api_key()
     if key is not None and not re.fullmatch(r"[!-~]+", key):
@@ -118,6 +144,13 @@ def check_ready(spec: ModelSpec) -> None:
             f"nothing answers at {spec.base_url} ({error.strerror or type(error).__name__})",
             remedy="start the model server or correct the URL in --model",
         ) from None
+
+
+def _checked_run(path: str) -> str:
+    if not path.strip() or "\0" in path:
+        remedy = "write replay:RUN with the folder of a run, for example replay:runs/base"
+        raise InputError("the model names no run to replay", remedy=remedy)
+    return path.strip()
 
 
 def _checked_url(url: str) -> str:

@@ -11,6 +11,7 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.synthesis.text_model import TextModelError
 
 
@@ -28,6 +29,8 @@ class SpecTextModel:
     def of_spec(cls, spec: str, decoding: Decoding | None = None) -> Self:
         """A model as the user writes it. Raises InputError where it cannot be asked at all."""
         parsed = ModelSpec.parse(spec)
+        if parsed.provider == "replay":
+            raise InputError("a run has no recorded replies to this", remedy="name another model")
         check_ready(parsed)
         return cls(ModelCaller(parsed, decoding or Decoding(), Prompts.load()))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
+from branchwise.agents.spec import ModelSpec, is_replay, located
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.loaders import load_questions, questions_digest
@@ -18,6 +19,7 @@ from branchwise.eval.blocking import run_blocking
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
+from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
 
@@ -148,6 +150,7 @@ def resume(
     settings["roles"] = _moved_roles(
         Path(path), settings, {"expander": expander, "extractor": extractor}
     )
+    _check_as_paid_for(Path(path), meta["system"], settings)
     agent = _agent(System.model_validate(settings), meta["task"], restraints)
     check_same_system(Path(path), meta, agent)
     return _continue(Path(path), agent, concurrency, observer, retry_failed=retry_failed)
@@ -156,7 +159,8 @@ def resume(
 def _agent(system: System, task: str, restraints: Restraints) -> "Agent":
     from branchwise.graphs.agent import Agent
 
-    return Agent(system, get_task(task).format, restraints=restraints)
+    answer_format = get_task(task).format
+    return Agent(system, answer_format, restraints=restraints, recordings=open_recordings)
 
 
 def _continue(
@@ -223,6 +227,28 @@ def _moved_roles(
     return {**settings.get("roles", {}), **given}
 
 
+def _check_as_paid_for(path: Path, begun: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise InputError where a replay would go on with a model that is paid for, or the other way:
+    both have one identity, and what the run cost could no longer be said. Nor does a run have
+    replies to replay that it has not recorded itself.
+    """
+    for role in ("model", *_MODULES):
+        was = begun.get(role) or begun.get("roles", {}).get(role) or begun["model"]
+        spec = now.get(role) or now.get("roles", {}).get(role) or now["model"]
+        option = "--" + role
+        if is_replay(was) != is_replay(spec):
+            other = "a replay" if is_replay(was) else "no replay"
+            raise InputError(
+                f"this run was begun as {other}, and {spec} would change what it cost",
+                where=option,
+                remedy="start a new run with it",
+            )
+        if is_replay(spec) and ModelSpec.parse(spec).run.resolve() == path.resolve():
+            raise InputError(
+                "a run cannot replay itself", where=option, remedy="name the run that it replays"
+            )
+
+
 def _remedy(path: Path, changed: Collection[str]) -> str:
     for option, (what, key) in _MAY_MOVE.items():
         if list(changed) == [key]:
@@ -259,7 +285,9 @@ def _with_absolute_paths(system: System) -> System:
     }
     if system.retriever:
         paths["retriever"] = absolute_name(system.retriever)
-    return system.model_copy(update=paths)
+    roles = {role: located(spec) for role, spec in system.roles if spec is not None}
+    models = {"model": located(system.model), "roles": system.roles.model_copy(update=roles)}
+    return system.model_copy(update=paths | models)
 
 
 def _default_folder() -> Path:

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
-from branchwise.agents.spec import ModelSpec, suggested
+from branchwise.agents.spec import ModelSpec, is_replay, suggested
 from branchwise.corpora.errors import InputError
 from branchwise.eval.errors.attribution import TASKS as SETTLED
-from branchwise.eval.judging.readiness import check_role, role_spec
+from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
 
 Kind = Literal["lexical", "llm", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -92,6 +92,8 @@ class ScoringChoice:
             raise InputError(f"no model is named as {role}", remedy=_remedy(role))
         if spec == "offline":
             raise InputError(f"offline cannot be the {role}: it is no model", remedy=_remedy(role))
+        if is_replay(str(spec)):
+            raise no_replay(role)
         return str(spec)
 
 

@@ -17,6 +17,7 @@ from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
+from branchwise.agents.replay import OpenRecordings
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
@@ -68,8 +69,9 @@ class Agent:
 
     `model`, `retriever` and `graph` put objects of this process in the place of the spec's model,
     the corpus and the graph; several agents may share a retriever in a `Batcher`. `restraints`
-    hold requests to models back. Raises InputError before any work: an unknown model spec, prompt
-    or tool, a missing key, endpoint, corpus, index or graph; extraction without tools.
+    hold requests to models back; `recordings` opens the runs that `replay:` names. Raises
+    InputError before any work: an unknown model spec, prompt or tool, a missing key, endpoint,
+    corpus, index, graph or run; extraction without tools.
     """
 
     def __init__(
@@ -81,11 +83,12 @@ class Agent:
         retriever: Retriever | Batcher | None = None,
         graph: Graph | None = None,
         restraints: Restraints = UNRESTRAINED,
+        recordings: OpenRecordings | None = None,
     ) -> None:
         self.system = system
         self.prompts = Prompts.load(Path(system.prompts) if system.prompts else None)
         # Before the corpus is opened, which takes longer than seeing that no server is there.
-        self._models = Models.of(system, self.prompts, model, restraints)
+        self._models = Models.of(system, self.prompts, model, restraints, recordings)
         self._retriever = retriever or retriever_of(system)
         self._graph = graph or (open_graph(system.kg) if system.kg else None)
         names = self._default_tools() if system.tools is None else system.tools
@@ -96,6 +99,7 @@ class Agent:
         self.graph = build_graph(
             self._models, self.tools, self.prompts, self._format, system.budget
         )
+        self._models.explain(lambda: self.identity)
 
     def _default_tools(self) -> tuple[str, ...]:
         search = ("local_retriever",) if self._retriever else ()

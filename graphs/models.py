@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.replay import OpenRecordings, RecordedModel, Replays
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
@@ -27,6 +28,7 @@ class Models:
     agent: ModelCaller
     expander: ModelCaller | None = None
     extractor: ModelCaller | None = None
+    replays: Replays = field(default_factory=Replays)
 
     @classmethod
     def of(
@@ -35,30 +37,28 @@ class Models:
         prompts: Prompts,
         model: BaseChatModel | None = None,
         restraints: Restraints = UNRESTRAINED,
+        recordings: OpenRecordings | None = None,
     ) -> Models:
         """The callers of a system; `model` takes the place of the agent's spec in every role.
 
-        Raises InputError for a spec that is none, and for one that cannot be asked at all.
+        `recordings` opens the runs of replays. Raises InputError for a spec that is none, and for
+        one that cannot be asked at all.
         """
         spec = ModelSpec.parse(system.model)
         if model is None:
             check_ready(spec)
-        first = ModelCaller(spec, system.decoding, prompts, model=model, restraints=restraints)
-        callers = {spec: first}
-
-        def role(option: str, text: str | None) -> ModelCaller:
-            if text is None:
-                return callers[spec]
-            own = _ready(option, text, callers)
-            if own not in callers:
-                callers[own] = ModelCaller(own, system.decoding, prompts, restraints=restraints)
-            return callers[own]
-
+        callers = _Callers(system, prompts, model, restraints, Replays(recordings), spec)
         return cls(
-            callers[spec],
-            role("--expander", system.roles.expander) if system.expand else None,
-            role("--extractor", system.roles.extractor) if system.extract else None,
+            callers.of("agent", None),
+            callers.of("expander", system.roles.expander) if system.expand else None,
+            callers.of("extractor", system.roles.extractor) if system.extract else None,
+            callers.replays,
         )
+
+    def explain(self, identity: Callable[[], Mapping[str, Any]]) -> None:
+        """Let replays say in what the system that asks differs from the recorded one."""
+        for recorded in self.replays.models:
+            recorded.present_identity = identity
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -74,7 +74,45 @@ class Models:
             await caller.aclose()
 
 
-def _ready(option: str, text: str, known: Mapping[ModelSpec, ModelCaller]) -> ModelSpec:
+@dataclass
+class _Callers:
+    """The callers made so far, by spec; a recorded run has a model of its own for each role."""
+
+    system: System
+    prompts: Prompts
+    model: BaseChatModel | None
+    restraints: Restraints
+    replays: Replays
+    spec: ModelSpec
+    made: dict[tuple[ModelSpec, str], ModelCaller] = field(default_factory=dict)
+
+    def of(self, role: str, text: str | None) -> ModelCaller:
+        """Who is asked in a role; where `text` names nobody, the agent's model."""
+        known = {spec for spec, _ in self.made}
+        spec = self.spec if text is None else _ready(f"--{role}", text, known)
+        is_given = self.model is not None and spec == self.spec
+        is_replay = spec.provider == "replay" and not is_given
+        key = (spec, role if is_replay else "")
+        if key not in self.made:
+            self.made[key] = ModelCaller(
+                spec,
+                self.system.decoding,
+                self.prompts,
+                model=self.model if is_given else None,
+                restraints=self.restraints,
+                recorded=self._recorded(spec, role) if is_replay else None,
+            )
+        return self.made[key]
+
+    def _recorded(self, spec: ModelSpec, role: str) -> RecordedModel:
+        recorded = self.replays.model(spec, role)
+        # The decoding is the agent's; modules that are replayed beside it have none of their own.
+        if role == "agent":
+            recorded.check_decoding(self.system.decoding)
+        return recorded
+
+
+def _ready(option: str, text: str, known: Collection[ModelSpec]) -> ModelSpec:
     """The spec of a role, checked unless another role has it; a refusal names its option."""
     try:
         spec = ModelSpec.parse(text)

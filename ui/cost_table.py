@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from branchwise.agents.spec import is_replay
 from branchwise.eval.costs.usage import COUNTS, Costs, RoleCost
 from branchwise.ui.cells import NOTHING, heading, indented, new_table, plain, run_name
 from branchwise.ui.console import printable
@@ -132,6 +133,8 @@ def _about(found: Costs) -> Iterator[str]:
             f"items from before usage was kept by role: {found.unsplit.items} "
             f"({found.unsplit.tokens:,} tokens, failed ones not counted), in no row{price}"
         )
+    if any(is_replay(role.model) for role in found.roles):
+        yield "replayed: tokens and seconds are those of the run that was recorded; nothing is paid"
     yield from (_uncounted(role) for role in found.roles if role.uncounted and role.cost is None)
 
 

@@ -30,12 +30,13 @@ def ask(
     settings = system.to_system()
     from branchwise.agents.caller import ModelError
     from branchwise.corpora.errors import InputError
+    from branchwise.eval.store.recordings import open_recordings
     from branchwise.graphs.agent import Agent
     from branchwise.ui.console import error_console
 
     if not question.strip():
         raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
-    agent = Agent(settings)
+    agent = Agent(settings, recordings=open_recordings)
     try:
         show = None if json_output else error_console()
         outcome = asyncio.run(watch(agent, question, show))

@@ -27,7 +27,9 @@ class SystemOptions:
     model: Annotated[
         str,
         _option(
-            "offline, openai:NAME, or openai:NAME@http://host:port/v1 (vLLM, Ollama, …).", MODEL
+            "offline, openai:NAME, openai:NAME@http://host:port/v1 (vLLM, Ollama, …), or "
+            "replay:RUN, what a run recorded.",
+            MODEL,
         ),
     ] = "offline"
     prompts: Annotated[

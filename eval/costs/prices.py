@@ -8,12 +8,13 @@ from datetime import date
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from branchwise.agents.spec import ModelSpec
+from branchwise.agents.spec import ModelSpec, is_replay
 from branchwise.corpora.errors import InputError
 from branchwise.eval.costs.price_table import Price, read_price_table
 from branchwise.graphs.ledger import RoleUsage
 
 _DATED = re.compile(r"(?P<base>.+)-20\d\d-[01]\d-[0-3]\d")
+_FREE = Price(input=0.0, output=0.0)
 _OWN_HOST = "api.openai.com"
 
 
@@ -48,8 +49,11 @@ class Prices:
         """The price of a model; None where it is unknown, or the text names no model.
 
         A model's full name goes before the name without its date, the user's prices before the
-        built-in ones, one server's before any server's.
+        built-in ones, one server's before any server's. A replay costs nothing: the run that
+        it answers from was paid for.
         """
+        if is_replay(model_spec):
+            return _FREE
         for name, is_given in _keys(model_spec):
             if found := (self.given if is_given else self.built_in).get(name):
                 return found

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.agents.spec import REPLAY_OFFER, ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 
 Ready = Callable[[ModelSpec], None]
@@ -12,9 +12,21 @@ Ready = Callable[[ModelSpec], None]
 def role_spec(role: str, text: str) -> ModelSpec:
     """The model that `--matcher` or `--judge` names. Raises InputError where it names none."""
     try:
-        return ModelSpec.parse(text)
+        spec = ModelSpec.parse(text)
     except InputError as error:
         raise _of_role(error, role) from None
+    if spec.provider == "replay":
+        raise no_replay(role)
+    return spec
+
+
+def no_replay(role: str) -> InputError:
+    """What to say where a replay is to score."""
+    return InputError(
+        f"a replay cannot be the {role}: scoring keeps the replies of its models itself",
+        where=f"--{role}",
+        remedy=f"name a model, for example --{role} openai:gpt-5-mini",
+    )
 
 
 def check_role(role: str, spec: ModelSpec, ready: Ready = check_ready) -> None:
@@ -26,7 +38,7 @@ def check_role(role: str, spec: ModelSpec, ready: Ready = check_ready) -> None:
 
 
 def _of_role(error: InputError, role: str) -> InputError:
-    remedy = (error.remedy or "").replace("--model", f"--{role}")
+    remedy = (error.remedy or "").replace("--model", f"--{role}").replace(REPLAY_OFFER, "")
     for offer in (", or use offline", ", or offline"):
         if remedy.endswith(offer):
             remedy = " or ".join(remedy.removesuffix(offer).rsplit(", ", 1))

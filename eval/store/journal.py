@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from branchwise.agents.journal import CallKey, Slot
+from branchwise.agents.journal import Asker, CallKey, Slot
 from branchwise.eval.store.folding import StoredPassage, fold
 from branchwise.eval.store.writer import Statement, Writer
 
@@ -23,13 +23,19 @@ class ItemJournal:
 
     Events wait in memory and travel with the next response that is kept, so tracing costs no
     commit of its own; the item's last events and its final row are one transaction. `first` goes
-    before everything else that is written.
+    before everything else that is written. `asker` is what every slot says of the item.
     """
 
     def __init__(
-        self, writer: Writer, item: int, recorded: Recorded, first: Sequence[Statement]
+        self,
+        writer: Writer,
+        item: int,
+        recorded: Recorded,
+        first: Sequence[Statement],
+        asker: Asker | None = None,
     ) -> None:
         self._writer, self._item, self._recorded = writer, item, recorded
+        self._asker = asker
         self._first = list(first)
         self._occurrences: dict[CallKey, int] = {}
         self._events: list[tuple[int, int, str, float, bytes]] = []
@@ -42,7 +48,7 @@ class ItemJournal:
     def recall(self, key: CallKey) -> Slot:
         occurrence = self._occurrences.get(key, 0)
         self._occurrences[key] = occurrence + 1
-        return Slot(key, occurrence, self._recorded.get((key, occurrence)))
+        return Slot(key, occurrence, self._recorded.get((key, occurrence)), self._asker)
 
     async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
         body = self._folded(value)

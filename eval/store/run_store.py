@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 
 import orjson
 
+from branchwise.agents.journal import Asker
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.store.connection import DATABASE, FORMAT
@@ -77,11 +78,12 @@ class RunStore:
 
         The events of an earlier, unfinished attempt are discarded; its responses are replayed.
         """
+        item, asker = pending.item, Asker(pending.question.id, pending.epoch)
         if not pending.resumed:
-            return ItemJournal(self.writer, pending.item, {}, [_running(pending.item)])
-        discard = ("DELETE FROM events WHERE item = ?", [(pending.item,)])
-        recorded = self.reader.responses(pending.item)
-        return ItemJournal(self.writer, pending.item, recorded, [discard, _running(pending.item)])
+            return ItemJournal(self.writer, item, {}, [_running(item)], asker)
+        discard = ("DELETE FROM events WHERE item = ?", [(item,)])
+        recorded = self.reader.responses(item)
+        return ItemJournal(self.writer, item, recorded, [discard, _running(item)], asker)
 
 
 def _running(item: int) -> Statement:

@@ -5,13 +5,15 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.spec import ModelSpec
+from branchwise.agents.spec import ModelSpec, is_replay
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.graph.open import graph_folder, open_graph
 from branchwise.corpora.manifest import index_names
 from branchwise.corpora.open import HYBRID, needs_corpus
 from branchwise.corpora.search_server import server_url
+from branchwise.eval.judging.readiness import role_spec
+from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.complaints import StudyError, did_you_mean
 from branchwise.eval.studies.paths import (
     FLASHRAG,
@@ -21,7 +23,7 @@ from branchwise.eval.studies.paths import (
     near_paths,
     resolved,
 )
-from branchwise.eval.studies.settings import MODELS, Value
+from branchwise.eval.studies.settings import MODELS, SCORING_ONLY, Value
 from branchwise.eval.studies.yaml_lines import Place, shown
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import searches
@@ -36,6 +38,8 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
         return
     if key in MODELS:
         check_model(key, str(value), place)
+        if is_replay(str(value)):
+            _check_run(key, str(value), folder, place)
     elif isinstance(value, tuple):
         _check_tools(value, place)
     elif key in ("corpus", "kg", "prompts"):
@@ -47,11 +51,22 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
 def check_model(key: str, text: str, place: Place) -> None:
     """Raise StudyError where a text is no model spec."""
     try:
+        if key in SCORING_ONLY:
+            role_spec(key, text)
         ModelSpec.parse(text)
     except InputError as error:
         near = _near_model(text.strip()) if error.what.startswith("unknown model") else None
         remedy = error.remedy if near is None or "***" in error.what else f"did you mean {near}?"
         raise StudyError(f"{key}: {error.what}", place, remedy) from None
+
+
+def _check_run(key: str, text: str, folder: Path, place: Place) -> None:
+    """A run whose replies are to be replayed: it is there, and it can be read."""
+    try:
+        open_recordings(ModelSpec.parse(resolved(key, text, folder)).run)
+    except InputError as error:
+        remedy = f"{error.remedy}; paths are relative to the study file"
+        raise StudyError(f"{key}: {shown(text)}: {error.what}", place, remedy) from None
 
 
 def _near_model(text: str) -> str | None:

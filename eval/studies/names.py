@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from branchwise.agents.spec import ModelSpec
+from branchwise.agents.spec import REPLAY, ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.eval.studies.settings import MODELS, Value
 
@@ -55,7 +55,8 @@ def _brief(key: str, value: Value) -> str:
     text = str(value)
     if key in MODELS:
         try:
-            return ModelSpec.parse(text).name
+            spec = ModelSpec.parse(text)
+            return f"{REPLAY}{spec.run.name}" if spec.provider == "replay" else spec.name
         except InputError:
             return text
     if "://" not in text and key in ("corpus", "kg", "prompts", "retriever"):

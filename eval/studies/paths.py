@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from branchwise.agents.spec import REPLAY, ModelSpec, is_replay
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.open import needs_corpus
 
@@ -28,6 +29,8 @@ def resolved(key: str, text: str, folder: Path) -> str:
     """A value with the path in it made absolute, as a system keeps it."""
     if key == "retriever" and text.startswith(FLASHRAG):
         return FLASHRAG + str(absolute(text.removeprefix(FLASHRAG), folder))
+    if is_replay(text):
+        return f"{REPLAY}{absolute(str(ModelSpec.parse(text).run), folder)}"
     if key not in _PATHS or is_elsewhere(key, text):
         return text
     return str(absolute(text, folder))

@@ -8,6 +8,7 @@ from branchwise.agents.restraints import Restraints
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import is_address, open_graph
+from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
@@ -70,6 +71,7 @@ def _agent(
             retriever=shared.retriever(named.system),
             graph=shared.graph(named.system),
             restraints=restraints,
+            recordings=open_recordings,
         )
     except InputError as error:
         what = f"system {named.name!r}: {error.what}"

@@ -114,7 +114,7 @@ class _Systems:
             part, name = FIELDS[key]
             if key in MODULES and not settings.get(MODULES[key]):
                 continue
-            is_path = isinstance(value, str) and part is System
+            is_path = isinstance(value, str) and part in (System, Roles)
             parts[part][name] = resolved(key, str(value), self.folder) if is_path else value
         return System(
             **parts[System],

@@ -1,0 +1,144 @@
+"""The model responses that a run recorded, as `replay:RUN` answers with them."""
+
+import bisect
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from branchwise.agents.journal import Asker, Slot
+from branchwise.agents.reply import ModelError
+from branchwise.eval.store.connection import DATABASE, connect_to_read
+from branchwise.eval.store.reader import RunReader
+
+
+class _Place(NamedTuple):
+    """Where a response lies; places of one request are in the order of this tuple."""
+
+    item: int
+    occurrence: int
+
+
+class RunRecordings:
+    """Implements `agents.replay.Recordings` for a run folder, which is only read.
+
+    What is recorded for a request depends on who asks, not on when or beside whom:
+
+    * an item whose question (by id) and epoch the run has is answered by that item alone, the
+      n-th time that it makes a request by the n-th reply to it;
+    * an item whose question the run has not, by the run's items of the same epoch;
+    * who is no item (`ask`), by all items,
+
+    the last two in the order of items, then of occurrences. Works beside a process that writes the
+    run: what it records is found from then on.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        reader = RunReader.open(path)
+        self.identity: Mapping[str, Any] = reader.meta.get("identity") or {}
+        reader.close()
+        self._connection: sqlite3.Connection | None = None
+        self._items: dict[Asker, int] = {}
+        self._epochs: dict[int, int] = {}
+        self._questions: frozenset[str] = frozenset()
+        self._known: defaultdict[tuple[str, str], list[_Place]] = defaultdict(list)
+        self._read_to = 0
+        self._has_trimmed: bool | None = None
+
+    def find(self, slot: Slot) -> Mapping[str, Any] | None:
+        """The payload for a slot; None where there is none."""
+        place = self._place(slot)
+        return None if place is None else self._payload(slot, place)
+
+    def has_nothing_of(self, slot: Slot) -> bool:
+        """Whether the asker's own item has no response of the slot's role."""
+        item = self._own(slot.asker)
+        sql = "SELECT 1 FROM responses WHERE item = ? AND kind = 'model' AND role = ? LIMIT 1"
+        return item is not None and not self._rows(sql, (item, slot.key.role))
+
+    def was_trimmed(self, slot: Slot) -> bool:
+        """Whether the asker's own item (of who has none, any) left out tool results."""
+        if (item := self._own(slot.asker)) is not None:
+            sql = "SELECT 1 FROM events WHERE item = ? AND kind = 'context_trimmed' LIMIT 1"
+            return bool(self._rows(sql, (item,)))
+        if self._has_trimmed is None:
+            sql = "SELECT 1 FROM events WHERE kind = 'context_trimmed' LIMIT 1"
+            self._has_trimmed = bool(self._rows(sql, ()))
+        return self._has_trimmed
+
+    def close(self) -> None:
+        """Close the file; the next look-up opens it again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _place(self, slot: Slot) -> _Place | None:
+        own = self._own(slot.asker)
+        if own is not None:
+            return _Place(own, slot.occurrence)
+        if slot.asker is not None and slot.asker.question in self._questions:
+            return None  # An epoch that was not run: another one's reply would be no new sample.
+        places = self._places(slot)
+        if slot.asker is not None:
+            places = [at for at in places if self._epochs[at.item] == slot.asker.epoch]
+        return places[slot.occurrence] if slot.occurrence < len(places) else None
+
+    def _own(self, asker: Asker | None) -> int | None:
+        if not self._items:
+            self._read_items()
+        return None if asker is None else self._items.get(asker)
+
+    def _read_items(self) -> None:
+        sql = "SELECT item, id, epoch FROM items JOIN questions ON n = question"
+        rows = self._rows(sql, ())
+        self._items = {Asker(id, epoch): item for item, id, epoch in rows}
+        self._epochs = {item: epoch for item, _, epoch in rows}
+        self._questions = frozenset(id for _, id, _ in rows)
+
+    def _places(self, slot: Slot) -> list[_Place]:
+        """All places of a request. Responses have no index by digest: it is made here, and grows.
+
+        Rows are only ever added, each behind those before it.
+        """
+        key = (slot.key.role, slot.key.digest)
+        sql = """SELECT rowid, item, occurrence, role, digest FROM responses
+            WHERE kind = 'model' AND rowid > ? ORDER BY rowid"""
+        if slot.occurrence >= len(self._known.get(key, ())):
+            for row, item, occurrence, role, digest in self._rows(sql, (self._read_to,)):
+                known, place = self._known[role, digest], _Place(item, occurrence)
+                if place not in known:
+                    bisect.insort(known, place)
+                self._read_to = row
+        return self._known.get(key, [])
+
+    def _payload(self, slot: Slot, place: _Place) -> Mapping[str, Any] | None:
+        sql = """SELECT body FROM responses WHERE item = ? AND kind = 'model' AND role = ?
+            AND digest = ? AND occurrence = ?"""
+        rows = self._rows(sql, (place.item, slot.key.role, slot.key.digest, place.occurrence))
+        try:
+            return orjson.loads(rows[0][0]) if rows else None
+        except ValueError as error:
+            raise self._unreadable(error) from None
+
+    def _rows(self, sql: str, values: Iterable[Any]) -> list[Any]:
+        try:
+            if self._connection is None:
+                self._connection = connect_to_read(self._path / DATABASE)
+            return self._connection.execute(sql, tuple(values)).fetchall()
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: Exception) -> ModelError:
+        return ModelError("invalid_response", f"{self._path}: cannot be read ({error})"[:500])
+
+
+def open_recordings(path: Path) -> RunRecordings:
+    """Open a run for replays (`agents.replay.OpenRecordings`).
+
+    Raises InputError where the folder holds no run, or one of a newer version.
+    """
+    return RunRecordings(path)
