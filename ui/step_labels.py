@@ -8,7 +8,8 @@ from branchwise.ui.steps import describe
 from branchwise.ui.tool_steps import short
 
 MAX_LABEL = 160
-_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""Raised where a record's form is not known: of a newer version, of a plug-in."""
 
 
 def label(kind: str, data: Mapping[str, Any]) -> str:
@@ -19,7 +20,7 @@ def label(kind: str, data: Mapping[str, Any]) -> str:
     own = _OWN.get(kind)
     try:
         said = own(data) if own else describe(kind, data)[0]
-    except _MALFORMED:
+    except MALFORMED:
         said = f"{kind}: {short(data)}"
     return short("".join(c if c.isprintable() else " " for c in said), MAX_LABEL)
 

@@ -35,7 +35,7 @@ def judged_lines(
     steps = _endings(events)
     keys = {branch.name: branch.keys for branch in errors.branches}
     missing = {(lost.branch, lost.text): lost for lost in errors.missing}
-    wrong = _wrong_by_key(errors, keys)
+    wrong = wrong_by_key(errors)
     found = []
     for name, entities in zip(gold.names, gold.sets, strict=True):
         texts = [entity.name for entity in entities.entities]
@@ -100,24 +100,27 @@ def _gold_line(
     return AnswerLine(_line(text), "missing", _line(why), places, step)
 
 
-_Wrong = Mapping[tuple[str, str], WrongAnswer]
+WrongTexts = Mapping[tuple[str, str], WrongAnswer]
+"""Wrong texts by the predicted branch and what texts are compared by."""
 
 
-def _wrong_by_key(errors: ItemErrors, keys: Mapping[str, Sequence[str]]) -> _Wrong:
-    """Wrong texts by the predicted branch and what they are compared by.
+def wrong_by_key(errors: ItemErrors) -> WrongTexts:
+    """The wrong texts of an item by (predicted branch, `form(text).key`).
 
     Of texts that differ in nothing that counts, in branches that stand for one gold branch, one is
     recorded; it speaks for the others.
     """
-    united: dict[str, Sequence[str]] = {key: own for own in keys.values() for key in own}
+    united = {key: branch.keys for branch in errors.branches for key in branch.keys}
+    by_cut = {key[:MAX_CHARACTERS]: key for key in united}
     found: dict[tuple[str, str], WrongAnswer] = {}
     for wrong in errors.wrong:
-        for key in united.get(wrong.branch, (wrong.branch,)):
+        own = united.get(by_cut.get(wrong.branch, ""), (wrong.branch,))
+        for key in own:
             found[key[:MAX_CHARACTERS], form(wrong.text).key] = wrong
     return found
 
 
-def _predicted(keys: Iterable[str], answers: Answers, wrong: _Wrong) -> tuple[AnswerLine, ...]:
+def _predicted(keys: Iterable[str], answers: Answers, wrong: WrongTexts) -> tuple[AnswerLine, ...]:
     return tuple(
         _predicted_line(text, wrong.get((key[:MAX_CHARACTERS], form(text).key)))
         for key in keys

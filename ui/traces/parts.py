@@ -1,0 +1,144 @@
+"""The pieces that every step is shown with: texts, notes, JSON, queries, passages."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from branchwise.ui.console import harmless_json
+from branchwise.ui.traces.blocks import Block, BlockKind, Mark, harmless
+from branchwise.ui.traces.marks import Names, json_marks, named, sparql_marks
+
+MAX_TITLE = 300
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What is looked for in every text of a trace: gold answers, and predicted texts."""
+
+    gold: Names = ()
+    wrong: Names = ()
+
+    def marks(self, text: str) -> tuple[Mark, ...]:
+        """Where the text names them."""
+        return (*named(text, self.gold), *named(text, self.wrong, "wrong"))
+
+
+def line(text: Any, most: int = MAX_TITLE) -> str:
+    """Text from outside on one line, cut where it is too long."""
+    flat = " ".join(harmless(str(text)[: 4 * most]).split())
+    return flat if len(flat) <= most else f"{flat[: most - 1]}…"
+
+
+def heading(text: str) -> Block:
+    """What a step, or a part of it, is."""
+    return Block("heading", line(text))
+
+
+def note(*facts: str, title: str = "") -> Iterator[Block]:
+    """Small facts on one line; nothing where there are none."""
+    said = " · ".join(line(fact) for fact in facts if fact)
+    if said:
+        yield Block("note", said, title=line(title))
+
+
+def text(
+    value: Any,
+    title: str = "",
+    *,
+    looked: Looked | None = None,
+    folded: bool = False,
+    kind: BlockKind = "text",
+) -> Iterator[Block]:
+    """A text as it stands, its lines its own; nothing where it is empty."""
+    given = "" if value is None else str(value)
+    if given:
+        marks = looked.marks(given) if looked else ()
+        yield Block(kind, harmless(given), line(title), marks, folded)
+
+
+def as_json(value: Any, title: str = "", *, folded: bool = False) -> Block:
+    """Any value as coloured JSON in which every character can be told."""
+    shown = pretty(value)
+    return Block("json", shown, line(title), tuple(json_marks(shown)), folded)
+
+
+def pretty(value: Any) -> str:
+    """Indented JSON; what could steer a terminal is escaped in it."""
+    return harmless_json(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def said(value: str, title: str, looked: Looked) -> Iterator[Block]:
+    """What a model wrote: as JSON where it is JSON and loses nothing by it."""
+    try:
+        shown = pretty(json.loads(value)) if value.lstrip()[:1] in ("{", "[") else ""
+    except (ValueError, RecursionError):
+        shown = ""
+    if shown and "".join(shown.split()) == "".join(value.split()):
+        marks = (*json_marks(shown), *looked.marks(shown))
+        yield Block("json", shown, line(title), marks)
+    else:
+        yield from text(value, title, looked=looked)
+
+
+def sparql(query: str, title: str = "") -> Block:
+    """A query, whole and coloured."""
+    shown = harmless(query)
+    return Block("sparql", shown, line(title), tuple(sparql_marks(shown)))
+
+
+def rest(data: Mapping[str, Any], known: Iterable[str], title: str = "also") -> Iterator[Block]:
+    """What a record has beside what is known: of newer versions, of plug-ins."""
+    left = {key: value for key, value in data.items() if key not in set(known)}
+    if left:
+        yield as_json(left, title)
+
+
+def cost(data: Mapping[str, Any]) -> list[str]:
+    """Tokens, seconds, and whether it is a replay."""
+    usage = data.get("usage") or {}
+    known = {"input": "{} tokens in", "output": "{} out", "cached": "{} of them cached"}
+    known["reasoning"] = "{} for reasoning"
+    facts = [known.get(name, f"{name}: {{}}").format(n) for name, n in usage.items() if n]
+    if (seconds := data.get("seconds")) is not None:
+        facts.append(f"{seconds} s")
+    return [*facts, "replayed"] if data.get("replayed") else facts
+
+
+def passage(
+    record: Mapping[str, Any],
+    looked: Looked,
+    *,
+    notes: Sequence[str] = (),
+    marks: Sequence[Mark] = (),
+    folded: bool = False,
+) -> Block:
+    """A passage under its id and title; answers are looked for in its title, too."""
+    name, whole = str(record.get("title") or ""), str(record.get("text") or "")
+    given = f"{name[:MAX_TITLE]}\n{whole}"
+    found, shift = looked.marks(given), len(name[:MAX_TITLE]) + 1
+    prefix = f"[{_flat(str(record.get('id')))[:MAX_TITLE]}] "
+    title = f"{prefix}{_flat(name[:MAX_TITLE])}{'…' if len(name) > MAX_TITLE else ''}"
+    behind = "".join(f" · {line(fact)}" for fact in notes)
+    return Block(
+        "passage",
+        harmless(whole),
+        title + behind,
+        (*(_moved(mark, -shift) for mark in found if mark.start >= shift), *marks),
+        folded,
+        passage=str(record.get("id")),
+        title_marks=tuple(_moved(mark, len(prefix)) for mark in found if mark.end < shift),
+    )
+
+
+def _flat(text: str) -> str:
+    """On one line, of the same length."""
+    return harmless(text).replace("\n", " ")
+
+
+def _moved(mark: Mark, by: int) -> Mark:
+    return Mark(mark.start + by, mark.end + by, mark.kind)
