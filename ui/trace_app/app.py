@@ -1,0 +1,164 @@
+"""The trace app: which runs it has, which screens are open, and what holds for all of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from branchwise.ui.trace_app.background import in_app
+from branchwise.ui.trace_app.cells import drawn
+from branchwise.ui.trace_app.filling import Filling
+from branchwise.ui.trace_app.messages import RunAdded, RunChanged
+from branchwise.ui.trace_app.reading import READ_ERRORS
+from branchwise.ui.trace_app.screens.questions import QuestionsScreen
+from branchwise.ui.traces.runs import RunView
+
+FOLLOW_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Start:
+    """The question whose trace is opened at once. With `compare`, those of the first two runs."""
+
+    question: str
+    epoch: int = 0
+    step: int | None = None
+    compare: bool = False
+
+
+class TraceApp(App[None]):
+    """Runs to look at. `live`: read again what other processes write, twice a second."""
+
+    TITLE = "Branchwise trace"
+    CSS_PATH = "app.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "leave", "Back", tooltip="Back to the screen before"),
+        Binding("escape", "leave", "Back", show=False, tooltip="Back to the screen before"),
+        Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of a screen"),
+        Binding("ctrl+r", "reload", "Reload", show=False, tooltip="Read the runs again"),
+    ]
+
+    def __init__(
+        self, runs: Sequence[RunView], *, live: bool = False, start: Start | None = None
+    ) -> None:
+        super().__init__()
+        self.runs, self.live = list(runs), live
+        self._start = start
+        self.questions = QuestionsScreen(self.runs)
+        self._filling = Filling(self.runs, self._known, self._unread)
+
+    def get_default_screen(self) -> Screen[None]:
+        return self.questions
+
+    def on_mount(self) -> None:
+        if self._start is not None:
+            self._open_at(self._start)
+        if self.live:
+            self.set_interval(FOLLOW_SECONDS, self.action_reload)
+
+        self.call_after_refresh(self._filling.want, self.runs[0])
+
+    def on_unmount(self) -> None:
+        self._filling.stop()
+
+    def _known(self, run: RunView, rows: frozenset[int]) -> None:
+        """More is known of these rows; called on the filling's thread."""
+        in_app(self, lambda: self._tell(RunChanged(run, rows)))
+
+    def _unread(self, error: Exception) -> None:
+        in_app(self, lambda: self.fail(error))
+
+    def _open_at(self, start: Start) -> None:
+        run = self.runs[0]
+        row = run.find(start.question, start.epoch)
+        if row is None:
+            self.fail(f"{run.name} has no question {start.question!r} in epoch {start.epoch}")
+            return
+        self.follow(run, row)
+        if start.compare and len(self.runs) > 1:
+            self.compare(run, row, self.runs[1])
+        else:
+            self.open_trace(run, row, start.step)
+
+    def open_trace(self, run: RunView, row: int, step: int | None = None) -> None:
+        """Show one question's trace, at a step if one is named."""
+        from branchwise.ui.trace_app.screens.trace import TraceScreen
+
+        self.push_screen(TraceScreen(run, row, step))
+
+    def compare(self, run: RunView, row: int, other: RunView) -> None:
+        """Show a question's traces in two runs side by side, or say that one has none."""
+        from branchwise.ui.trace_app.screens.compare import CompareScreen
+
+        line = run.line(row)
+        beside = other.find(line.id, line.epoch)
+        if beside is None:
+            self.fail(f"{other.name} has no question {line.id!r} in epoch {line.epoch}")
+            return
+        self.push_screen(CompareScreen(run, row, other, beside))
+
+    def neighbour(self, run: RunView, row: int, by: int) -> int | None:
+        """The row `by` places further in the list as it is arranged; None at its ends."""
+        rows = self.questions.rows_of(run)
+        if row not in rows:
+            return rows[0 if by > 0 else -1] if rows else None
+        place = rows.index(row) + by
+        return rows[place] if 0 <= place < len(rows) else None
+
+    def follow(self, run: RunView, row: int) -> None:
+        """Another screen shows this row: the list's cursor goes along."""
+        self.questions.follow(run, row)
+
+    def add_run(self, run: RunView) -> None:
+        """Show a further run (a fork) beside the others; from now on it is followed."""
+        self.runs.append(run)
+        self._filling.want(self.questions.run)
+        self._tell(RunAdded(run))
+
+    def fail(self, problem: Exception | str) -> None:
+        """Say in one line what could not be done."""
+        said = " ".join(str(problem).split()) or type(problem).__name__
+        self.notify(drawn(said)[:300], severity="error", markup=False)
+
+    def action_reload(self) -> None:
+        """Read again what was written to the runs since they were read."""
+        for run in self.runs:
+            try:
+                rows = run.refresh()
+            except READ_ERRORS as error:
+                self.fail(error)
+                continue
+            if rows:
+                self._tell(RunChanged(run, rows))
+                self._filling.want(self.questions.run)
+
+    def _tell(self, message: Message) -> None:
+        for screen in self.screen_stack:
+            screen.post_message(message)
+
+    def action_leave(self) -> None:
+        """To the screen before; from the first one: quit."""
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        else:
+            self.exit()
+
+    def action_help(self) -> None:
+        from branchwise.ui.trace_app.screens.help import HelpScreen, keys_of
+
+        self.push_screen(HelpScreen(keys_of(self.screen)))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        yield from super().get_system_commands(screen)
+        seen = set()
+        for namespace, binding, enabled, _ in screen.active_bindings.values():
+            if not (binding.tooltip and enabled) or binding.action in seen:
+                continue
+            seen.add(binding.action)
+            run = partial(self.run_action, binding.action, namespace)
+            yield SystemCommand(binding.description, binding.tooltip, run)

@@ -1,0 +1,67 @@
+"""What the list of questions needs and nobody has asked for yet, read in the background.
+
+All rows (so that the first sort or filter waits for nothing), then the error labels that nobody
+saved.
+"""
+
+from collections.abc import Callable
+from threading import Event, Thread
+
+from branchwise.ui.trace_app.reading import READ_ERRORS
+from branchwise.ui.traces.runs import PAGE, RunView
+
+WORK_SECONDS, REST_SECONDS = 0.05, 0.02
+"""A key press waits for the interpreter's lock while this thread works, so it rests in between."""
+
+Known = Callable[[RunView, frozenset[int]], None]
+
+
+class Filling:
+    """One thread for all runs, the one that is looked at first. The process may end without it."""
+
+    def __init__(
+        self, runs: list[RunView], known: Known, failed: Callable[[Exception], None]
+    ) -> None:
+        self._runs, self._known, self._failed = runs, known, failed
+        self._wanted, self._stopped = Event(), Event()
+        self._first: RunView | None = None
+        self._thread: Thread | None = None
+
+    def want(self, run: RunView) -> None:
+        """This run is looked at now, or changed: read it before the others."""
+        self._first = run
+        self._wanted.set()
+        if self._thread is None:
+            self._thread = Thread(target=self._work, daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Begin nothing more; what is at work is not waited for."""
+        self._stopped.set()
+        self._wanted.set()
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            self._wanted.wait()
+            self._wanted.clear()
+            first = self._first
+            for run in sorted(self._runs, key=lambda run: run is not first):
+                try:
+                    if not self._fill(run):
+                        break
+                except READ_ERRORS as error:
+                    self._failed(error)
+
+    def _fill(self, run: RunView) -> bool:
+        """Whether the run is done, and not something else wanted meanwhile."""
+        for row in range(0, run.count, PAGE):
+            if self._wanted.is_set():
+                return False
+            run.line(row)
+            self._stopped.wait(REST_SECONDS / 10)
+        while rows := run.label_some(WORK_SECONDS):
+            self._known(run, rows)
+            if self._wanted.is_set():
+                return False
+            self._stopped.wait(REST_SECONDS)
+        return True

@@ -1,0 +1,270 @@
+"""The first screen: the runs above, the questions of the chosen one below."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Input
+
+from branchwise.ui.cells import run_name
+from branchwise.ui.trace_app.messages import RunAdded, RunChanged
+from branchwise.ui.trace_app.reading import READ_ERRORS
+from branchwise.ui.trace_app.screens.pickers import Choice, Picker
+from branchwise.ui.trace_app.widgets.column_heads import ColumnHeads
+from branchwise.ui.trace_app.widgets.filter_bar import FilterBar, in_words
+from branchwise.ui.trace_app.widgets.key_bar import KeyBar
+from branchwise.ui.trace_app.widgets.question_list import QuestionList
+from branchwise.ui.trace_app.widgets.run_strip import RunStrip
+from branchwise.ui.traces.order import SORTS, SUBSETS, Arrangement, arranged
+from branchwise.ui.traces.runs import RunView
+
+if TYPE_CHECKING:
+    from branchwise.ui.trace_app.app import TraceApp
+
+_NOTHING_LEFT = ("No question is left by these filters.", "Press x to clear them.")
+_ANY = ""
+
+
+class QuestionsScreen(Screen[None]):
+    """Chooses a run, arranges its questions, opens one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "slash", "find", "Find", key_display="/",
+            tooltip="Only questions in which certain words occur",
+        ),
+        Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
+        Binding("S", "reverse", "Reverse", show=False, tooltip="Sort the other way round"),
+        Binding("b", "subset", "Subset", tooltip="All, ambiguous or unambiguous questions"),
+        Binding("l", "label", "Label", tooltip="Only questions with an error label"),
+        Binding("t", "status", "Status", tooltip="Only done, failed, running or pending questions"),
+        Binding("d", "differs", "Differs", tooltip="Only questions that ended otherwise elsewhere"),
+        Binding("x", "clear", "Clear", tooltip="Clear all filters, back to the run's order"),
+        Binding("c", "compare", "Compare", tooltip="This question beside that of another run"),
+        Binding("tab,right_square_bracket", "run(1)", "Run", tooltip="The next run"),
+        Binding(
+            "shift+tab,left_square_bracket", "run(-1)", "Run before", show=False,
+            tooltip="The run before",
+        ),
+        Binding("q", "app.leave", "Quit", tooltip="Quit"),
+        Binding("escape", "end_find", "End", show=False),
+    ]  # fmt: skip
+
+    def __init__(self, runs: list[RunView]) -> None:
+        super().__init__()
+        self._runs, self._index = runs, 0
+        self._how, self._other = Arrangement(), cast("RunView | None", None)
+        self._rows: Sequence[int] = range(runs[0].count)
+
+    def compose(self) -> ComposeResult:
+        yield RunStrip()
+        yield FilterBar()
+        yield Input(placeholder="words in the id or the question", id="search", compact=True)
+        yield ColumnHeads(self.run.heads)
+        yield QuestionList(self.run, self.run.heads)
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self._list.focus()
+        self._arrange()
+        self._show_runs()
+
+    @property
+    def trace_app(self) -> "TraceApp":
+        """The app this screen belongs to."""
+        return cast("TraceApp", self.app)
+
+    @property
+    def run(self) -> RunView:
+        """The run whose questions are listed."""
+        return self._runs[self._index]
+
+    @property
+    def _list(self) -> QuestionList:
+        return self.query_one(QuestionList)
+
+    def rows_of(self, run: RunView) -> Sequence[int]:
+        """A run's rows as they are listed; in the store's order if another run is listed."""
+        return self._rows if run is self.run else range(run.count)
+
+    def follow(self, run: RunView, row: int) -> None:
+        """Put the cursor on a row of the listed run."""
+        if run is self.run and self.is_mounted:
+            self._list.go_to(row)
+
+    # What is shown
+
+    def _arrange(self, on: int | None = None) -> None:
+        """Put the rows in order; the cursor stays on its question, or goes to row `on`."""
+        on = self._list.row if on is None else on
+        try:
+            plain = self._how == Arrangement()
+            rows = range(self.run.count) if plain else arranged(self.run, self._how, self._other)
+        except READ_ERRORS as error:
+            self.trace_app.fail(error)
+            rows = range(self.run.count)
+        self._rows = rows
+        self._list.nothing = _NOTHING_LEFT if self.run.count else ("This run has no questions.",)
+        self._list.show(self.run, self.run.heads, rows, on)
+        heads = self.query_one(ColumnHeads)
+        heads.show(self.run.heads, self._how.sort, descending=self._how.descending)
+        other = self._other.name if self._other else None
+        words = in_words(self._how, len(rows), self.run.count, other)
+        self.query_one(FilterBar).show(words)
+
+    def _show_runs(self) -> None:
+        try:
+            lines = [run.summary() for run in self._runs]
+        except READ_ERRORS as error:
+            self.trace_app.fail(error)
+            return
+        self.query_one(RunStrip).show(lines, self.run.heads, self._index)
+
+    def _change(self, **fields: object) -> None:
+        self._how = replace(self._how, **fields)  # type: ignore[arg-type]
+        self._arrange()
+
+    def on_run_changed(self, message: RunChanged) -> None:
+        self._show_runs()
+        if message.run is not self.run:
+            return
+        if self._how == Arrangement():
+            self._list.repaint(message.rows)
+        else:
+            self._arrange()
+
+    def on_run_added(self, message: RunAdded) -> None:
+        self._show_runs()
+        self.refresh_bindings()
+
+    def on_resize(self) -> None:
+        self._show_runs()
+
+    # What is chosen
+
+    def on_question_list_opened(self, message: QuestionList.Opened) -> None:
+        self.trace_app.open_trace(self.run, message.row)
+
+    def on_run_strip_chosen(self, message: RunStrip.Chosen) -> None:
+        self._choose(message.index)
+
+    def on_column_heads_chosen(self, message: ColumnHeads.Chosen) -> None:
+        if message.sort == self._how.sort:
+            self.action_reverse()
+        else:
+            self._change(sort=message.sort, descending=False)
+
+    def action_run(self, by: int) -> None:
+        self._choose((self._index + by) % len(self._runs))
+
+    def _choose(self, index: int) -> None:
+        """List another run; the cursor stays on the same question where it has it."""
+        row = self._list.row
+        line = self.run.line(row) if row is not None else None
+        self._index = index
+        if self._other is self.run:
+            self._other, self._how = None, replace(self._how, differs=False)
+        self._arrange(self.run.find(line.id, line.epoch) if line else None)
+        self._show_runs()
+
+    def action_sort(self, by: int) -> None:
+        sort = SORTS[(SORTS.index(self._how.sort) + by) % len(SORTS)]
+        self._change(sort=sort, descending=False)
+
+    def action_reverse(self) -> None:
+        self._change(descending=not self._how.descending)
+
+    def action_subset(self) -> None:
+        self._change(subset=SUBSETS[(SUBSETS.index(self._how.subset) + 1) % len(SUBSETS)])
+
+    def action_clear(self) -> None:
+        self._other = None
+        self.query_one("#search", Input).value = ""
+        self._how = Arrangement()
+        self._arrange()
+
+    def action_label(self) -> None:
+        counts: dict[str, int] = {}
+        for line in self.run.lines():
+            for label in line.labels or ():
+                counts[label] = counts.get(label, 0) + 1
+        self._pick("Error label", counts, "label", self._how.label)
+
+    def action_status(self) -> None:
+        counts: dict[str, int] = {}
+        for line in self.run.lines():
+            counts[line.status] = counts.get(line.status, 0) + 1
+        self._pick("Status", counts, "status", self._how.status)
+
+    def _pick(self, title: str, counts: dict[str, int], field: str, now: str | None) -> None:
+        choices = [Choice(f"{n:>7,}  {name}", name) for name, n in sorted(counts.items())]
+        choices.insert(0, Choice(f"{self.run.count:>7,}  any", _ANY))
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                self._change(**{field: value or None})
+
+        self.app.push_screen(Picker(title, choices, now), chosen)
+
+    def action_differs(self) -> None:
+        if self._how.differs:
+            self._other = None
+            self._change(differs=False)
+            return
+        self._pick_run("Differs from", self._differ)
+
+    def _differ(self, other: RunView) -> None:
+        self._other = other
+        self._change(differs=True)
+
+    def action_compare(self) -> None:
+        row = self._list.row
+        if row is not None:
+            self._pick_run(
+                "Compare with", lambda other: self.trace_app.compare(self.run, row, other)
+            )
+
+    def _pick_run(self, title: str, then: Callable[[RunView], None]) -> None:
+        """Another run than the listed one; nobody is asked where there is only one."""
+        others = [run for run in self._runs if run is not self.run]
+        if len(others) == 1:
+            then(others[0])
+            return
+
+        def chosen(value: str | None) -> None:
+            if value is not None:
+                then(others[int(value)])
+
+        choices = [Choice(run_name(run.name), str(n)) for n, run in enumerate(others)]
+        self.app.push_screen(Picker(title, choices), chosen)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys that need a second run are there only with one."""
+        return action not in ("run", "differs", "compare") or len(self._runs) > 1
+
+    # Finding
+
+    def action_find(self) -> None:
+        search = self.query_one("#search", Input)
+        search.add_class("-open")
+        search.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if event.value != self._how.text:
+            self._change(text=event.value)
+
+    def on_input_submitted(self) -> None:
+        self._close_find()
+
+    def action_end_find(self) -> None:
+        search = self.query_one("#search", Input)
+        if search.has_class("-open"):
+            search.value = ""
+            self._close_find()
+
+    def _close_find(self) -> None:
+        self.query_one("#search", Input).remove_class("-open")
+        self._list.focus()

@@ -1,0 +1,51 @@
+"""What of a run the list shows, in words."""
+
+from textual.widgets import Static
+
+from branchwise.ui.trace_app.cells import drawn
+from branchwise.ui.traces.order import Arrangement
+
+_ENDS = {
+    "id": ("from A", "from Z"),
+    "question": ("from A", "from Z"),
+    "status": ("running first", "done first"),
+    "labels": ("fewest first", "most first"),
+}
+
+
+class FilterBar(Static):
+    """One line: how many rows of how many, what was filtered, how it is sorted."""
+
+    def show(self, text: str) -> None:
+        """Show a line that holds text from outside."""
+        from textual.content import Content
+
+        self.update(Content(drawn(text)))
+
+
+def in_words(how: Arrangement, shown: int, total: int, other: str | None = None) -> str:
+    """A sentence about an arrangement; `other`: the run that shown questions differ from."""
+    filters = list(_filters(how, other))
+    count = f"{shown:,} of {total:,} questions" if filters else f"{total:,} questions"
+    return f"{count}{': ' if filters else ''}{', '.join(filters)} · {_sorted(how)}"
+
+
+def filtered(how: Arrangement) -> bool:
+    """Whether anything is left out."""
+    return any(_filters(how, None))
+
+
+def _filters(how: Arrangement, other: str | None) -> list[str]:
+    said = [how.subset] if how.subset != "all" else []
+    said += [how.status] if how.status else []
+    said += [f"with {how.label}"] if how.label else []
+    said += [f"“{how.text}”"] if how.text else []
+    said += [f"other than in {other or 'another run'}"] if how.differs else []
+    return said
+
+
+def _sorted(how: Arrangement) -> str:
+    if how.sort == "order":
+        return "in the run's order" + (", last first" if how.descending else "")
+    ends = _ENDS.get(how.sort, ("lowest first", "highest first"))
+    return f"by {how.sort}, {ends[how.descending]}"

@@ -1,0 +1,95 @@
+"""The columns of the list of questions: which there are at a width, and what stands in them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from branchwise.ui.cells import NOTHING
+from branchwise.ui.trace_app.score_cells import score
+from branchwise.ui.traces.lines import ItemLine
+
+MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}
+"""What stands for an item's status before its row."""
+
+_WIDE = 120
+_SHORT = {
+    "incomplete_extraction": "not found",
+    "missing_branch": "branch",
+    "incorrect_reasoning": "reasoning",
+    "wrong_tool_call": "tool call",
+    "wrong_branch": "wrong branch",
+    "unsupported_answer": "unsupported",
+    "format_error": "format",
+    "budget_spent": "budget",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: `sort` is what a click on its head sorts by, `width` its cells without the gap.
+
+    `right`: numbers. `kind` names the style (`question-list--KIND`).
+    """
+
+    sort: str
+    head: str
+    width: int
+    cell: Callable[[ItemLine], str]
+    right: bool = False
+    kind: str = ""
+
+
+def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
+    """The columns for a list of this many cells; the question takes what the others leave.
+
+    `heads` name the first three metrics of the run's task.
+    """
+    wide = width >= _WIDE
+    first = [
+        Column("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
+        Column("precision", heads[0], 4, lambda line: score(line.precision, heads[0]), right=True),
+        Column("recall", heads[1], 4, lambda line: score(line.recall, heads[1]), right=True),
+        Column("em", heads[2], 4, lambda line: score(line.em, heads[2]), right=True),
+        Column("labels", "labels", 44 if wide else 14, labels_cell(short=not wide), kind="labels"),
+        Column("tokens", "tokens", 9 if wide else 6, tokens_cell(short=not wide), right=True),
+        Column("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
+        Column("id", "id", 28 if wide else 10, _id_cell, kind="id"),
+        Column("question", "question", 0, lambda line: line.question),
+    ]
+    taken = sum(column.width + 1 for column in first)
+    first[-1] = replace(first[-1], width=max(0, width - taken))
+    return tuple(first)
+
+
+def labels_cell(*, short: bool) -> Callable[[ItemLine], str]:
+    """Error labels; a failed item says so first, since not only its mark's colour must."""
+
+    def cell(line: ItemLine) -> str:
+        first = ["failed"] if line.status == "failed" else []
+        if line.labels is None:
+            return " ".join(first) or ("…" if line.status == "done" else "")
+        return ", ".join(first + [_SHORT.get(x, x) if short else x for x in line.labels])
+
+    return cell
+
+
+def tokens_cell(*, short: bool) -> Callable[[ItemLine], str]:
+    """Whole where there is room, else with a unit from 10,000 on."""
+    from branchwise.ui.cost_table import count_cell
+
+    def cell(line: ItemLine) -> str:
+        if line.tokens is None:
+            return NOTHING if line.status in ("done", "failed") else ""
+        return count_cell(line.tokens) if short else f"{line.tokens:,}"
+
+    return cell
+
+
+def seconds_cell(line: ItemLine) -> str:
+    """One digit below 1,000 seconds."""
+    if line.seconds is None:
+        return NOTHING if line.status in ("done", "failed") else ""
+    return f"{line.seconds:.1f}" if line.seconds < 999.95 else f"{line.seconds:,.0f}"
+
+
+def _id_cell(line: ItemLine) -> str:
+    return f"{line.id} ·{line.epoch}" if line.epoch else line.id
