@@ -1,9 +1,9 @@
 """Text as it may be drawn: of a width about which no two terminals disagree.
 
-`harmless` took out what steers a terminal or hides. What is left and printable may still be measured
-differently by terminals, by tmux and by us, and one cell too many breaks a line's frame: variation
-selectors, skin tones, flags, marks without a letter, vowel signs that take a cell of their own. Each
-is dropped where nothing is lost by it, else replaced.
+`harmless` took out what steers a terminal or hides. What is left and printable may still be
+measured differently by terminals, by tmux and by us, and one cell too many breaks a line's frame:
+variation selectors, skin tones, flags, marks without a letter, vowel signs with a cell of their
+own. Each is dropped where nothing is lost by it, else replaced.
 """
 
 import re
@@ -15,8 +15,13 @@ MAX_MARKS = 4
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 _FIRST_FLAG, _LAST_FLAG = 0x1F1E6, 0x1F1FF
 _DROPPED = frozenset(
-    [0x34F, 0x17B4, 0x17B5, 0x180F, 0x20E3, *range(0x180B, 0x180E), *range(0xFE00, 0xFE10)]
-    + [*range(0xE0100, 0xE01F0), *range(0x1F3FB, 0x1F400)]
+    [
+        *(0x34F, 0x17B4, 0x17B5, 0x180F, 0x20E3),
+        *range(0x180B, 0x180E),
+        *range(0xFE00, 0xFE10),
+        *range(0xE0100, 0xE01F0),
+        *range(0x1F3FB, 0x1F400),
+    ]
 )
 """Nothing to be seen by themselves: joiners, variation selectors, keycaps, skin tones."""
 

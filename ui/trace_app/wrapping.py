@@ -1,4 +1,4 @@
-"""Lines of a text at a width, as places in the text: nothing is copied, offsets stay what they are."""
+"""Lines of a text at a width, as places in it: nothing is copied, offsets stay what they are."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ MIN_WIDTH = 4
 def wrapped(
     text: str, width: int, *, hanging: bool = False, end: int | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """(start, end, indent) of each line of `text[:end]`, at most `width` cells wide with its indent.
+    """(start, end, indent) of each line of `text[:end]`; with its indent at most `width` cells.
 
     Lines are broken at spaces, a word that is longer than a line where the line ends. `hanging`:
     what continues a line stands below its first word (JSON, code).

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -25,7 +26,7 @@ class StepView(ScrollView, can_focus=True):
     However long a text is, only the lines on the screen are drawn.
     """
 
-    COMPONENT_CLASSES = {
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
         "step-view--title",
         "step-view--current",
         "step-view--heading",
@@ -42,13 +43,16 @@ class StepView(ScrollView, can_focus=True):
     }
     StepView > .step-view--title { text-style: bold; color: $text-primary; }
     StepView > .step-view--current { background: $block-hover-background; }
-    StepView:focus > .step-view--current { background: $block-cursor-background; color: $block-cursor-foreground; }
+    StepView:focus > .step-view--current {
+        background: $block-cursor-background;
+        color: $block-cursor-foreground;
+    }
     StepView > .step-view--heading { text-style: bold; color: $text-accent; }
     StepView > .step-view--error { color: $text-error; }
     StepView > .step-view--note { color: $text-muted; text-style: italic; }
     StepView > .step-view--bar { color: $text-disabled; }
     """
-    BINDINGS: list[BindingType] = [
+    BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "scroll_down", "Line down", show=False),
         Binding("k,up", "scroll_up", "Line up", show=False),
         Binding(

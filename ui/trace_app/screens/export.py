@@ -1,0 +1,80 @@
+"""Where a trace is to be written: a file name is offered, nothing is replaced unasked."""
+
+import re
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from branchwise.corpora.atomic import write_named
+from branchwise.corpora.errors import InputError
+from branchwise.ui.trace_app.cells import drawn
+
+_MAX_NAME = 80
+
+
+class ExportScreen(ModalScreen[Path | None]):
+    """Writes a text to the file that the user names; dismissed with its path, or None."""
+
+    DEFAULT_CSS = """
+    ExportScreen { align: center middle; }
+    ExportScreen > Vertical {
+        width: 90%;
+        max-width: 100;
+        height: auto;
+        background: $surface;
+        border: round $border;
+        padding: 0 1;
+    }
+    ExportScreen Input { border: none; height: 1; padding: 0; margin: 1 0; }
+    ExportScreen #export-said { color: $text-warning; height: auto; min-height: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "Cancel")]
+
+    def __init__(self, text: str, offered: str) -> None:
+        super().__init__()
+        self._text, self._offered = text, offered
+        self._replace: Path | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical():
+            yield Static(Text("Write this trace as Markdown to", style="bold"))
+            yield Input(self._offered, select_on_focus=False)
+            yield Static(Text("enter writes, escape leaves"), id="export-said")
+
+    def on_input_changed(self) -> None:
+        self._replace = None
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        name = event.value.strip()
+        if not name:
+            self._say("name a file")
+            return
+        try:
+            path = Path(name).expanduser()
+            if path.exists() and path.is_file() and path != self._replace:
+                self._replace = path
+                self._say(f"{path} is there already: enter again replaces it, or name another file")
+                return
+            write_named(path, self._text.encode("utf-8", "replace"))
+        except (InputError, OSError, ValueError, RuntimeError) as error:
+            self._say(str(error))
+        else:
+            self.dismiss(path)
+
+    def _say(self, text: str) -> None:
+        said = drawn(" ".join(text.split())[:500])
+        self.query_one("#export-said", Static).update(Text(said))
+
+
+def offered_name(run: str, question: str, epoch: int) -> str:
+    """A file name out of a run's name and a question's id, whatever they hold."""
+    parts = [run, question, *([str(epoch)] if epoch else [])]
+    plain = [re.sub(r"[^A-Za-z0-9_.-]+", "-", part[:_MAX_NAME]).strip("-.") for part in parts]
+    return "-".join(part for part in plain if part) + ".md"

@@ -1,0 +1,289 @@
+"""One question's trace: its steps, the selected one in full, its answers beside the gold."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+
+from branchwise.ui.trace_app.messages import RunChanged
+from branchwise.ui.trace_app.places import find_place, mention
+from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
+from branchwise.ui.trace_app.widgets.answers_view import AnswersView
+from branchwise.ui.trace_app.widgets.key_bar import KeyBar
+from branchwise.ui.trace_app.widgets.step_tree import StepTree
+from branchwise.ui.trace_app.widgets.step_view import StepView
+from branchwise.ui.trace_app.widgets.trace_header import TraceHeader
+from branchwise.ui.traces.blocks import Block
+from branchwise.ui.traces.detail import blocks as blocks_of
+from branchwise.ui.traces.runs import RunView
+from branchwise.ui.traces.trace import AnswerLine, Trace
+
+if TYPE_CHECKING:
+    from branchwise.ui.trace_app.app import TraceApp
+
+WIDE = 140
+"""From this width on the answers have a column of their own."""
+MAX_COPIED = 100_000
+"""Characters that are copied: terminals drop longer texts."""
+
+
+class TraceScreen(Screen[None]):
+    """Row `row` of a run, at the event `step` if one is named."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012 - as Screen has it
+    DEFAULT_CSS = """
+    TraceScreen #trace-body { height: 1fr; }
+    TraceScreen StepTree { width: 30; border-right: solid $border-blurred; }
+    TraceScreen StepView { width: 1fr; }
+    TraceScreen AnswersView { width: 1fr; display: none; }
+    TraceScreen.-narrow.-answers StepView { display: none; }
+    TraceScreen.-narrow.-answers AnswersView { display: block; }
+    TraceScreen.-wide StepTree { width: 44; }
+    TraceScreen.-wide AnswersView {
+        width: 62;
+        display: block;
+        border-left: solid $border-blurred;
+    }
+    TraceScreen.-wide.-no-answers AnswersView { display: none; }
+    TraceScreen.-alone StepTree, TraceScreen.-alone.-wide AnswersView { display: none; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "answers", "Answers", tooltip="Answers: gold beside predicted"),
+        Binding("m", "lost(1)", "Missing", tooltip="To where the next missing answer was lost"),
+        Binding("M", "lost(-1)", "Missing", show=False, tooltip="The same for the one before"),
+        Binding("n", "neighbour(1)", "Next", tooltip="The next question of the list"),
+        Binding("p", "neighbour(-1)", "Before", tooltip="The question before in the list"),
+        Binding("enter,right", "read", "Read", show=False, tooltip="From the steps to the text"),
+        Binding("space", "fold", "Fold", show=False, tooltip="Open or close a folded part"),
+        Binding("r", "folds", "Folds", show=False, tooltip="Open or close all folded parts"),
+        Binding("J", "part(1)", "Part", show=False, tooltip="To the next passage of the step"),
+        Binding("K", "part(-1)", "Part", show=False, tooltip="To the passage before"),
+        Binding("y", "copy", "Copy", show=False, tooltip="Copy the step as plain text"),
+        Binding("o", "pager", "Pager", show=False, tooltip="The part under the cursor in $PAGER"),
+        Binding("e", "export", "Export", show=False, tooltip="Write the trace as Markdown"),
+        Binding("f", "fork", "Fork", tooltip="Run the rest again from this step, changed"),
+        Binding("c", "compare", "Compare", tooltip="The same question in another run"),
+        Binding("z", "alone", "Zoom", show=False, tooltip="The step over the whole width"),
+    ]
+
+    def __init__(self, run: RunView, row: int, step: int | None = None) -> None:
+        super().__init__()
+        self.run, self.row = run, row
+        self.trace: Trace | None = None
+        self._step = step
+
+    @property
+    def trace_app(self) -> "TraceApp":
+        """The app, with what it knows about runs."""
+        return cast("TraceApp", self.app)
+
+    @property
+    def step(self) -> int | None:
+        """The selected step: its event's number in the trace."""
+        return self._tree.selected
+
+    def compose(self) -> ComposeResult:
+        yield TraceHeader(id="trace-header")
+        with Horizontal(id="trace-body"):
+            yield StepTree(id="steps")
+            yield StepView(id="step")
+            yield AnswersView(id="answers")
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self._tree.focus()
+        self.call_after_refresh(self._show, self._step)
+
+    def show(self, row: int, step: int | None = None) -> None:
+        """Another question of the run, at a step if one is named."""
+        self.row = row
+        self._show(step)
+
+    @on(StepTree.Selected)
+    def _step_selected(self, event: StepTree.Selected) -> None:
+        self._view.show(self._blocks())
+
+    @on(AnswersView.Jump)
+    def _answer_chosen(self, event: AnswersView.Jump) -> None:
+        self._jump(event.answer)
+
+    def on_run_changed(self, event: RunChanged) -> None:
+        if event.run is self.run and self.row in event.rows:
+            self._reread()
+
+    def action_answers(self) -> None:
+        wide = self.has_class("-wide")
+        self.remove_class("-alone")
+        self.toggle_class("-no-answers" if wide else "-answers")
+        shown = not self.has_class("-no-answers") if wide else self.has_class("-answers")
+        (self._answers if shown else self._tree).focus()
+
+    def action_lost(self, direction: int) -> None:
+        answer = self._answers.next_lost(direction)
+        if answer is None:
+            self._say("no gold answer is missing" if self._judged() else "nothing was judged here")
+        else:
+            self._jump(answer)
+
+    def action_neighbour(self, by: int) -> None:
+        row = self.trace_app.neighbour(self.run, self.row, by)
+        if row is None:
+            self._say("this is the last question" if by > 0 else "this is the first question")
+            return
+        self.trace_app.follow(self.run, row)
+        self.show(row)
+
+    def action_read(self) -> None:
+        self.remove_class("-answers")
+        self._view.focus()
+
+    def action_fold(self) -> None:
+        self._view.toggle_first_fold()
+
+    def action_folds(self) -> None:
+        self._view.toggle_all()
+
+    def action_part(self, direction: int) -> None:
+        self._view.go_to_next(direction)
+
+    def action_alone(self) -> None:
+        self.remove_class("-answers")
+        self.toggle_class("-alone")
+        if self.has_class("-alone"):
+            self._view.focus()
+
+    def action_copy(self) -> None:
+        from branchwise.ui.traces.plain import plain_lines
+
+        text = "\n".join(plain_lines(self._view.blocks))
+        self.app.copy_to_clipboard(text[:MAX_COPIED])
+        more = f", the first of {len(text):,}" if len(text) > MAX_COPIED else ""
+        self._say(f"copied {min(len(text), MAX_COPIED):,} characters{more}")
+
+    def action_pager(self) -> None:
+        from branchwise.ui.trace_app.pager import page
+        from branchwise.ui.traces.plain import plain_lines
+
+        current = self._view.current
+        blocks = self._view.blocks if current is None else self._view.blocks[current : current + 1]
+        if blocks:
+            try:
+                page(self.app, "\n".join(plain_lines(blocks)))
+            except READ_ERRORS as error:
+                self.trace_app.fail(error)
+
+    def action_export(self) -> None:
+        from branchwise.ui.trace_app.screens.export import ExportScreen, offered_name
+        from branchwise.ui.traces.markdown import markdown
+
+        if self.trace is not None:
+            line = self.trace.line
+            name = offered_name(self.run.name, line.id, line.epoch)
+            self.app.push_screen(ExportScreen(markdown(self.trace, self.run.name), name))
+
+    def action_compare(self) -> None:
+        from branchwise.ui.trace_app.screens.pickers import Choice, Picker
+
+        others = [run for run in self.trace_app.runs if run is not self.run]
+        if len(others) < 2:
+            self._compare("0" if others else None, others)
+            return
+        choices = [Choice(run.name, str(number)) for number, run in enumerate(others)]
+        picker = Picker("Compare with", choices)
+        self.app.push_screen(picker, lambda chosen: self._compare(chosen, others))
+
+    def action_fork(self) -> None:
+        from branchwise.ui.trace_app.screens.fork import ForkScreen
+
+        if self.trace is not None and self.step is not None:
+            self.app.push_screen(ForkScreen(self.run, self.trace, self.step))
+
+    def _compare(self, chosen: str | None, others: Sequence[RunView]) -> None:
+        if not others:
+            self._say("only one run is open: name another one behind `branchwise trace`")
+        elif chosen is not None:
+            self.trace_app.compare(self.run, self.row, others[int(chosen)])
+
+    def _show(self, step: int | None = None) -> None:
+        """Read the trace and show it from its beginning, or at a step."""
+        self._read()
+        self._tree.show(self.trace.steps if self.trace else (), step)
+        self._answers.show(self.trace.branches if self.trace else ())
+        self._view.show(self._blocks())
+
+    def _reread(self) -> None:
+        """The same trace as it is now; whoever is at its last step goes along to the newest."""
+        selected, following = self._tree.selected, self._tree.at_end
+        self._read()
+        steps = self.trace.steps if self.trace else ()
+        newest = steps[-1].seq if steps else None
+        shown = newest if following and selected is not None else selected
+        self._tree.show(steps, shown)
+        self._answers.show(self.trace.branches if self.trace else (), keep=True)
+        self._view.show(self._blocks(), keep=self._tree.selected == selected)
+
+    def _read(self) -> None:
+        try:
+            self.trace = self.run.trace(self.row)
+        except READ_ERRORS as error:
+            self.trace = None
+            self.trace_app.fail(error)
+        line = self.trace.line if self.trace else safe_line(self.run, self.row)
+        self._header.show(line, self.run.name, self.run.heads)
+
+    def _blocks(self) -> Sequence[Block]:
+        if self.trace is None or self._tree.selected is None:
+            return ()
+        return blocks_of(self.trace, self._tree.selected)
+
+    def _jump(self, answer: AnswerLine) -> None:
+        """To the step where an answer was lost, with the passage or row in view that names it."""
+        place = answer.places[0] if answer.places else None
+        step = answer.step if place is None else place.step
+        if step is None or self.trace is None:
+            self._say(f"{answer.text}: {answer.why or 'nothing to jump to'}")
+            return
+        self.remove_class("-answers")
+        self._tree.show(self.trace.steps, step)
+        blocks = self._blocks()
+        self._view.show(blocks)
+        forms = self._forms(answer.text)
+        found = find_place(blocks, place, forms) if place is not None else None
+        if found is None:
+            named = [n for n, block in enumerate(blocks) if mention(block, forms) is not None]
+            found = (named[0], mention(blocks[named[0]], forms)) if named and place else None
+        if found is not None:
+            self._view.show_block(*found)
+        self._say(f"{answer.text}: {answer.why}" if answer.why else answer.text)
+
+    def _forms(self, text: str) -> Sequence[str]:
+        names = self.trace.names if self.trace else ()
+        return next((forms for forms in names if text in forms), [text])
+
+    def _judged(self) -> bool:
+        return any(answer.verdict != "open" for answer in self._answers.answers)
+
+    def _say(self, text: str) -> None:
+        from branchwise.ui.trace_app.cells import drawn
+
+        self.notify(drawn(text[:300]), markup=False, timeout=4)
+
+    @property
+    def _header(self) -> TraceHeader:
+        return self.query_one(TraceHeader)
+
+    @property
+    def _tree(self) -> StepTree:
+        return self.query_one(StepTree)
+
+    @property
+    def _view(self) -> StepView:
+        return self.query_one(StepView)
+
+    @property
+    def _answers(self) -> AnswersView:
+        return self.query_one(AnswersView)

@@ -1,0 +1,167 @@
+"""Gold answers beside predicted ones; from a lost one it is one key to where it was lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from branchwise.ui.trace_app.answer_lines import Piece, Row, answers_of, lay_out
+from branchwise.ui.trace_app.cells import fitted
+from branchwise.ui.traces.trace import AnswerLine, BranchLines
+
+NOTHING = "no answers: neither gold nor predicted"
+
+
+class AnswersView(ScrollView, can_focus=True):
+    """The answers of all branches; the cursor is on one of them."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "answers--branch",
+        "answers--key",
+        "answers--column",
+        "answers--right",
+        "answers--missing",
+        "answers--wrong",
+        "answers--wrong_branch",
+        "answers--open",
+        "answers--why",
+        "answers--cursor",
+    }
+    DEFAULT_CSS = """
+    AnswersView {
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 0;
+        scrollbar-gutter: stable;
+        overflow-x: hidden;
+        padding: 0 0 0 1;
+    }
+    AnswersView > .answers--branch { text-style: bold; color: $text-primary; }
+    AnswersView > .answers--key { color: $text-primary; }
+    AnswersView > .answers--column { color: $text-muted; text-style: underline; }
+    AnswersView > .answers--right { color: $text-success; }
+    AnswersView > .answers--missing { color: $text-warning; text-style: bold; }
+    AnswersView > .answers--wrong { color: $text-error; }
+    AnswersView > .answers--wrong_branch { color: $text-warning; }
+    AnswersView > .answers--open { color: $text; }
+    AnswersView > .answers--why { color: $text-muted; text-style: italic; }
+    AnswersView > .answers--cursor { background: $block-cursor-blurred-background; }
+    AnswersView:focus > .answers--cursor {
+        background: $block-cursor-background;
+        color: $block-cursor-foreground;
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "Next answer", show=False),
+        Binding("up,k", "move(-1)", "Answer before", show=False),
+        Binding("enter", "jump", "To where it was lost", show=False),
+    ]
+
+    @dataclass
+    class Jump(Message):
+        """The user wants to see where this answer was lost, or where it was to be seen."""
+
+        answer: AnswerLine
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.answers: Sequence[AnswerLine] = ()
+        self.cursor: int | None = None
+        """The number of the answer under the cursor; None before somebody went to one."""
+        self._branches: Sequence[BranchLines] = ()
+        self._rows: Sequence[Row] = ()
+
+    def show(self, branches: Sequence[BranchLines], *, keep: bool = False) -> None:
+        """Show the answers of another trace, or with `keep` those of the same one as it is now."""
+        self._branches, self.answers = branches, answers_of(branches)
+        if not keep or (self.cursor or 0) >= len(self.answers):
+            self.cursor = None
+            self.scroll_to(0, 0, animate=False, force=True, immediate=True)
+        self._lay_out()
+
+    def next_lost(self, direction: int) -> AnswerLine | None:
+        """Put the cursor on the next lost gold answer, round and round; None where none is lost."""
+        lost = [n for n, answer in enumerate(self.answers) if answer.verdict == "missing"]
+        if not lost:
+            return None
+        here = (
+            self.cursor if self.cursor is not None else -1 if direction > 0 else len(self.answers)
+        )
+        ahead = [n for n in lost if (n > here if direction > 0 else n < here)] or lost
+        self.go_to(ahead[0 if direction > 0 else -1])
+        return self.answers[self.cursor or 0]
+
+    def go_to(self, number: int) -> None:
+        """Put the cursor on an answer and bring it into view."""
+        self.cursor = number
+        ys = [y for y, row in enumerate(self._rows) if any(p and p.answer == number for p in row)]
+        if ys and self.size.height:
+            top, height = self.scroll_offset.y, self.size.height
+            y = min(max(top, ys[-1] - height + 1), ys[0])
+            self.scroll_to(None, y, animate=False, force=True, immediate=True)
+        self.refresh()
+
+    def action_move(self, by: int) -> None:
+        if self.answers:
+            here = self.cursor if self.cursor is not None else -1 if by > 0 else 0
+            self.go_to(min(max(0, here + by), len(self.answers) - 1))
+
+    def action_jump(self) -> None:
+        if self.cursor is None:
+            self.action_move(1)
+        if self.cursor is not None:
+            self.post_message(self.Jump(self.answers[self.cursor]))
+
+    def on_click(self, event: events.Click) -> None:
+        y = self.scroll_offset.y + event.y
+        if not 0 <= y < len(self._rows):
+            return
+        left, right = self._rows[y]
+        half = (self._width() - 2) // 2
+        piece = right if right is not None and event.x > half else left
+        if piece.answer is not None:
+            self.go_to(piece.answer)
+            self.action_jump()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._lay_out()
+
+    def render_line(self, y: int) -> Strip:
+        width = self._width()
+        number = self.scroll_offset.y + y
+        if number >= len(self._rows):
+            text = NOTHING if not self.answers and y == 0 else ""
+            return Strip([self._segment(Piece(text, "why"), width)])
+        left, right = self._rows[number]
+        if right is None:
+            return Strip([self._segment(left, width)])
+        half = (width - 2) // 2
+        between = Segment("  ", self.rich_style)
+        rest = width - half - 2
+        return Strip([self._segment(left, half), between, self._segment(right, rest)])
+
+    def _segment(self, piece: Piece, width: int) -> Segment:
+        style = self.rich_style
+        if piece.style != "plain":
+            style += self._style(piece.style)
+        if piece.answer is not None and piece.answer == self.cursor:
+            style += self._style("cursor")
+        return Segment(fitted(piece.text, width), style)
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"answers--{name}", partial=True)
+
+    def _width(self) -> int:
+        return max(1, self.scrollable_content_region.width)
+
+    def _lay_out(self) -> None:
+        self._rows = lay_out(self._branches, self._width())
+        self.virtual_size = Size(self._width(), len(self._rows))
+        self.refresh()
