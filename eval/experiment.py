@@ -94,7 +94,7 @@ def run(
     chosen = selection.of(loaded)
     check_scoring(scoring, system, task or chosen.task)
     path = Path(out) if out else _default_folder()
-    agent = _agent(system, task or chosen.task, restraints)
+    agent = make_agent(system, task or chosen.task, restraints)
     create_run(path, run_spec(chosen, agent, task, epochs, scoring), chosen.questions)
     return _continue(path, agent, concurrency, observer, retry_failed=False)
 
@@ -145,18 +145,21 @@ def resume(
         reader.close()
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
     moved |= {"retriever": absolute_name(retriever) if retriever else None}
-    _check_not_moved(Path(path), meta["system"], moved)
+    check_not_moved(f"branchwise resume {path}", meta["system"], moved)
     settings = dict(meta["system"]) | {key: value for key, value in moved.items() if value}
     settings["roles"] = _moved_roles(
         Path(path), settings, {"expander": expander, "extractor": extractor}
     )
     _check_as_paid_for(Path(path), meta["system"], settings)
-    agent = _agent(System.model_validate(settings), meta["task"], restraints)
+    agent = make_agent(System.model_validate(settings), meta["task"], restraints)
     check_same_system(Path(path), meta, agent)
     return _continue(Path(path), agent, concurrency, observer, retry_failed=retry_failed)
 
 
-def _agent(system: System, task: str, restraints: Restraints) -> "Agent":
+def make_agent(
+    system: System, task: str, restraints: Restraints = UNRESTRAINED
+) -> "Agent":
+    """The agent that answers a task's questions in a run. Raises InputError."""
     from branchwise.graphs.agent import Agent
 
     answer_format = get_task(task).format
@@ -197,14 +200,17 @@ _MAY_MOVE = {"corpus": ("corpus", "retriever"), "kg": ("graph", "kg")}
 """Options of `resume` that say where a folder is now: what it is, and what differs in another."""
 
 
-def _check_not_moved(path: Path, begun: Mapping[str, Any], moved: Mapping[str, str | None]) -> None:
+def check_not_moved(
+    command: str, begun: Mapping[str, Any], moved: Mapping[str, str | None]
+) -> None:
+    """Raise InputError where a run's corpus or graph is gone; `command` may say where it is now."""
     for option, (what, _) in _MAY_MOVE.items():
         was = begun.get(option)
         if was and not moved[option] and not is_address(was) and not Path(was).exists():
             raise InputError(
                 f"the {what} of this run is no longer there",
                 where=was,
-                remedy=f"say where it is now: `branchwise resume {path} --{option} DIR`",
+                remedy=f"say where it is now: `{command} --{option} DIR`",
             )
 
 

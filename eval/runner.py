@@ -151,7 +151,8 @@ class _Pass:
         task, ledger = self._part.task, Ledger()
         brief = brief_for(task, question, has_tools=self._has_tools)
         try:
-            return outcome_record(await self._agent.answer(brief, journal, ledger), ledger)
+            answered = await self._agent.answer(brief, journal, ledger, journal.opening)
+            return outcome_record(answered, ledger)
         except StoreError:
             raise
         except AllowanceSpentError as error:

@@ -3,8 +3,9 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from langchain_core.language_models import BaseChatModel
@@ -26,12 +27,18 @@ from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.base import READINGS_PROMPTS, build_graph, recursion_limit
+from branchwise.graphs.executions import RecordedEvent
+from branchwise.graphs.expand_node import shown_readings
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
+from branchwise.graphs.rebuild import Entry, Setting, rebuild
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
+
+if TYPE_CHECKING:
+    from langgraph.graph.state import CompiledStateGraph
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ class Agent:
         self.graph = build_graph(
             self._models, self.tools, self.prompts, self._format, system.budget
         )
+        self._entered: dict[str, CompiledStateGraph[AgentState, ItemContext, Any, Any]] = {}
         self._models.explain(lambda: self.identity)
 
     def _default_tools(self) -> tuple[str, ...]:
@@ -141,27 +149,29 @@ class Agent:
             names -= {"extractor"}
         return names
 
-    async def answer(self, brief: Brief, journal: Journal, ledger: Ledger | None = None) -> Outcome:
+    async def answer(
+        self,
+        brief: Brief,
+        journal: Journal,
+        ledger: Ledger | None = None,
+        opening: Sequence[RecordedEvent] = (),
+    ) -> Outcome:
         """Run one question through the graph; raises ModelError where the model cannot be had.
 
         `ledger` counts the calls of each role; one's own has the count also where this raises.
+        `opening`: first events of a trace, behind which the question is taken up (`entry`).
         """
-        fragments = tuple(passage.id for passage in brief.passages)
-        seconds, counted = self.system.budget.seconds, ledger or Ledger()
-        context = ItemContext(journal, seconds, fragments, brief.question, counted)
-        system_prompt = "\n\n".join([self.prompts.render(brief.prompt), *self._sections])
-        given = {"passages": [passage.model_dump() for passage in brief.passages]}
-        context.event("start", system=system_prompt, content=brief.message, artifact=given)
-        start = AgentState(
-            messages=[],
-            pending=[SystemMessage(system_prompt), HumanMessage(brief.message)],
-            evidence=list(fragments),
-            spent=Spent(),
-            omitted=0,
-            finish="stop",
-        )
+        counted = ledger or Ledger()
+        entry = self.entry(opening, counted) if opening else self._beginning(brief)
+        seconds = self.system.budget.seconds
+        context = ItemContext(journal, seconds, entry.fragments, brief.question, counted)
+        if not opening:
+            system, user = (message.text for message in entry.state["pending"])
+            given = {"passages": [passage.model_dump() for passage in brief.passages]}
+            context.event("start", system=system, content=user, artifact=given)
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget))
-        end = await self.graph.ainvoke(start, config=limit, context=context)
+        graph = self._graph_at(entry.node)
+        end = await graph.ainvoke(entry.state, config=limit, context=context)
         return Outcome(
             prediction=end["prediction"],
             how=end["how"],
@@ -170,6 +180,42 @@ class Agent:
             spent=end["spent"],
             seconds=context.elapsed,
         )
+
+    def entry(self, opening: Sequence[RecordedEvent], ledger: Ledger | None = None) -> Entry:
+        """Where a question goes on behind the first events of a trace (`graphs.rebuild`).
+
+        Raises LookupError, TypeError or ValueError for records that no version of ours wrote.
+        """
+        shown = partial(shown_readings, self.prompts, READINGS_PROMPTS[self._format.name])
+        setting = Setting(
+            expands=self._models.expander is not None,
+            extracts=self._models.extractor is not None,
+            has_tools=bool(self.tools),
+            shown=shown,
+        )
+        return rebuild(opening, setting, ledger or Ledger())
+
+    def _beginning(self, brief: Brief) -> Entry:
+        fragments = tuple(passage.id for passage in brief.passages)
+        system_prompt = "\n\n".join([self.prompts.render(brief.prompt), *self._sections])
+        start = AgentState(
+            messages=[],
+            pending=[SystemMessage(system_prompt), HumanMessage(brief.message)],
+            evidence=list(fragments),
+            spent=Spent(),
+            omitted=0,
+            finish="stop",
+        )
+        return Entry("", start, fragments)
+
+    def _graph_at(self, node: str) -> "CompiledStateGraph[AgentState, ItemContext, Any, Any]":
+        """The graph entered at a node, compiled when it is first needed; "" is the beginning."""
+        if not node:
+            return self.graph
+        if node not in self._entered:
+            parts = (self._models, self.tools, self.prompts, self._format, self.system.budget)
+            self._entered[node] = build_graph(*parts, start_at=node)
+        return self._entered[node]
 
 
 def retriever_of(system: System) -> Retriever | None:

@@ -8,6 +8,7 @@ import orjson
 
 from branchwise.agents.journal import Asker, CallKey, Slot
 from branchwise.eval.store.folding import StoredPassage, fold
+from branchwise.eval.store.reader import Event
 from branchwise.eval.store.writer import Statement, Writer
 
 INSERT_PASSAGE = "INSERT OR IGNORE INTO passages VALUES (?, ?, ?, ?)"
@@ -23,7 +24,8 @@ class ItemJournal:
 
     Events wait in memory and travel with the next response that is kept, so tracing costs no
     commit of its own; the item's last events and its final row are one transaction. `first` goes
-    before everything else that is written. `asker` is what every slot says of the item.
+    before everything else that is written. `asker` is what every slot says of the item. `opening`:
+    the events that `first` writes, behind which this journal's own follow.
     """
 
     def __init__(
@@ -33,14 +35,15 @@ class ItemJournal:
         recorded: Recorded,
         first: Sequence[Statement],
         asker: Asker | None = None,
+        opening: Sequence[Event] = (),
     ) -> None:
         self._writer, self._item, self._recorded = writer, item, recorded
-        self._asker = asker
+        self._asker, self.opening = asker, opening
         self._first = list(first)
         self._occurrences: dict[CallKey, int] = {}
         self._events: list[tuple[int, int, str, float, bytes]] = []
         self._passages: list[StoredPassage] = []
-        self._seq = 0
+        self._seq = len(opening)
         # A tool result comes twice, as a response and as an event: it is folded once. The
         # artifact is held beside its id so that the id stays its own.
         self._folds: dict[int, tuple[Any, dict[str, Any]]] = {}

@@ -146,6 +146,17 @@ class RunReader:
         for (seq, kind, at, _), data in zip(rows, unfolded, strict=True):
             yield Event(seq, kind, at, data)
 
+    def opening(self) -> Iterator[Event]:
+        """The events that a fork's item begins with; none in other runs."""
+        if not self.meta.get("fork"):
+            return
+        sql = "SELECT seq, kind, at, body FROM opening ORDER BY seq"
+        rows = self._connection.execute(sql).fetchall()
+        for (seq, kind, at, _), data in zip(
+            rows, self._unfolded([row[3] for row in rows]), strict=True
+        ):
+            yield Event(seq, kind, at, data)
+
     def module_events(self) -> Iterator[Event]:
         """What expansion and extraction did in the items that ended, without the rest of traces."""
         if not (self.system.get("expand") or self.system.get("extract")):

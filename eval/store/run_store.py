@@ -18,7 +18,8 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.store.connection import DATABASE, FORMAT
 from branchwise.eval.store.folding import fold_question
 from branchwise.eval.store.journal import INSERT_PASSAGE, ItemJournal
-from branchwise.eval.store.reader import RunReader
+from branchwise.eval.store.opening import begin_with, lay_down
+from branchwise.eval.store.reader import Event, RunReader
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.writer import Statement, Writer
 
@@ -77,24 +78,32 @@ class RunStore:
         """The journal of an item; its first commit marks the item as running.
 
         The events of an earlier, unfinished attempt are discarded; its responses are replayed.
+        A fork's item begins with the events that were copied for it, and asks as the one that it
+        takes up.
         """
-        item, asker = pending.item, Asker(pending.question.id, pending.epoch)
+        item, epoch = pending.item, self.reader.meta.get("fork", {}).get("epoch", pending.epoch)
+        asker, opening = Asker(pending.question.id, epoch), list(self.reader.opening())
+        copied = [begin_with(item)] if opening else []
         if not pending.resumed:
-            return ItemJournal(self.writer, item, {}, [_running(item)], asker)
+            return ItemJournal(self.writer, item, {}, [*copied, _running(item)], asker, opening)
         discard = ("DELETE FROM events WHERE item = ?", [(item,)])
         recorded = self.reader.responses(item)
-        return ItemJournal(self.writer, item, recorded, [discard, _running(item)], asker)
+        first = [discard, *copied, _running(item)]
+        return ItemJournal(self.writer, item, recorded, first, asker, opening)
 
 
 def _running(item: int) -> Statement:
     return ("UPDATE items SET status = 'running', outcome = NULL WHERE item = ?", [(item,)])
 
 
-def create_run(path: Path, spec: RunSpec, questions: Sequence[Question]) -> None:
+def create_run(
+    path: Path, spec: RunSpec, questions: Sequence[Question], opening: Sequence[Event] = ()
+) -> None:
     """Make a run folder with all its items pending.
 
-    The file appears under its name only when it is complete. Raises InputError where something
-    is there already, or where the folder cannot be written.
+    `opening`: the first events of a fork's one item. The file appears under its name only when it
+    is complete. Raises InputError where something is there already, or where the folder cannot be
+    written.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -102,7 +111,7 @@ def create_run(path: Path, spec: RunSpec, questions: Sequence[Question]) -> None
         lock = _lock(path)
         try:
             _check_vacant(path)
-            _fill(path / DRAFT, spec, questions)
+            _fill(path / DRAFT, spec, questions, opening)
             (path / DRAFT).rename(path / DATABASE)
         finally:
             os.close(lock)
@@ -114,7 +123,9 @@ def create_run(path: Path, spec: RunSpec, questions: Sequence[Question]) -> None
         ) from error
 
 
-def _fill(draft: Path, spec: RunSpec, questions: Sequence[Question]) -> None:
+def _fill(
+    draft: Path, spec: RunSpec, questions: Sequence[Question], opening: Sequence[Event]
+) -> None:
     # What a process that was killed right here has left is begun anew.
     draft.unlink(missing_ok=True)
     schema = importlib.resources.files("branchwise.eval.store").joinpath("schema.sql").read_text()
@@ -132,6 +143,8 @@ def _fill(draft: Path, spec: RunSpec, questions: Sequence[Question]) -> None:
             connection.executemany(INSERT_PASSAGE, passages)
         items = [(n, epoch) for epoch in range(spec.epochs) for n in range(len(questions))]
         connection.executemany("INSERT INTO items (question, epoch) VALUES (?, ?)", items)
+        if spec.fork:
+            lay_down(connection, opening)
         connection.execute("COMMIT")
     finally:
         connection.close()

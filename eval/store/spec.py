@@ -12,7 +12,9 @@ class RunSpec:
     `system`: the settings as given (paths included), enough to build the agent again.
     `identity`: everything that answers depend on (`Agent.identity`), `system_digest` its SHA-256.
     `source`: where the questions came from, `questions_digest` their content. `scoring`: who is to
-    align and judge when the run is scored (`ScoringChoice`), empty for names alone.
+    align and judge when the run is scored (`ScoringChoice`), empty for names alone. `fork`: of a
+    run that takes an item of another one up at a step, which one and what is changed
+    (`eval.forks`), else empty.
     """
 
     task: str
@@ -24,3 +26,4 @@ class RunSpec:
     epochs: int
     version: str
     scoring: Mapping[str, Any] = field(default_factory=dict)
+    fork: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,90 @@
+"""A model turn as a text that can be edited: plain, or JSON where it calls tools.
+
+`{"text": "...", "tool_calls": [{"name": "local_retriever", "args": {"query": "..."}}]}`; arguments
+that are no JSON object are a text, as the model wrote them.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from branchwise.agents.bodies import MAX_CALLS, make_call
+from branchwise.corpora.errors import InputError
+from branchwise.graphs.executions import recorded_calls
+
+_KEYS = {"text", "tool_calls"}
+_CALL_KEYS = {"name", "args"}
+_FORM = 'write {"text": "...", "tool_calls": [{"name": "...", "args": {...}}]}'
+
+
+def written_turn(data: Mapping[str, Any]) -> str:
+    """A recorded turn as text; `read_turn` of it gives the same turn."""
+    calls, text = recorded_calls(data), str(data["text"])
+    if not calls and not _is_form(text):
+        return text
+    listed = [{"name": call["name"], "args": call["args"]} for call in calls]
+    return json.dumps({"text": text, "tool_calls": listed}, ensure_ascii=False, indent=2)
+
+
+def read_turn(data: Mapping[str, Any], written: str) -> dict[str, Any]:
+    """The recorded turn `data` with another reply; calls keep the ids that stood in their place.
+
+    Raises InputError where JSON with tool calls does not have the form.
+    """
+    text, calls = _read_form(written) if _is_form(written) else (written, [])
+    made = [_made(call, id) for call, id in zip(calls, _ids(data, len(calls)), strict=True)]
+    valid = [_record(call) for call in made if "error" not in call]
+    invalid = [_record(call) for call in made if "error" in call]
+    turn = {**data, "text": text, "tool_calls": valid, "invalid_tool_calls": invalid}
+    same = all(turn[key] == data[key] for key in ("text", "tool_calls", "invalid_tool_calls"))
+    return turn if same else {**turn, "finish": "tool_calls" if made else "stop"}
+
+
+def _is_form(text: str) -> bool:
+    """Whether a text is meant as JSON with tool calls; one that is broken is, too."""
+    start = text.lstrip()[:1]
+    if start != "{" or '"tool_calls"' not in text:
+        return False
+    try:
+        return "tool_calls" in json.loads(text)
+    except (ValueError, RecursionError):
+        return True
+
+
+def _read_form(text: str) -> tuple[str, list[Mapping[str, Any]]]:
+    try:
+        form = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the reply is no valid JSON ({error})", remedy=_FORM) from None
+    said, calls = form.get("text") or "", form["tool_calls"]
+    if set(form) - _KEYS or not isinstance(said, str) or not isinstance(calls, list):
+        raise InputError("the reply does not have the form of one with tool calls", remedy=_FORM)
+    if len(calls) > MAX_CALLS:
+        raise InputError(f"a turn has at most {MAX_CALLS} tool calls", remedy="leave some out")
+    for number, call in enumerate(calls, 1):
+        if not _is_call(call):
+            raise InputError(f"tool call {number} has no name and arguments", remedy=_FORM)
+    return said, calls
+
+
+def _is_call(call: Any) -> bool:
+    if not isinstance(call, dict) or set(call) - _CALL_KEYS or "name" not in call:
+        return False
+    named = call["name"] is None or isinstance(call["name"], str)
+    return named and isinstance(call.get("args", {}), dict | str)
+
+
+def _made(call: Mapping[str, Any], id: str) -> Mapping[str, Any]:
+    made = make_call(call["name"] or "", call.get("args", {}), id)
+    return made if call["name"] else {**made, "name": call["name"]}
+
+
+def _record(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": call["id"], "name": call["name"], "args": call["args"]}
+
+
+def _ids(data: Mapping[str, Any], count: int) -> list[str]:
+    """The ids that the turn's calls had, then new ones."""
+    ids = [str(call["id"]) for call in recorded_calls(data)][:count]
+    free = (id for n in range(2 * count + len(ids)) if (id := f"edited_{n}") not in ids)
+    return [*ids, *(next(free) for _ in range(count - len(ids)))]
