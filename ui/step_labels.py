@@ -4,12 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from branchwise.ui.steps import describe
+from branchwise.ui.steps import MALFORMED, describe
 from branchwise.ui.tool_steps import short
 
 MAX_LABEL = 160
-MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""Raised where a record's form is not known: of a newer version, of a plug-in."""
 
 
 def label(kind: str, data: Mapping[str, Any]) -> str:

@@ -10,15 +10,27 @@ from typing import Any
 from branchwise.ui.module_steps import expansion_lines, extraction_lines
 from branchwise.ui.tool_steps import SHOWN_RESULTS, call_lines, indented, result_lines, short
 
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""Raised where a record's form is not known: of a newer version, of a plug-in."""
+
 
 def describe(kind: str, data: Mapping[str, Any], *, passages: int = SHOWN_RESULTS) -> list[str]:
-    """The lines that say what a step did; of a search or query, the first `passages` results."""
-    writer = _WRITERS.get(kind)
-    if counted := _COUNTED.get(kind):
-        lines = counted(data, passages)
-    else:
-        lines = writer(data) if writer else iter([f"{kind}: {short(data)}"])
+    """The lines that say what a step did; of a search or query, the first `passages` results.
+
+    A step of an unknown kind or form is shown as it is, cut.
+    """
+    try:
+        lines = _lines(kind, data, passages)
+    except MALFORMED:
+        lines = [f"{kind}: {short(data)}"]
     return [_plain(line) for line in lines]
+
+
+def _lines(kind: str, data: Mapping[str, Any], passages: int) -> list[str]:
+    if counted := _COUNTED.get(kind):
+        return list(counted(data, passages))
+    writer = _WRITERS.get(kind)
+    return list(writer(data)) if writer else [f"{kind}: {short(data)}"]
 
 
 def _start(data: Mapping[str, Any]) -> Iterator[str]:
@@ -101,6 +113,14 @@ def _repair(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'repair':<9} the answer could not be read: {short(data['problem'])}"
 
 
+def _repair_failed(data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{'repair':<9} failed: {data['error']}: {short(data['message'])}"
+
+
+def _structured_off(data: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{'model':<9} takes no answer schema, not asked for again: {short(data['message'])}"
+
+
 def _error(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'error':<9} {data['kind']}: {short(data['message'])}"
 
@@ -118,6 +138,8 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "retry": _retry,
     "context_trimmed": _trimmed,
     "repair": _repair,
+    "repair_failed": _repair_failed,
+    "structured_off": _structured_off,
     "error": _error,
 }
 

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from branchwise.corpora.questions import Branch
-from branchwise.eval.branch_scores import gold_branches
+from branchwise.eval.branch_matches import branch_matches
+from branchwise.eval.branch_scores import GoldBranches, gold_branches
 from branchwise.eval.entities import form
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.trail import Place
 from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.eval.store import Event
 from branchwise.ui.lost_answers import why_missing, why_wrong
@@ -31,26 +33,20 @@ def judged_lines(
     branches: Sequence[Branch], answers: Answers, errors: ItemErrors, events: Sequence[Event]
 ) -> list[BranchLines]:
     """Gold and predicted answers with their verdicts, as they were scored."""
-    gold = gold_branches(branches)
-    steps = _endings(events)
+    gold, ends = gold_branches(branches), _endings(events)
     keys = {branch.name: branch.keys for branch in errors.branches}
     missing = {(lost.branch, lost.text): lost for lost in errors.missing}
-    wrong = wrong_by_key(errors)
+    written = _Written(gold, answers, errors, ends)
     found = []
-    for name, entities in zip(gold.names, gold.sets, strict=True):
+    for index, (name, entities) in enumerate(zip(gold.names, gold.sets, strict=True)):
         texts = [entity.name for entity in entities.entities]
-        lines = (_gold_line(text, missing.get((name, text)), errors, steps) for text in texts)
+        lines = (_gold_line(text, missing.get((name, text)), errors, ends) for text in texts)
         own = keys.get(name, ())
-        found.append(
-            BranchLines(
-                _line(name), tuple(map(_line, own)), tuple(lines), _predicted(own, answers, wrong)
-            )
-        )
-    taken = {key for branch in errors.branches for key in branch.keys}
+        predicted = written.lines(own, index)
+        found.append(BranchLines(_line(name), tuple(map(_line, own)), tuple(lines), predicted))
+    taken = {key for own in keys.values() for key in own}
     alone = [key for key in answers if key not in taken]
-    found += [
-        BranchLines(None, (_line(key),), (), _predicted((key,), answers, wrong)) for key in alone
-    ]
+    found += [BranchLines(None, (_line(key),), (), written.lines((key,), None)) for key in alone]
     return found
 
 
@@ -81,21 +77,20 @@ def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines
 
 
 def _gold_line(
-    text: str, lost: MissingAnswer | None, errors: ItemErrors, steps: Mapping[str, int]
+    text: str, lost: MissingAnswer | None, errors: ItemErrors, ends: Mapping[str, int]
 ) -> AnswerLine:
     if lost is None:
         return AnswerLine(_line(text), "right")
-    places = tuple(sorted(lost.places, key=lambda place: not place.shown))
+    why, places = why_missing(lost), _shown_first(lost.places)
     if lost.under is not None:
-        return AnswerLine(
-            _line(text), "wrong_branch", _line(why_missing(lost)), places, steps.get("answer")
-        )
-    why, step = why_missing(lost), places[0].step if places else None
+        # It was lost where the answer was written, not where it was read.
+        return AnswerLine(_line(text), "wrong_branch", _line(why), (), ends.get("answer"))
     if errors.error is not None:
-        why, step = "the question failed", steps.get("error")
-    elif lost.lost_at == "repair" and not places:
-        step = steps.get("model")
-    elif errors.format_error is not None and not places:
+        return AnswerLine(_line(text), "missing", "the question failed", places, ends.get("error"))
+    step = places[0].step if places else None
+    if lost.lost_at == "repair":
+        places, step = (), ends.get("model")
+    elif step is None and errors.format_error is not None:
         step = errors.format_error.step
     return AnswerLine(_line(text), "missing", _line(why), places, step)
 
@@ -120,21 +115,55 @@ def wrong_by_key(errors: ItemErrors) -> WrongTexts:
     return found
 
 
-def _predicted(keys: Iterable[str], answers: Answers, wrong: WrongTexts) -> tuple[AnswerLine, ...]:
-    return tuple(
-        _predicted_line(text, wrong.get((key[:MAX_CHARACTERS], form(text).key)))
-        for key in keys
-        for text in answers.get(key, ())
-    )
+class _Written:
+    """The predicted texts of an item, each with what became of it."""
+
+    def __init__(
+        self, gold: GoldBranches, answers: Answers, errors: ItemErrors, ends: Mapping[str, int]
+    ) -> None:
+        self._gold, self._answers, self._ends = gold, answers, ends
+        self._wrong = wrong_by_key(errors)
+        index = {name: number for number, name in enumerate(gold.names)}
+        stands_for = {key: index[b.name] for b in errors.branches for key in b.keys}
+        alignment = {key: stands_for.get(key) for key in answers}
+        self._right = {
+            (right.branch, form(right.text).key): gold.sets[right.pair.branch].entities[
+                right.pair.entity
+            ]
+            for right in branch_matches(gold, answers, alignment).right
+        }
+
+    def lines(self, keys: Iterable[str], branch: int | None) -> tuple[AnswerLine, ...]:
+        """The texts under these keys, which stand for a gold branch, or for none."""
+        return tuple(
+            self._line(key, text, branch) for key in keys for text in self._answers.get(key, ())
+        )
+
+    def _line(self, key: str, text: str, branch: int | None) -> AnswerLine:
+        compared = form(text)
+        wrong = self._wrong.get((key[:MAX_CHARACTERS], compared.key))
+        if wrong is not None:
+            return self._wrong_line(text, wrong)
+        if not text.strip():
+            return AnswerLine("(empty)", "open", "counts nothing")
+        entity = self._right.get((key, compared.key))
+        if entity is not None:
+            same = form(entity.name).key == compared.key
+            return AnswerLine(_line(text), "right", "" if same else _line(f"for {entity.name!r}"))
+        again = branch is not None and bool(self._gold.sets[branch].matches(compared))
+        why = "counted already" if again else "accepted by the judge"
+        return AnswerLine(_line(text), "right", why)
+
+    def _wrong_line(self, text: str, wrong: WrongAnswer) -> AnswerLine:
+        verdict: Verdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
+        places = _shown_first(wrong.places)
+        step = places[0].step if places else self._ends.get("answer")
+        return AnswerLine(_line(text), verdict, _line(why_wrong(wrong)), places, step)
 
 
-def _predicted_line(text: str, wrong: WrongAnswer | None) -> AnswerLine:
-    if wrong is None:
-        return AnswerLine(_line(text), "right")
-    verdict: Verdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
-    places = tuple(sorted(wrong.places, key=lambda place: not place.shown))
-    step = places[0].step if places else None
-    return AnswerLine(_line(text), verdict, _line(why_wrong(wrong)), places, step)
+def _shown_first(places: Iterable[Place]) -> tuple[Place, ...]:
+    """The place that a reason in words names comes first."""
+    return tuple(sorted(places, key=lambda place: not place.shown))
 
 
 def _line(text: str) -> str:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterator, Mapping
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.trace_reading import mapping
 from branchwise.eval.store import Event
-from branchwise.ui.step_labels import MALFORMED, label
+from branchwise.ui.step_labels import label
+from branchwise.ui.steps import MALFORMED
 from branchwise.ui.traces import parts
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.extraction_detail import extraction_blocks
 from branchwise.ui.traces.model_detail import answer_blocks, expansion_blocks, model_blocks
-from branchwise.ui.traces.parts import Looked
+from branchwise.ui.traces.parts import MAX_FACT, MAX_TITLE, Looked
 from branchwise.ui.traces.tool_detail import tool_blocks
 from branchwise.ui.traces.trace import Trace
 from branchwise.ui.traces.turns import extraction_of, result_of
@@ -44,6 +45,7 @@ def _start(trace: Trace, event: Event, looked: Looked) -> Iterator[Block]:
     yield from parts.text(data["content"], "question", looked=looked)
     for passage in artifact.get("passages") or ():
         yield parts.passage(passage, looked)
+        yield from parts.overlong(MAX_TITLE, id=passage.get("id"), title=passage.get("title"))
         yield from parts.rest(passage, ("id", "title", "text"))
     yield from parts.rest(data, ("system", "content", "artifact"))
     yield from parts.rest(artifact, ("passages",))
@@ -72,22 +74,27 @@ def _answer(trace: Trace, event: Event, looked: Looked) -> Iterator[Block]:
 
 
 def _incident(trace: Trace, event: Event, looked: Looked) -> Iterator[Block]:
-    """Budget, retry, repair, error and the like: short facts, and a text or a message."""
-    texts = {key: event.data[key] for key in _TEXTS if isinstance(event.data.get(key), str)}
-    facts = {k: v for k, v in event.data.items() if k not in texts}
-    simple = {k: v for k, v in facts.items() if isinstance(v, str | int | float) or v is None}
-    yield from parts.note(*(f"{key}: {value}" for key, value in simple.items()))
+    """Budget, retry, repair, error and the like: short facts on one line, then the texts."""
+    short = {k: v for k, v in event.data.items() if k not in _SAID and _is_short(v)}
+    yield from parts.note(*(f"{key}: {value}" for key, value in short.items()))
     wrong = event.kind in ("error", "retry", "repair_failed")
+    texts = {k: v for k, v in event.data.items() if k not in short and isinstance(v, str)}
     for key, value in texts.items():
         yield from parts.text(value, key, kind="error" if wrong else "text")
-    yield from parts.rest(facts, simple)
+    yield from parts.rest(event.data, (*short, *texts))
+
+
+def _is_short(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) < MAX_FACT // 2 and "\n" not in value
+    return value is None or isinstance(value, int | float)
 
 
 def _unknown(trace: Trace, event: Event, looked: Looked) -> Iterator[Block]:
     yield parts.as_json(event.data)
 
 
-_TEXTS = ("problem", "reason", "message", "text")
+_SAID = ("message", "problem", "reason", "text")
 _Writer = Callable[[Trace, Event, Looked], Iterator[Block]]
 _WRITERS: Mapping[str, _Writer] = {
     "start": _start,

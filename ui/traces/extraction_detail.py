@@ -20,7 +20,9 @@ def extraction_blocks(
     """Each passage with its spans marked, and what was dropped; `result` is what was read."""
     call, of = mapping(data.get("call")), data.get("of")
     number = f"call {of + 1}" if isinstance(of, int) else "call"
-    yield from parts.note(f"of {number}", str(call.get("name")), str(call.get("id") or ""))
+    name, id = call.get("name"), call.get("id") or ""
+    yield from parts.note(f"of {number}", str(name), str(id))
+    yield from parts.overlong(name=name, id=id)
     passages = listed(mapping(mapping(result).get("artifact")).get("passages"))
     for place, record in enumerate(data["passages"]):
         own = record_of(passages, place, record)
@@ -41,10 +43,8 @@ def _passage(
     marks = spans_in(given["text"], spans)
     facts = [extracted(record), *parts.cost(record)]
     yield parts.passage(given, looked, notes=facts, marks=marks, folded=not spans)
-    for dropped in record["dropped"]:
-        why, what = mapping(dropped).get("why"), mapping(dropped).get("text")
-        yield from parts.text(what, f"dropped: {why}", looked=looked)
-        yield from parts.rest(mapping(dropped), ("why", "text"))
+    yield from parts.overlong(parts.MAX_TITLE, id=record["id"])
+    yield from parts.dropped_blocks(record["dropped"], looked)
     yield from parts.text(record.get("error"), "extraction failed", kind="error")
     yield from parts.text(record.get("reasoning"), "reasoning", folded=True)
     yield from parts.rest(record, (*_OF_PASSAGE, "seconds", "replayed"))

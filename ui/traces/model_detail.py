@@ -5,12 +5,11 @@ from typing import Any
 
 from branchwise.eval.entities import form
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.errors.trace_reading import mapping
 from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.ui.traces import parts
 from branchwise.ui.traces.answers import wrong_by_key
 from branchwise.ui.traces.blocks import Block, BlockKind, Mark, harmless
-from branchwise.ui.traces.parts import Looked
+from branchwise.ui.traces.parts import MAX_TITLE, Looked
 from branchwise.ui.traces.tool_detail import call_blocks
 from branchwise.ui.traces.turns import called
 
@@ -38,9 +37,7 @@ def expansion_blocks(data: Mapping[str, Any], looked: Looked) -> Iterator[Block]
     yield from parts.note(*parts.cost(data), f"how: {data['how']}")
     yield from parts.text(data.get("question"), "question")
     yield from parts.text("\n".join(map(str, data["readings"])), "readings")
-    for dropped in data["dropped"]:
-        yield from parts.text(mapping(dropped).get("text"), f"dropped: {dropped['why']}")
-        yield from parts.rest(mapping(dropped), ("why", "text"))
+    yield from parts.dropped_blocks(data["dropped"], looked)
     yield from parts.text(data.get("error"), "error", kind="error")
     yield from parts.text(data.get("reasoning"), "reasoning", looked=looked, folded=True)
     yield from parts.text(data.get("text"), "the reply as it came", folded=True)
@@ -61,7 +58,8 @@ def answer_blocks(
     cited = prediction.get("citations") or {}
     for name, texts in prediction["answers"].items():
         yield _branch(name, texts, errors)
-        yield from parts.note(*map(str, cited.get(name) or ()), title="cites")
+        yield from parts.overlong(MAX_TITLE, branch=name)
+        yield from parts.text("\n".join(map(str, cited.get(name) or ())), "cites")
     more = {name: ids for name, ids in cited.items() if name not in prediction["answers"]}
     if more:
         yield parts.as_json(more, "citations of other branches")

@@ -5,11 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from branchwise.eval.errors.trace_reading import listed
 from branchwise.ui.console import harmless_json
 from branchwise.ui.traces.blocks import Block, BlockKind, Mark, harmless
 from branchwise.ui.traces.marks import Names, json_marks, named, sparql_marks
 
 MAX_TITLE = 300
+"""Characters of a title; what is longer stands below it once more (`overlong`)."""
+MAX_FACT = 120
+"""Characters of a fact in a title or a note."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Looked:
         return (*named(text, self.gold), *named(text, self.wrong, "wrong"))
 
 
-def line(text: Any, most: int = MAX_TITLE) -> str:
+def line(text: object, most: int = MAX_TITLE) -> str:
     """Text from outside on one line, cut where it is too long."""
     flat = " ".join(harmless(str(text)[: 4 * most]).split())
     return flat if len(flat) <= most else f"{flat[: most - 1]}…"
@@ -37,9 +41,16 @@ def heading(text: str) -> Block:
 
 def note(*facts: str, title: str = "") -> Iterator[Block]:
     """Small facts on one line; nothing where there are none."""
-    said = " · ".join(line(fact) for fact in facts if fact)
+    said = " · ".join(line(fact, MAX_FACT) for fact in facts if fact)
     if said:
         yield Block("note", said, title=line(title))
+
+
+def overlong(most: int = MAX_FACT, **facts: object) -> Iterator[Block]:
+    """Facts that do not fit where they are named, whole."""
+    for name, value in facts.items():
+        if len(str(value)) > most:
+            yield from text(value, name.replace("_", " "))
 
 
 def text(
@@ -98,6 +109,15 @@ def rest(data: Mapping[str, Any], known: Iterable[str], title: str = "also") -> 
         yield as_json(left, title)
 
 
+def dropped_blocks(dropped: Any, looked: Looked) -> Iterator[Block]:
+    """Lines of a module's reply that were not taken, and why."""
+    for record in listed(dropped):
+        why = record.get("why")
+        yield from text(record.get("text"), f"dropped: {line(why, MAX_FACT)}", looked=looked)
+        yield from overlong(why=why)
+        yield from rest(record, ("why", "text"))
+
+
 def cost(data: Mapping[str, Any]) -> list[str]:
     """Tokens, seconds, and whether it is a replay."""
     usage = data.get("usage") or {}
@@ -123,7 +143,7 @@ def passage(
     found, shift = looked.marks(given), len(name[:MAX_TITLE]) + 1
     prefix = f"[{_flat(str(record.get('id')))[:MAX_TITLE]}] "
     title = f"{prefix}{_flat(name[:MAX_TITLE])}{'…' if len(name) > MAX_TITLE else ''}"
-    behind = "".join(f" · {line(fact)}" for fact in notes)
+    behind = "".join(f" · {line(fact, MAX_FACT)}" for fact in notes)
     return Block(
         "passage",
         harmless(whole),

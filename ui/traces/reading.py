@@ -36,11 +36,11 @@ def trace_of(
     """
     events = _events(reader, line.number)
     answers = outcome.get("prediction", {}).get("answers", {}) if outcome else {}
-    judged = outcome is not None and reader.task in TASKS and bool(question.branches)
+    names = gold_names(question.branches) if reader.task in TASKS else []
+    judged = outcome is not None and bool(names)
     if judged and errors is None:
         errors = examine(_item(line, question, outcome or {}), events).errors
     errors = errors if judged else None
-    names = gold_names(question.branches) if reader.task in TASKS else []
     return Trace(
         line=line,
         events=events,

@@ -7,7 +7,7 @@ from branchwise.eval.errors.trace_reading import listed, mapping
 from branchwise.ui.traces import parts
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.marks import spans_in
-from branchwise.ui.traces.parts import Looked
+from branchwise.ui.traces.parts import MAX_FACT, MAX_TITLE, Looked
 from branchwise.ui.traces.tables import MAX_ROWS, matches_table, rows_table
 
 _READ = "as the agent read it"
@@ -16,8 +16,9 @@ _READ = "as the agent read it"
 def call_blocks(call: Any, title: str) -> Iterator[Block]:
     """A call's name and arguments: a SPARQL query, and texts of several lines, each on its own."""
     record = mapping(call)
-    name, args = record.get("name"), record.get("args")
-    head = " ".join(filter(None, [title, str(name), f"· {record['id']}" if _id(record) else ""]))
+    name, args, id = record.get("name"), record.get("args"), record.get("id")
+    head = f"{title} {parts.line(name, MAX_FACT)}"
+    head += f" · {parts.line(id, MAX_FACT)}" if id else ""
     if not isinstance(args, Mapping):
         yield from parts.text(args if isinstance(args, str) else parts.pretty(args), head)
     else:
@@ -31,11 +32,8 @@ def call_blocks(call: Any, title: str) -> Iterator[Block]:
             is_query = key == "query" and "sparql" in str(name).lower()
             yield from [parts.sparql(value, own)] if is_query else parts.text(value, own)
             head = ""
+    yield from parts.overlong(name=name, id=id)
     yield from parts.rest(record, ("id", "name", "args"))
-
-
-def _id(record: Mapping[str, Any]) -> bool:
-    return bool(record.get("id"))
 
 
 def _stands_apart(name: Any, key: str, value: Any) -> bool:
@@ -53,6 +51,7 @@ def tool_blocks(
     if data.get("error"):
         failure = data.get("failure")
         yield from parts.text(data["error"], f"error: {failure or 'failed'}", kind="error")
+        yield from parts.overlong(failure=failure)
         yield from parts.text(data.get("content"), _READ, folded=True)
     else:
         yield from _brought(data, mapping(data.get("artifact")), looked, extraction)
@@ -97,6 +96,7 @@ def _passage(
     if record is not None:
         notes.append(extracted(record))
     yield parts.passage(passage, looked, notes=notes, marks=marks)
+    yield from parts.overlong(MAX_TITLE, id=passage.get("id"), title=passage.get("title"))
     yield from parts.rest(passage, ("id", "title", "text", "score"))
 
 
