@@ -1,0 +1,53 @@
+"""Runs that are open, and what tests of the app share.
+
+Test folders are no packages: this makes `import screen_text` work.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from film_runs import base_run, other_run  # noqa: E402
+
+from branchwise.ui.traces.runs import RunView  # noqa: E402
+
+SIZES = [(80, 24), (200, 60)]
+
+
+@pytest.fixture(params=SIZES, ids=["80x24", "200x60"])
+def size(request: pytest.FixtureRequest) -> tuple[int, int]:
+    """The two sizes that everything has to work at."""
+    return request.param
+
+
+@pytest.fixture
+def open_run() -> Iterator[Callable[[Path], RunView]]:
+    """Open a run with its labels worked out, so that no thread decides what a screen shows."""
+    opened: list[RunView] = []
+
+    def open_labelled(path: Path) -> RunView:
+        view = RunView.open(path)
+        opened.append(view)
+        while view.label_some(10):
+            pass
+        return view
+
+    yield open_labelled
+    for view in opened:
+        view.close()
+
+
+@pytest.fixture
+def base(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
+    """`film_runs.base_run`, open."""
+    return open_run(base_run(tmp_path / "base"))
+
+
+@pytest.fixture
+def other(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
+    """`film_runs.other_run`, open."""
+    return open_run(other_run(tmp_path / "other"))

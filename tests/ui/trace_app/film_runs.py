@@ -1,0 +1,147 @@
+"""Two small runs over the same questions, written through the store, with scores done by hand.
+
+base:  kong  P 1    R 1    EM 1   right under both branches (ambiguous)
+       heat  P 1    R .5   EM 0   one of two answers, the other one retrieved and left out
+       alien P .5   R 1    EM 0   one wrong text beside the right one
+       jaws  failed
+       brazil  running            tron  pending
+other: kong as in base; heat complete (P 1 R 1 EM 1); alien nothing (0, 0, 0); the rest pending
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.store import RunSpec, RunStore, create_run
+
+Gold = Mapping[str, Sequence[str]]
+KONG = {
+    "King Kong (1933 film)": ["Fay Wray", "Bruce Cabot"],
+    "King Kong (1976 film)": ["Jessica Lange"],
+}
+GOLD: Mapping[str, tuple[str, Gold]] = {
+    "kong": ("Who is in King Kong?", KONG),
+    "heat": ("Who plays Vincent and Neil in Heat?", {"default": ["Al Pacino", "Robert De Niro"]}),
+    "alien": ("Who directed Alien?", {"default": ["Ridley Scott"]}),
+    "jaws": ("Who directed Jaws?", {"default": ["Steven Spielberg"]}),
+    "brazil": ("Who directed Brazil?", {"default": ["Terry Gilliam"]}),
+    "tron": ("Who directed Tron?", {"default": ["Steven Lisberger"]}),
+}
+BASE: Mapping[str, Gold] = {
+    "kong": KONG,
+    "heat": {"default": ["Al Pacino"]},
+    "alien": {"default": ["Ridley Scott", "James Cameron"]},
+}
+OTHER: Mapping[str, Gold] = {"kong": KONG, "heat": GOLD["heat"][1], "alien": {}}
+RETRIEVED = "Al Pacino and Robert De Niro play in Heat. King Kong has Fay Wray. Ridley Scott."
+
+
+def questions() -> list[Question]:
+    """The questions of both runs, in order."""
+    return [
+        Question(
+            id=id,
+            question=text,
+            ambiguous=len(gold) > 1,
+            branches=tuple(
+                Branch(name=name, answers=tuple(Answer(text=one) for one in texts))
+                for name, texts in gold.items()
+            ),
+        )
+        for id, (text, gold) in GOLD.items()
+    ]
+
+
+def base_run(path: Path) -> Path:
+    """Three done, one failed, one running, one pending."""
+    new_run(path, {"model": "offline", "tools": ["local_retriever"]})
+    with RunStore(path) as store:
+        pending = {item.question.id: item for item in store.pending()}
+        for id, answers in BASE.items():
+            asyncio.run(finish(store, pending[id], answers))
+        asyncio.run(fail(store, pending["jaws"], "the server said 500 [bold]five hundred[/bold]"))
+        store.begin(pending["brazil"]).event("start", _start("brazil"))
+    return path
+
+
+def other_run(path: Path) -> Path:
+    """Three done, three pending; another model."""
+    new_run(path, {"model": "openai:gpt-5-mini", "tools": ["local_retriever"], "expand": True})
+    with RunStore(path) as store:
+        pending = {item.question.id: item for item in store.pending()}
+        for id, answers in OTHER.items():
+            asyncio.run(finish(store, pending[id], answers))
+    return path
+
+
+def new_run(path: Path, system: Mapping[str, Any]) -> None:
+    """A run of which nothing has begun."""
+    create_run(path, RunSpec("branches", "films", "d", system, {}, "s", 1, "0"), questions())
+
+
+async def finish(store: RunStore, pending: Any, answers: Gold) -> None:
+    """Write an item that searched once and answered."""
+    id = pending.question.id
+    journal = store.begin(pending)
+    for kind, data in events(id, answers):
+        journal.event(kind, data)
+    await journal.finish("done", outcome(answers, tokens=1200 + 10_000 * pending.item))
+
+
+async def fail(store: RunStore, pending: Any, error: str) -> None:
+    """Write an item that ended with an error."""
+    journal = store.begin(pending)
+    journal.event("start", _start(pending.question.id))
+    journal.event("error", {"kind": "ModelError", "message": error})
+    await journal.finish("failed", {**outcome({}, tokens=300), "how": "failed", "error": error})
+
+
+def outcome(answers: Gold, *, tokens: int) -> dict[str, Any]:
+    """What an item ended with."""
+    return {
+        "prediction": {"reasoning": "", "answers": {k: list(v) for k, v in answers.items()}},
+        "how": "strict",
+        "problem": None,
+        "evidence": ["p1"],
+        "turns": 2,
+        "calls": 1,
+        "tokens": tokens,
+        "seconds": 12.5,
+        "error": None,
+    }
+
+
+def events(id: str, answers: Gold) -> list[tuple[str, dict[str, Any]]]:
+    """One search, one answer."""
+    call = {"id": "c1", "name": "local_retriever", "args": {"query": GOLD[id][0]}}
+    passage = {"id": "p1", "title": "Films", "text": RETRIEVED, "score": 0.9}
+    result = {"content": f"[p1] Films\n{RETRIEVED}", "artifact": {"passages": [passage]}}
+    tool = {"call": call, "of": 0, **result, "error": None, "failure": None}
+    prediction = {"reasoning": "", "answers": {k: list(v) for k, v in answers.items()}}
+    return [
+        ("start", _start(id)),
+        ("model", _model(1, calls=[call])),
+        ("tool", {**tool, "seconds": 0.01, "replayed": False}),
+        ("model", _model(2, text="{}")),
+        ("answer", {"how": "strict", "problem": None, "raw": None, "prediction": prediction}),
+    ]
+
+
+def _start(id: str) -> dict[str, Any]:
+    return {"system": "Answer every reading.", "content": GOLD[id][0], "artifact": {}}
+
+
+def _model(turn: int, *, calls: Sequence[Mapping[str, Any]] = (), text: str = "") -> dict[str, Any]:
+    return {
+        "turn": turn,
+        "text": text,
+        "tool_calls": list(calls),
+        "invalid_tool_calls": [],
+        "reasoning": "I look for the cast." if calls else "",
+        "finish": "tool_calls" if calls else "stop",
+        "usage": {"input": 800, "output": 100, "cached": 0, "reasoning": 80},
+        "seconds": 1.25,
+        "replayed": False,
+    }
