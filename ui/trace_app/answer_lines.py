@@ -44,6 +44,17 @@ def answers_of(branches: Sequence[BranchLines]) -> list[AnswerLine]:
     return [line for branch in branches for line in (*branch.gold, *branch.predicted)]
 
 
+def lost_of(branches: Sequence[BranchLines]) -> list[int]:
+    """Numbers of the gold answers that are missing under their branch."""
+    found: list[int] = []
+    number = 0
+    for branch in branches:
+        lost = ("missing", "wrong_branch")
+        found += [number + n for n, line in enumerate(branch.gold) if line.verdict in lost]
+        number += len(branch.gold) + len(branch.predicted)
+    return found
+
+
 def lay_out(branches: Sequence[BranchLines], width: int) -> list[Row]:
     """The lines of all branches at a width."""
     rows: list[Row] = []

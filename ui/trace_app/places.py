@@ -21,6 +21,7 @@ def find_place(
         return (found[0], mention(blocks[found[0]], forms)) if found else None
     if place.row is not None:
         return _row(blocks, place.row)
+    # A tool that returns plain text: the first part that names it.
     named = [n for n, block in enumerate(blocks) if mention(block, forms) is not None]
     return (named[0], mention(blocks[named[0]], forms)) if named else None
 

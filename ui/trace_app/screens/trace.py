@@ -9,8 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 
+from branchwise.ui.trace_app.answer_lines import SIGNS
 from branchwise.ui.trace_app.messages import RunChanged
-from branchwise.ui.trace_app.places import find_place, mention
+from branchwise.ui.trace_app.places import find_place
 from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
 from branchwise.ui.trace_app.widgets.answers_view import AnswersView
 from branchwise.ui.trace_app.widgets.key_bar import KeyBar
@@ -106,6 +107,7 @@ class TraceScreen(Screen[None]):
     @on(StepTree.Selected)
     def _step_selected(self, event: StepTree.Selected) -> None:
         self._view.show(self._blocks())
+        self._header.note()
 
     @on(AnswersView.Jump)
     def _answer_chosen(self, event: AnswersView.Jump) -> None:
@@ -125,7 +127,8 @@ class TraceScreen(Screen[None]):
     def action_lost(self, direction: int) -> None:
         answer = self._answers.next_lost(direction)
         if answer is None:
-            self._say("no gold answer is missing" if self._judged() else "nothing was judged here")
+            judged = any(line.verdict != "open" for line in self._answers.answers)
+            self._header.note("no gold answer is missing" if judged else "nothing was judged here")
         else:
             self._jump(answer)
 
@@ -148,7 +151,7 @@ class TraceScreen(Screen[None]):
         self._view.toggle_all()
 
     def action_part(self, direction: int) -> None:
-        self._view.go_to_next(direction)
+        self._view.go_to_next(direction, passages=True)
 
     def action_alone(self) -> None:
         self.remove_class("-answers")
@@ -211,6 +214,7 @@ class TraceScreen(Screen[None]):
     def _show(self, step: int | None = None) -> None:
         """Read the trace and show it from its beginning, or at a step."""
         self._read()
+        self._header.note()
         self._tree.show(self.trace.steps if self.trace else (), step)
         self._answers.show(self.trace.branches if self.trace else ())
         self._view.show(self._blocks())
@@ -242,10 +246,11 @@ class TraceScreen(Screen[None]):
 
     def _jump(self, answer: AnswerLine) -> None:
         """To the step where an answer was lost, with the passage or row in view that names it."""
+        said = f"{SIGNS[answer.verdict]} {answer.text}"
         place = answer.places[0] if answer.places else None
         step = answer.step if place is None else place.step
         if step is None or self.trace is None:
-            self._say(f"{answer.text}: {answer.why or 'nothing to jump to'}")
+            self._header.note(f"{said}: {answer.why or 'nothing to jump to'}")
             return
         self.remove_class("-answers")
         self._tree.show(self.trace.steps, step)
@@ -253,19 +258,13 @@ class TraceScreen(Screen[None]):
         self._view.show(blocks)
         forms = self._forms(answer.text)
         found = find_place(blocks, place, forms) if place is not None else None
-        if found is None:
-            named = [n for n, block in enumerate(blocks) if mention(block, forms) is not None]
-            found = (named[0], mention(blocks[named[0]], forms)) if named and place else None
         if found is not None:
             self._view.show_block(*found)
-        self._say(f"{answer.text}: {answer.why}" if answer.why else answer.text)
+        self._header.note(f"{said}: {answer.why}" if answer.why else said)
 
     def _forms(self, text: str) -> Sequence[str]:
         names = self.trace.names if self.trace else ()
         return next((forms for forms in names if text in forms), [text])
-
-    def _judged(self) -> bool:
-        return any(answer.verdict != "open" for answer in self._answers.answers)
 
     def _say(self, text: str) -> None:
         from branchwise.ui.trace_app.cells import drawn

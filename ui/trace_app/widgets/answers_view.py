@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from branchwise.ui.trace_app.answer_lines import Piece, Row, answers_of, lay_out
+from branchwise.ui.trace_app.answer_lines import Piece, Row, answers_of, lay_out, lost_of
 from branchwise.ui.trace_app.cells import fitted
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
 
@@ -88,7 +88,7 @@ class AnswersView(ScrollView, can_focus=True):
 
     def next_lost(self, direction: int) -> AnswerLine | None:
         """Put the cursor on the next lost gold answer, round and round; None where none is lost."""
-        lost = [n for n, answer in enumerate(self.answers) if answer.verdict == "missing"]
+        lost = lost_of(self._branches)
         if not lost:
             return None
         here = (

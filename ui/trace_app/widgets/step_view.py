@@ -1,6 +1,6 @@
 """A step in full: its blocks laid out at the widget's width, drawn line by line."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -33,6 +33,7 @@ class StepView(ScrollView, can_focus=True):
         "step-view--error",
         "step-view--note",
         "step-view--bar",
+        "step-view--target",
     }
     DEFAULT_CSS = """
     StepView {
@@ -50,6 +51,7 @@ class StepView(ScrollView, can_focus=True):
     StepView > .step-view--heading { text-style: bold; color: $text-accent; }
     StepView > .step-view--error { color: $text-error; }
     StepView > .step-view--note { color: $text-muted; text-style: italic; }
+    StepView > .step-view--target { background: $warning-muted; }
     StepView > .step-view--bar { color: $text-disabled; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,12 +78,14 @@ class StepView(ScrollView, can_focus=True):
         self._layout = Layout((), 0)
         self._laid_out_for = 0
         self._runs: dict[int, Runs] = {}
+        self._target: tuple[int, int] | None = None
 
     def show(self, blocks: Sequence[Block], *, keep: bool = False) -> None:
         """Show another step from its top; with `keep` the same one as it is now, where it stood."""
         y, current, folded = self.scroll_offset.y, self.current, self._folded
         self.blocks = blocks
         self._runs = {}
+        self._target = self._target if keep else None
         self._folded = set() if self._all_open else _folded(blocks)
         if keep:
             self._folded = {n for n in folded if n < len(blocks)}
@@ -94,9 +98,11 @@ class StepView(ScrollView, can_focus=True):
     def show_block(self, number: int, offset: int | None = None) -> None:
         """Open a block and make it the current one; its title is on top of what is seen.
 
-        Where the character at `offset` would then be out of sight, its line is in the middle.
+        The line of the character at `offset` stands out; where it would be out of sight it is
+        brought to the middle.
         """
         self.current = number
+        self._target = None if offset is None else (number, offset)
         self._folded.discard(number)
         self._lay_out()
         y = self._layout.first(number)
@@ -108,8 +114,14 @@ class StepView(ScrollView, can_focus=True):
         self.post_message(self.Changed(self))
 
     def go_to_next(self, direction: int, *, passages: bool = False) -> None:
-        """The next block with a title (or the next passage) after the current one, or before it."""
-        found = self._next_titled(-1 if self.current is None else self.current, direction, passages)
+        """The next block with a title after the current one, or before it.
+
+        `passages`: the next passage, if there is a further one.
+        """
+        here = -1 if self.current is None else self.current
+        found = self._next_titled(here, direction, passages)
+        if found is None and passages:
+            found = self._next_titled(here, direction)
         if found is not None:
             self.current = found
             self._bring_to_top(found)
@@ -165,7 +177,7 @@ class StepView(ScrollView, can_focus=True):
         self.refresh()
 
     def _toggle(self, number: int) -> None:
-        if self.blocks[number].text:
+        if self.blocks[number].text and self.blocks[number].title:
             self._folded ^= {number}
             self._lay_out()
             self.post_message(self.Changed(self))
@@ -201,10 +213,12 @@ class StepView(ScrollView, can_focus=True):
         if line.role == "gap":
             return []
         if line.role == "title":
-            return [self._title(line.block, block)]
+            return list(self._title(line.block, block))
         if line.role == "more":
             more = f"… {line.end - line.start:,} more characters: o shows all"
             return [Segment(" " * line.indent + more, self._style("note"))]
+        if self._is_target(line):
+            base = base + self.get_component_rich_style("step-view--target", partial=True)
         style = self._style(block.kind) if block.kind in ("error", "note", "heading") else base
         runs = self._runs.get(line.block)
         if runs is None:
@@ -217,16 +231,23 @@ class StepView(ScrollView, can_focus=True):
             return [Segment(" " * line.indent, base)] if line.indent else []
         return [Segment("│", self._style("bar")), Segment(" " * (line.indent - 1), base)]
 
-    def _title(self, number: int, block: Block) -> Segment:
+    def _is_target(self, line: Line) -> bool:
+        if self._target is None or self._target[0] != line.block:
+            return False
+        return line.start <= self._target[1] < max(line.end, line.start + 1)
+
+    def _title(self, number: int, block: Block) -> Iterator[Segment]:
         style = self._style("title")
         if block.kind == "error":
             style += self._style("error")
         if number == self.current:
             style = self._style("title", "current")
-        sign = "▸ " if number in self._folded else "▾ "
-        text = (sign if block.text else "") + block.title
-        width = min(cells(text), self._laid_out_for)
-        return Segment(fitted(text, width), style)
+        if block.text:
+            yield Segment("▸ " if number in self._folded else "▾ ", style)
+        room = self._laid_out_for - (2 if block.text else 0)
+        title = block.title if cells(block.title) <= room else fitted(block.title, room)
+        runs = runs_of(block.title_marks)
+        yield from segments(title, 0, len(title), runs, style, mark_styles(self.app))
 
     def _style(self, *names: str) -> Style:
         return self.get_component_rich_style(*(f"step-view--{name}" for name in names))

@@ -8,8 +8,8 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from branchwise.ui.cells import number
 from branchwise.ui.trace_app.cells import fitted
+from branchwise.ui.trace_app.score_cells import score
 from branchwise.ui.trace_app.widgets.question_columns import seconds_cell
 from branchwise.ui.trace_app.wrapping import wrapped
 from branchwise.ui.traces.blocks import harmless
@@ -25,23 +25,31 @@ class TraceHeader(Widget):
         "trace-header--question",
         "trace-header--facts",
         "trace-header--error",
+        "trace-header--note",
     }
     DEFAULT_CSS = """
     TraceHeader { height: auto; background: $panel; padding: 0 1; }
     TraceHeader > .trace-header--question { text-style: bold; color: $foreground; }
     TraceHeader > .trace-header--facts { color: $text-primary; }
     TraceHeader > .trace-header--error { color: $text-error; text-style: bold; }
+    TraceHeader > .trace-header--note { color: $text-warning; text-style: bold; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._line: ItemLine | None = None
         self._facts = ""
+        self._note = ""
 
     def show(self, line: ItemLine, run: str, heads: Sequence[str]) -> None:
         """Show another item, or the same as it is now. `heads` name the three metrics."""
         self._line, self._facts = line, "  ".join(_facts(line, run, heads))
         self.refresh(layout=True)
+
+    def note(self, text: str = "") -> None:
+        """Say what is shown now in the place of the item's facts, until it is something else."""
+        self._note = text
+        self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._lines(width))
@@ -62,7 +70,7 @@ class TraceHeader(Widget):
         lines = [(question[start:end], "question") for start, end, _ in places[:most]]
         if len(places) > most:
             lines[-1] = (question[places[most - 1][0] :], "question")
-        lines.append((self._facts, "facts"))
+        lines.append((self._note, "note") if self._note else (self._facts, "facts"))
         if self._line.error:
             lines.append((f"✗ {_one_line(self._line.error[:_MAX_QUESTION])}", "error"))
         return lines
@@ -74,7 +82,7 @@ def _facts(line: ItemLine, run: str, heads: Sequence[str]) -> Iterator[str]:
     if line.status in ("done", "failed"):
         values = (line.precision, line.recall, line.em)
         yield "  ".join(
-            f"{head} {number(value)}" for head, value in zip(heads, values, strict=True)
+            f"{head} {score(value, head)}" for head, value in zip(heads, values, strict=True)
         )
     if line.labels:
         yield ", ".join(line.labels)
