@@ -21,7 +21,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		|| { echo "branchwise needs Python 3.11 or later: make PYTHON=python3.11 ..."; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt torch
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[bundled,fast,dev]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[bundled,fast,serve,mcp,dev]"
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps optimum-intel
 	@touch $@
 
@@ -51,6 +51,7 @@ bench: install
 	$(BIN)/python benchmarks/sparql.py
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/scoring.py
+	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/paired_statistics.py
 
 clean:

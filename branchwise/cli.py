@@ -15,6 +15,7 @@ from branchwise.commands.questions import questions_app
 from branchwise.commands.report import report
 from branchwise.commands.run import resume, run
 from branchwise.commands.score import score
+from branchwise.commands.serve import serve_app
 from branchwise.commands.tools import tools_app
 from branchwise.commands.trace import trace
 from branchwise.commands.world import world_app
@@ -57,3 +58,4 @@ app.add_typer(
     questions_app, name="questions", help="Generate question sets, look at them, convert them."
 )
 app.add_typer(tools_app, name="tools", help="What an agent may call.")
+app.add_typer(serve_app, name="serve", help="Offer the corpus and the tools to other programs.")

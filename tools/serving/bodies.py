@@ -1,0 +1,76 @@
+"""Reading what a client sends: bounded in size and time, and JSON only."""
+
+import asyncio
+import json
+from typing import Any
+
+import orjson
+from starlette.requests import ClientDisconnect, Request
+
+from branchwise.tools.serving.refusals import RefusalError
+
+_DISCARD_SECONDS = 5.0
+
+
+async def read_json(request: Request, limit: int, seconds: float) -> Any:
+    """The JSON value in the body of a request, at most `limit` bytes of it.
+
+    Raises RefusalError: 408 where the body is not there in time, 413, 415 for what is not called
+    JSON, 400 for what is none; ClientDisconnect where the client left.
+    """
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        # Also what a form on a web page would have to say, which browsers let no page say unasked.
+        raise RefusalError(
+            415, "send JSON, with the header Content-Type: application/json", last=True
+        )
+    try:
+        async with asyncio.timeout(seconds):
+            body = await _read(request, limit)
+    except TimeoutError:
+        raise RefusalError(
+            408, f"the request was not there within {seconds:.0f} seconds", last=True
+        ) from None
+    return _decoded(body)
+
+
+async def _read(request: Request, limit: int) -> bytes:
+    body = bytearray()
+    announced = request.headers.get("content-length", "")
+    too_large = announced.isdigit() and int(announced) > limit
+    if not too_large:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > limit:
+                too_large = True
+                break
+    if too_large:
+        await _discard(request)
+        raise RefusalError(
+            413, f"the request is larger than {limit} bytes; send it in parts", last=True
+        )
+    return bytes(body)
+
+
+async def _discard(request: Request) -> None:
+    """Take what is still sent, for a while: one whose request breaks off does not read why."""
+    try:
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            while (message := await request.receive())["type"] == "http.request":
+                if not message.get("more_body", False):
+                    return
+    except TimeoutError:
+        return
+    raise ClientDisconnect
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        # The standard parser takes halves of characters ("\\ud800"), which models do write.
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise RefusalError(400, "the request is no valid JSON") from None

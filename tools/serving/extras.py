@@ -1,0 +1,18 @@
+"""Whether what serving needs is installed: it comes with extras of this package."""
+
+import importlib.util
+
+from branchwise.corpora.errors import InputError
+
+_NEEDED = {"serve": ("starlette", "uvicorn"), "mcp": ("mcp", "starlette", "uvicorn")}
+
+
+def require_extra(extra: str) -> None:
+    """Raise InputError with the command that installs `serve` or `mcp` where it is not there."""
+    missing = [name for name in _NEEDED[extra] if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"serving needs {' and '.join(missing)}, which "
+            f"{'is' if len(missing) == 1 else 'are'} not installed",
+            remedy=f"pip install 'branchwise[{extra}]'",
+        )

@@ -1,0 +1,151 @@
+"""Search-R1's retrieval server over any retriever: `POST /retrieve`.
+
+With scores an answer is `{"result": [[{"document": {"id", "contents"}, "score": float}]]}`, a list
+for each query; without, the documents stand there bare. The original ignores how many ask at once;
+here what waits is searched together.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from importlib.metadata import version
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive
+
+from branchwise.corpora.passages import Passage
+from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, RetrieverError
+from branchwise.tools.batcher import LARGEST_BATCH, Batcher
+from branchwise.tools.serving.bodies import read_json
+from branchwise.tools.serving.guard import LoopbackOnly
+from branchwise.tools.serving.refusals import (
+    RefusalError,
+    json_response,
+    refused,
+    say_no_route,
+    say_refusal,
+)
+from branchwise.tools.serving.retrieve_request import (
+    MAX_PASSAGES,
+    MAX_QUERIES,
+    MAX_QUERY_CHARS,
+    parse_request,
+)
+
+PATH = "/retrieve"
+MAX_BODY_BYTES = 32 * 1024 * 1024
+BODY_SECONDS = 30.0
+_GONE = 499  # nobody reads it
+
+T = TypeVar("T")
+
+
+def retrieve_app(
+    batcher: Batcher, complain: Callable[[str], None], *, only_loopback: bool = True
+) -> Starlette:
+    """The app. `complain` is told, on one line, of what failed here and not at the client."""
+    server = _Server(batcher, complain)
+    return Starlette(
+        routes=[
+            Route(PATH, server.retrieve, methods=["POST"]),
+            Route("/", server.describe, methods=["GET"]),
+            Route("/health", server.describe, methods=["GET"]),
+        ],
+        middleware=[Middleware(LoopbackOnly)] if only_loopback else [],
+        exception_handlers={RefusalError: say_refusal, HTTPException: say_no_route},
+    )
+
+
+class _Server:
+    def __init__(self, batcher: Batcher, complain: Callable[[str], None]) -> None:
+        self._batcher, self._complain = batcher, complain
+
+    async def retrieve(self, request: Request) -> Response:
+        """The passages for each query of a request, in the order of its queries."""
+        try:
+            value = await read_json(request, MAX_BODY_BYTES, BODY_SECONDS)
+            asked = parse_request(value)
+            found = await _unless_gone(request.receive, self._search(asked.queries, asked.k))
+        except ClientDisconnect:
+            return Response(status_code=_GONE)
+        except asyncio.CancelledError:
+            # Only the end of the server cancels. Clients that know 503 come back.
+            return refused(503, "the server is stopping", last=True)
+        write = _with_score if asked.return_scores else _document
+        return json_response({"result": [list(map(write, hits)) for hits in found]})
+
+    async def describe(self, _: Request) -> Response:
+        """What is served."""
+        return json_response(
+            {
+                "status": "ok",
+                "server": f"branchwise {version('branchwise')}",
+                "protocol": f"Search-R1: POST {PATH} "
+                '{"queries": [str], "topk": int, "return_scores": bool}',
+                "retriever": self._batcher.retriever.name,
+                "identity": dict(self._batcher.identity),
+                "topk": {"default": DEFAULT_K, "most": MAX_K},
+                "most": {
+                    "queries": MAX_QUERIES,
+                    "characters_of_a_query": MAX_QUERY_CHARS,
+                    "passages": MAX_PASSAGES,
+                    "bytes": MAX_BODY_BYTES,
+                },
+            }
+        )
+
+    async def _search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """A ranking for each query; between its parts others have their turn."""
+        found: list[list[Hit]] = []
+        try:
+            for start in range(0, len(queries), LARGEST_BATCH):
+                part = queries[start : start + LARGEST_BATCH]
+                found += await asyncio.gather(*(self._batcher.search(query, k) for query in part))
+        except RetrieverError as error:
+            raise RefusalError(502, str(error)) from None
+        except Exception as error:  # noqa: BLE001 - the next request may be answered
+            self._complain(f"a search failed: {type(error).__name__}: {error}")
+            raise RefusalError(500, "the search failed; the server has printed why") from None
+        return found
+
+
+async def _unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """What `work` comes to, unless the client leaves first: then it is cancelled.
+
+    Raises ClientDisconnect.
+    """
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(_left(receive))
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        working.cancel()
+        leaving.cancel()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _with_score(hit: Hit) -> dict[str, Any]:
+    return {"document": _document(hit), "score": float(hit.score)}
+
+
+def _document(hit: Hit) -> dict[str, str]:
+    return {"id": hit.passage.id, "contents": _contents(hit.passage)}
+
+
+def _contents(passage: Passage) -> str:
+    """Title and text as corpora have them: a passage of one line without a title is all text."""
+    if not passage.title and "\n" not in passage.text:
+        return passage.text
+    return passage.contents
