@@ -47,9 +47,8 @@ class BranchPair:
 def compare_answers(a: Trace, b: Trace) -> list[BranchPair]:
     """Gold branches in their order, then predicted branches that stand for none, by their keys.
 
-    Predicted texts are one answer where nothing that counts differs (`eval.normalise`). Where
-    nobody decided what is right (`open` verdicts), gold answers are left out of the pairs: all are
-    there, and which were given is for the reader to say.
+    Predicted texts are one answer where nothing that counts differs (`eval.normalise`). Gold
+    answers without a verdict (`open`) are left out: nobody decided who has them.
     """
     found = [_branch(name, *both) for name, both in _by_name(a, b)]
     return found + [_branch(None, *both) for both in _standing_alone(a, b)]

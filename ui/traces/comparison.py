@@ -14,7 +14,7 @@ INCIDENTAL = frozenset({"retry", "structured_off"})
 MAX_CELLS = 250_000
 """Steps of the one times steps of the other that are aligned, about a fifth of a second; what is
 longer stands beside each other in its order."""
-_SAME, _ALIKE = 4, 2
+_SAME, _ALIKE, _OF_A_KIND = 4, 2, 1
 # What says how long a step took and what it cost, or who numbered it; not what it did.
 _AROUND = frozenset({"seconds", "replayed", "usage", "wait"})
 
@@ -52,9 +52,9 @@ def compare(a: Trace, b: Trace) -> Comparison:
     """Pair the steps of two traces: the same opening, then the pairing with most in common.
 
     Steps of one kind and content are the same whatever time, tokens and call ids they have. The
-    pairing maximises the weight of the pairs (the same 4, the same kind and tool 2), as global
-    alignment of sequences does (Needleman and Wunsch 1970, gaps free); what is left between two
-    pairs stands side by side.
+    pairing maximises the weight of the pairs (the same 4, of one kind 1, by the same tool or both
+    replies 2), as global alignment of sequences does (Needleman and Wunsch 1970, gaps free); what
+    is left between two pairs stands side by side.
     """
     steps, keys = (a.steps, b.steps), (_keys(a), _keys(b))
     opening = _shared(keys[0], keys[1])
@@ -70,7 +70,8 @@ def compare(a: Trace, b: Trace) -> Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """What a step is compared by: its kind, who did it (tool or role), and its content."""
+    """What a step is compared by: its kind, what sort of it (tool or role, a call or a reply), and
+    its content."""
 
     kind: str
     by: str
@@ -86,10 +87,16 @@ def _key(step: Step, event: Event | None) -> _Key:
     if event is None:
         return _Key(step.kind, "", step.label)
     data = event.data
-    call = data.get("call")
-    by = call.get("name") if isinstance(call, Mapping) else data.get("role")
     content = json.dumps(_deed(event.kind, data), sort_keys=True, default=str)
-    return _Key(event.kind, str(by or ""), content)
+    return _Key(event.kind, _by(data), content)
+
+
+def _by(data: Mapping[str, Any]) -> str:
+    call = data.get("call")
+    if isinstance(call, Mapping):
+        return str(call.get("name"))
+    calls = data.get("tool_calls") or data.get("invalid_tool_calls")
+    return f"{data.get('role')} {'calls' if calls else 'says'}"
 
 
 def _deed(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +128,9 @@ def _shared(a: Sequence[_Key], b: Sequence[_Key]) -> int:
 def _weight(x: _Key, y: _Key) -> int:
     if x == y:
         return _SAME
-    return _ALIKE if (x.kind, x.by) == (y.kind, y.by) else 0
+    if x.kind != y.kind:
+        return 0
+    return _ALIKE if x.by == y.by else _OF_A_KIND
 
 
 _Row = tuple[int | None, int | None]

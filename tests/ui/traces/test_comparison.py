@@ -104,10 +104,21 @@ def test_what_stands_between_two_pairs_is_side_by_side() -> None:
     assert rows(compare(a, b)) == [(0, 0, True), (1, 1, False), (2, None, False), (3, 2, True)]
 
 
-def test_tools_of_other_names_are_no_pair() -> None:
+def test_calls_of_one_tool_are_the_better_pair() -> None:
     a = made([result("x", "local_retriever"), result("y", "wikisparql")])
     b = made([result("z", "wikisparql")])
     assert rows(compare(a, b)) == [(0, None, False), (1, 0, False)]
+    assert rows(compare(made([result("x")]), b)) == [(0, 0, False)]
+
+
+def test_a_reply_stands_beside_a_reply() -> None:
+    kind, data = turn("heat")
+    reply = (kind, data | {"tool_calls": [], "text": "Mann"})
+    a, b = made([turn("one"), reply]), made([turn("two"), turn("three"), reply])
+    assert rows(compare(a, b)) == [(0, 0, False), (None, 1, False), (1, 2, True)]
+    other = (kind, data | {"tool_calls": [], "text": "Bay"})
+    b = made([turn("two"), turn("three"), other])
+    assert rows(compare(a, b)) == [(0, 0, False), (None, 1, False), (1, 2, False)]
 
 
 def test_a_repeated_request_is_no_parting() -> None:
@@ -184,7 +195,7 @@ def test_pairs_weigh_as_much_as_in_any_pairing(a: list[Made], b: list[Made]) -> 
         if x == y:
             return 4
         names = [event[1].get("call", {}).get("name") for event in (x, y)]
-        return 2 if x[0] == y[0] and names[0] == names[1] else 0
+        return (2 if names[0] == names[1] else 1) if x[0] == y[0] else 0
 
     def most(i: int, j: int) -> int:
         if i == len(a) or j == len(b):

@@ -1,0 +1,52 @@
+"""What stands above two traces: of each its run, its scores, and how it is going."""
+
+from collections.abc import Sequence
+
+from branchwise.ui.cells import number
+from branchwise.ui.trace_app.widgets.paired_lines import CURSOR, PairedLine, PairedLines
+from branchwise.ui.traces.lines import ItemLine, RunLine
+
+
+class PairHeads(PairedLines, can_focus=False):
+    """Two lines: the runs with what was set for them, and their items."""
+
+    def show(
+        self,
+        runs: Sequence[RunLine],
+        items: Sequence[ItemLine],
+        heads: Sequence[Sequence[str]],
+        side: int,
+    ) -> None:
+        """Show them, two of each. `heads` name the metrics of each run's task; the cursor is on
+        `side`."""
+        names = [f"{_mark(side == n)}{_run(run)}" for n, run in enumerate(runs)]
+        said = [f"{_item(item, named)}" for item, named in zip(items, heads, strict=True)]
+        strong, plain = ("strong", "strong"), ("", "")
+        self.set_lines(
+            [
+                PairedLine(names[0], " ", names[1], strong, chosen=False),
+                PairedLine(said[0], " ", said[1], plain, chosen=False),
+            ]
+        )
+
+
+def _mark(here: bool) -> str:
+    return CURSOR if here else " "
+
+
+def _run(run: RunLine) -> str:
+    fork = f"  fork of {run.parent}" if run.parent else ""
+    return f"{run.name}{fork}  {run.system}"
+
+
+def _item(item: ItemLine, heads: Sequence[str]) -> str:
+    """Scores first: they are seen on a narrow screen, too."""
+    values = (item.precision, item.recall, item.em)
+    scores = "  ".join(
+        f"{head} {number(value)}" for head, value in zip(heads, values, strict=True) if head
+    )
+    said = [scores] if item.status == "done" else [item.status, scores]
+    said += [f"{item.tokens:,} tokens"] if item.tokens is not None else []
+    said += [f"{item.seconds:.1f} s"] if item.seconds is not None else []
+    said += [", ".join(item.labels).replace("_", " ")] if item.labels else []
+    return f" {'  '.join(said)}"
