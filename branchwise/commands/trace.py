@@ -1,114 +1,119 @@
 """`branchwise trace`: what an agent did with a question, step by step."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from branchwise.eval.store import Event, ItemRow, RunReader
+    from branchwise.ui.traces.runs import RunView
 
 
 def trace(
-    path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
-    question: Annotated[str, typer.Option(help="Id of the question.")],
-    epoch: Annotated[int, typer.Option(help="Which of its epochs, from 0.", min=0)] = 0,
-    step: Annotated[int | None, typer.Option(help="Only this step, in full.", min=0)] = None,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run folders, or a study's folder.")
+    ],
+    question: Annotated[str | None, typer.Option(help="Id of a question to open.")] = None,
+    epoch: Annotated[
+        int | None, typer.Option(help="Which of its epochs, from 0.", min=0, show_default="0")
+    ] = None,
+    step: Annotated[int | None, typer.Option(help="Open at this step.", min=0)] = None,
     passages: Annotated[
-        int, typer.Option(help="Passages, matches or rows shown of a step.", min=0)
+        int, typer.Option(help="Passages, matches or rows printed of a step.", min=0)
     ] = 5,
+    printed: Annotated[
+        bool,
+        typer.Option(
+            "--print",
+            help="Print plain text: the questions, a --question's steps, or one --step in full.",
+        ),
+    ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Follow runs that are being written.")
+    ] = False,
 ) -> None:
-    """Show a question's trace as plain text, each step under its number, then gold.
+    """Look at runs: their questions, and each step of the agent. Where there is no terminal,
+    plain text is printed.
 
     Example: branchwise trace runs/base --question q1 --step 4
     """
-    from branchwise.eval.store import open_run
-
-    reader = open_run(path)
-    try:
-        row = _item(path, reader, question, epoch)
-        events = list(reader.events(row.item))
-    finally:
-        reader.close()
-    if step is not None:
-        _print(_whole(path, events, step))
-        return
-    _print(_steps(events, passages))
-    _print(_gold(row))
-
-
-def _item(path: Path, reader: "RunReader", question: str, epoch: int) -> "ItemRow":
-    """The item, ended or not. Raises InputError where there is none, with ids that are like it."""
-    import difflib
-
     from branchwise.corpora.errors import InputError
+    from branchwise.ui.traces.runs import open_runs
 
-    rows = [row for row in reader.items() if row.epoch == epoch]
-    found = next((row for row in rows if row.question.id == question), None)
-    if found is not None:
-        return found
-    near = difflib.get_close_matches(question, [row.question.id for row in rows], n=3)
-    first = ", ".join(row.question.id for row in rows[:3])
-    hint = f"did you mean {' or '.join(near)}?" if near else f"the first ids are {first}"
-    if not rows:
-        hint = "epochs are counted from 0"
-    raise InputError(
-        f"no item has the id {question[:80]!r} in epoch {epoch}", where=str(path), remedy=hint
-    )
-
-
-def _steps(events: "list[Event]", passages: int) -> Iterator[str]:
-    from branchwise.ui.steps import describe
-
-    width = len(str(events[-1].seq)) if events else 1
-    for event in events:
-        first, *rest = describe(event.kind, event.data, passages=passages) or [event.kind]
-        yield f"{event.seq:>{width}}  {first}"
-        yield from (f"{'':>{width}}  {line}" for line in rest)
-
-
-def _whole(path: Path, events: "list[Event]", step: int) -> Iterator[str]:
-    """All that the trace has of one step, texts with their own line ends."""
-    from branchwise.corpora.errors import InputError
-
-    event = next((event for event in events if event.seq == step), None)
-    if event is None:
+    if step is not None and question is None:
+        raise InputError("--step needs a question", remedy="name it with --question")
+    interactive = not printed and sys.stdin.isatty() and sys.stdout.isatty()
+    if live and not interactive:
         raise InputError(
-            f"the trace has no step {step}",
-            where=str(path),
-            remedy=f"its steps are 0 to {events[-1].seq}" if events else "it has none yet",
+            "--live follows runs in a terminal", remedy="leave it out, or leave out --print"
         )
-    yield f"step {event.seq}: {event.kind}"
-    for name, value in event.data.items():
-        yield from _field(name, value)
+    with ExitStack() as opened:
+        runs = [opened.enter_context(closing(run)) for run in open_runs(paths)]
+        if interactive:
+            _open_app(runs, question, epoch or 0, step, live=live)
+        else:
+            _print(runs, question, epoch, step, passages)
 
 
-def _field(name: str, value: Any) -> Iterator[str]:
-    """A text with its lines below its name, a list of passages one after the other, else JSON."""
-    import orjson
+def _open_app(
+    runs: "list[RunView]", question: str | None, epoch: int, step: int | None, *, live: bool
+) -> None:
+    from branchwise.ui.trace_app.app import Start, TraceApp
+    from branchwise.ui.traces.lookup import named_row
 
-    if isinstance(value, str) and ("\n" in value or len(value) > 60):
-        yield f"{name}:"
-        yield from (f"  {line}" for line in value.splitlines())
-        return
-    shown = value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_INDENT_2)
-    text = shown if isinstance(shown, str) else shown.decode()
-    first, *rest = text.splitlines() or [""]
-    yield f"{name}: {first}"
-    yield from (f"  {line}" for line in rest)
-
-
-def _gold(row: "ItemRow") -> Iterator[str]:
-    from branchwise.ui.steps import branch_lines
-
-    gold = {b.name: [answer.text for answer in b.answers] for b in row.question.branches}
-    if gold:
-        yield "gold"
-        yield from branch_lines(gold)
+    start = None
+    if question is not None:
+        # Before the screen is taken: what is not there is one line.
+        named_row(runs[0], question, epoch)
+        start = Start(question, epoch, step)
+    TraceApp(runs, live=live, start=start).run()
 
 
-def _print(lines: Iterator[str]) -> None:
+def _print(
+    runs: "list[RunView]",
+    question: str | None,
+    epoch: int | None,
+    step: int | None,
+    passages: int,
+) -> None:
+    """The same of each run, one after the other, under a heading where there are several.
+
+    A run that does not have what is asked for says so in its place, unless none has it.
+    """
+    from branchwise.corpora.errors import InputError
+    from branchwise.ui.cells import run_name
+
+    missing = []
+    for place, run in enumerate(runs):
+        if len(runs) > 1:
+            _lines([*([""] if place else []), f"== {run_name(run.name)}"])
+        try:
+            _lines(_text(run, question, epoch, step, passages))
+        except InputError as error:
+            missing.append(error)
+            if len(missing) == len(runs):
+                raise
+            _lines([str(error)])
+
+
+def _text(
+    run: "RunView", question: str | None, epoch: int | None, step: int | None, passages: int
+) -> Iterable[str]:
+    from branchwise.ui.traces.lookup import named_row
+    from branchwise.ui.traces.printed import item_lines, question_list, step_lines
+
+    if question is None:
+        return question_list(run, epoch)
+    row = named_row(run, question, epoch or 0)
+    if step is None:
+        return item_lines(run, row, passages=passages)
+    return step_lines(run, row, step)
+
+
+def _lines(lines: Iterable[str]) -> None:
     from branchwise.ui.console import console, printable
 
     screen = console()

@@ -1,6 +1,7 @@
-"""`branchwise trace` and `branchwise errors` on a run with hostile passages."""
+"""`branchwise trace` without a terminal and `branchwise errors`; passages are hostile."""
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import pytest
@@ -86,10 +87,10 @@ def test_each_step_stands_under_its_number(type_in, run: Path, monkeypatch):
 
 def test_a_step_is_shown_in_full_as_text(type_in, run: Path):
     shown = type_in("trace", run, "--question", "heat-cast", "--step", 2)[1]
-    assert "step 2: tool" in shown
+    assert shown.startswith("step 2: ")
     assert "[bold]Al Pacino[/bold]" in shown
     assert "\x1b" not in shown
-    assert "long " * 400 in shown
+    assert ("long " * 400).strip() in shown
 
 
 @pytest.mark.parametrize(
@@ -106,3 +107,76 @@ def test_what_is_not_there_is_one_line(type_in, run: Path, options, hint):
     assert code == 2
     assert hint in error
     assert len(error.splitlines()) == 1
+
+
+def test_without_a_question_the_runs_questions_are_listed(type_in, run: Path):
+    code, shown, _ = type_in("trace", run)
+    head, *lines = shown.splitlines()
+    assert code == 0
+    heads = "status P R EM labels tokens seconds id question"
+    assert head.split() == heads.split()
+    first = "done .00 .00 .00 incorrect_reasoning – – heat-cast/0 Who is in Heat?"
+    assert [line.split() for line in lines] == [
+        first.split(),
+        first.replace("/0", "/1").split(),
+    ]
+    # Columns are aligned: the question begins below its heading.
+    assert {line.index("Who") for line in lines} == {head.index("question")}
+    assert len(type_in("trace", run, "--print", "--epoch", 1)[1].splitlines()) == 2
+
+
+def test_several_runs_are_printed_one_after_the_other(type_in, run: Path):
+    other = shutil.copytree(run, run.with_name("other"))
+    shown = type_in("trace", run, other)[1].split("\n\n")
+    assert [part.splitlines()[0] for part in shown] == ["== R", "== other"]
+    shown = type_in("trace", run, other, "--question", "heat-cast")[1]
+    assert shown.count("Who is in Heat?") == 2
+
+
+def test_a_run_without_the_question_says_so_in_its_place(type_in, run: Path, tmp_path: Path):
+    other = tmp_path / "other"
+    question = Question(id="kong", question="Who is in King Kong?")
+    create_run(other, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [question])
+    code, shown, _ = type_in("trace", other, run, "--question", "heat-cast")
+    assert code == 0
+    assert "other: no item has the id 'heat-cast'" in shown.split("== R")[0]
+    assert "Who is in Heat?" in shown.split("== R")[1]
+    assert type_in("trace", other, run, "--question", "x")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        (("--step", 2), "name it with --question"),
+        (("--live",), "--live follows runs in a terminal"),
+        (("--live", "--print"), "--live follows runs in a terminal"),
+    ],
+)
+def test_options_that_do_not_go_together_are_one_line(type_in, run: Path, options, hint):
+    code, shown, error = type_in("trace", run, *options)
+    assert (code, shown) == (2, "")
+    assert hint in error
+    assert len(error.splitlines()) == 1
+
+
+def test_an_item_without_a_trace_is_printed_with_its_gold(type_in, tmp_path: Path):
+    path = tmp_path / "new"
+    branch = Branch(name="default", answers=(Answer(text="Al Pacino"),))
+    question = Question(id="heat", question="Who is in Heat?", branches=(branch,))
+    create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [question])
+    shown = type_in("trace", path, "--question", "heat")[1]
+    assert shown.splitlines()[-2:] == ["gold", "          default: Al Pacino"]
+    assert type_in("trace", path)[1].splitlines()[1].split()[:5] == ["pending", "–", "–", "–", "–"]
+    code, _, error = type_in("trace", path, "--question", "heat", "--step", 0)
+    assert code == 2
+    assert "it has none yet" in error
+
+
+def test_the_list_holds_no_text_that_steers_a_terminal(type_in, tmp_path: Path):
+    path = tmp_path / "hostile"
+    question = Question(id="\x1b[31mq\u202e", question="[bold]x[/bold]\x1b]0;t\x07\nnext line")
+    create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [question])
+    _, line = type_in("trace", path)[1].splitlines()
+    assert "[bold]x[/bold]" in line
+    assert line.endswith("next line")
+    assert line.isprintable()

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 import orjson
 
@@ -121,6 +122,12 @@ class RunView:
             means = self._scores.means if fresh else means_of(self.lines())
             return run_line(self.name, self._reader.meta, progress, means)
 
+    def question(self, row: int) -> Question:
+        """An item's question with its passages; of a damaged record what the row has."""
+        line = self.line(row)
+        with self._reading():
+            return self._question(line)
+
     def trace(self, row: int) -> Trace:
         """An item's trace, of any status: what is there of it by now."""
         line = self.line(row)
@@ -174,6 +181,12 @@ class RunView:
                     break
             return frozenset(done)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close the file; waits for one item where another thread is labelling."""
         self._closed = True
@@ -216,7 +229,7 @@ class RunView:
         self._lines[row] = line
 
     def _score_some(self) -> None:
-        """Work out metrics for as long as is left of the allowance: nobody is kept waiting twice."""
+        """Work out metrics for as long as the allowance lasts: nobody is kept waiting twice."""
         started = time.monotonic()
         for row in sorted(self._unscored):
             if time.monotonic() - started > self._allowance:
@@ -276,7 +289,6 @@ class RunView:
         return next(iter(self._reader.rows.between(item, item)), None)
 
     def _question(self, line: ItemLine) -> Question:
-        """With its passages; of a damaged record what the row has."""
         try:
             return self._reader.question(self._questions[line.number])
         except (ValueError, TypeError, KeyError, AttributeError):

@@ -67,8 +67,8 @@ class RunScores:
         Saved scores may be of a pass in which the item failed: with fewer failures in the run now
         (`failures`), a score of nothing may be that of the failed attempt.
         """
-        values = self._kept.get((id, epoch))
-        if values is not None and not failed and failures < self.failed and not any(values):
+        values = self._kept.get((id, epoch)) if self._task else NO_VALUES
+        if values and not failed and failures < self.failed and not any(values):
             return None
         return values
 

@@ -1,0 +1,431 @@
+"""A run as the trace app looks at it: what its rows say, whatever the run's state."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from written_runs import failure, make_run, outcome, question, spec, writing
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.passages import make_passage
+from branchwise.eval.scoring import score, score_run
+from branchwise.eval.store import RunStore, create_run, open_run
+from branchwise.eval.store.connection import DATABASE
+from branchwise.ui.traces.runs import PAGE, RunView, open_runs
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Right, half right, failed, not begun."""
+    questions = [question(1, ambiguous=True), question(2), question(3), question(4)]
+    ends = [outcome("Mann"), outcome("Mann", "Nobody"), failure(), None]
+    return make_run(tmp_path / "base", questions, ends)
+
+
+@pytest.fixture
+def view(run):
+    opened = RunView.open(run)
+    yield opened
+    opened.close()
+
+
+def execute(run, sql, *values):
+    with sqlite3.connect(run / DATABASE, isolation_level=None) as connection:
+        connection.execute(sql, values)
+    connection.close()
+
+
+def test_a_row_says_how_its_item_ended(view):
+    right, half, failed, pending = (view.line(row) for row in range(view.count))
+    assert (right.id, right.epoch, right.ambiguous) == ("q1", 0, True)
+    assert right.question == "Who directed film 1?"
+    assert (right.status, right.tokens, right.seconds) == ("done", 1000, 2.5)
+    assert (right.precision, right.recall, right.em) == (100.0, 100.0, 100.0)
+    assert (half.precision, half.recall, half.em) == (50.0, 100.0, 0.0)
+    assert (failed.status, failed.error, failed.tokens) == ("failed", "server: gone", 84)
+    assert (failed.precision, failed.recall, failed.em) == (0.0, 0.0, 0.0)
+    assert (pending.status, pending.precision, pending.tokens) == ("pending", None, None)
+
+
+def test_rows_have_the_scores_and_labels_that_were_saved(run):
+    scored = score_run(run)
+    with RunView.open(run) as view:
+        for row, item in zip(view.lines(), scored.scores.items, strict=False):
+            assert (row.id, row.epoch) == (item.id, item.epoch)
+            wanted = [100 * item.metrics[f"strict_{name}"] for name in ("precision", "recall")]
+            assert [row.precision, row.recall] == wanted
+        for row, errors in zip(view.lines(), scored.analysis.item_errors, strict=False):
+            assert row.labels == tuple(errors.labels)
+
+
+def test_what_was_worked_out_here_is_what_scoring_saves(run):
+    with RunView.open(run) as before:
+        while before.label_some(0):
+            pass
+        worked_out, summed = list(before.lines()), before.summary()
+    score(run)
+    with RunView.open(run) as after:
+        assert list(after.lines()) == worked_out
+        saved = after.summary()
+        assert (saved.precision, saved.recall) == pytest.approx((summed.precision, summed.recall))
+        assert saved.em == pytest.approx(summed.em)
+
+
+def test_labels_are_worked_out_a_few_at_a_time(view):
+    assert [line.labels for line in view.lines()] == [None] * 4
+    assert view.label_some(0) == {0}
+    assert view.label_some(10) == {1, 2}
+    assert view.label_some(10) == frozenset()
+    assert [line.labels for line in view.lines()] == [(), ("unsupported_answer",), (), None]
+
+
+def test_a_run_is_summed_up(view):
+    line = view.summary()
+    assert (line.name, line.system, line.total, line.done, line.failed) == (
+        "base",
+        "offline",
+        4,
+        2,
+        1,
+    )
+    # Over the three that ended: 100, 50, 0 and so on.
+    assert (line.precision, line.recall) == (50.0, pytest.approx(200 / 3))
+    assert line.em == pytest.approx(100 / 3)
+
+
+def test_means_average_a_questions_epochs_first(tmp_path):
+    ends = [outcome("Mann"), outcome("Nobody"), outcome("Mann"), None]
+    run = make_run(tmp_path / "r", [question(1), question(2)], ends, epochs=2)
+    with RunView.open(run) as view:
+        assert [(line.id, line.epoch) for line in view.lines()] == [
+            ("q1", 0),
+            ("q2", 0),
+            ("q1", 1),
+            ("q2", 1),
+        ]
+        assert view.summary().em == 50.0
+        assert view.find("q2", 1) == 3
+        assert view.find("q2", 2) is None
+
+
+def test_rows_of_many_pages_are_each_their_own(tmp_path):
+    questions = [question(n) for n in range(3 * PAGE + 5)]
+    run = make_run(tmp_path / "r", questions, [None] * len(questions))
+    with RunView.open(run) as view:
+        for row in (PAGE + 1, 3 * PAGE + 4, 0):
+            assert view.line(row).id == f"q{row}"
+        assert [line.id for line in view.lines()] == [one.id for one in questions]
+        with pytest.raises(IndexError):
+            view.line(len(questions))
+        with pytest.raises(IndexError):
+            view.line(-1)
+
+
+def test_scores_that_models_made_are_found(tmp_path, chat_server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    judge = f"openai:scripted@{chat_server.url}"
+    scoring = {"judge_entities": True, "judge": judge, "matcher": "lexical", "model": None}
+    run = make_run(tmp_path / "r", [question(1)], [outcome("Mann")], scoring=scoring)
+    scored = score_run(run)
+    assert scored.scores.scorer.judge
+    with RunView.open(run) as view:
+        assert view.line(0).labels == ()
+        assert view.label_some(0) == frozenset()
+
+
+def test_a_retried_item_does_not_keep_the_score_of_its_failure(run):
+    score(run)
+    with RunStore(run) as store:
+        third = next(p for p in store.pending(retry_failed=True) if p.item == 3)
+        asyncio.run(store.begin(third).finish("done", outcome("Mann")))
+    with RunView.open(run) as view:
+        line = view.line(2)
+        assert (line.status, line.em, line.labels) == ("done", 100.0, None)
+        assert view.label_some(0) == {2}
+        assert view.line(2).labels == ()
+        assert view.summary().em == pytest.approx(200 / 3)
+
+
+def test_passages_that_a_question_brings_are_not_read_for_a_row(tmp_path):
+    passage = make_passage("T", "text")
+    asked = question(1).model_copy(update={"passages": (passage,)})
+    run = make_run(tmp_path / "r", [asked], [outcome("Mann")])
+    execute(run, "DELETE FROM passages")
+    with RunView.open(run) as view:
+        assert view.line(0).em == 100.0
+        assert view.summary().precision == 100.0
+
+
+def test_another_task_shows_its_own_first_metrics(tmp_path):
+    run = make_run(tmp_path / "r", [question(1, "by Mann")], [None], task="condambigqa")
+    with RunStore(run) as store:
+        given = [{"condition": "", "answer": "by Mann", "citations": []}]
+        end = outcome() | {"prediction": {"reasoning": "", "answers": {}, "task_output": given}}
+        asyncio.run(store.begin(next(store.pending())).finish("done", end))
+    values = score(run).items[0].metrics
+    with RunView.open(run) as view:
+        assert view.heads == ("answer F1", "condition F1", "answers +/-")
+        line = view.line(0)
+        assert line.precision == 100 * values["answer_f1"]
+        assert line.em == values["count_difference"]
+        assert line.labels == ()
+
+
+def test_texts_from_outside_are_harmless_and_bounded(tmp_path):
+    hostile = "\x1b[31mred\x1b[0m\n\u202e[bold] \ud800 " + "x" * 10_000_000
+    ends = [failure("\x1b]0;title\x07\nsecond line")]
+    asked = question(1, text=hostile.replace("\ud800", ""))
+    with RunView.open(make_run(tmp_path / "r", [asked], ends)) as view:
+        line = view.line(0)
+        assert line.question.startswith("\ufffd[31mred\ufffd[0m \ufffd[bold] xxx")
+        assert line.question.isprintable()
+        assert len(line.question) == 1000
+        assert line.error == "\ufffd]0;title\ufffd second line"
+
+
+def test_a_folder_without_a_run_is_one_line(tmp_path):
+    for path in (tmp_path, tmp_path / "nothing"):
+        with pytest.raises(InputError, match="run"):
+            RunView.open(path)
+    with pytest.raises(InputError, match="no run is named"):
+        open_runs([])
+
+
+def test_a_newer_runs_format_is_one_line(run):
+    execute(run, "UPDATE meta SET value = '99' WHERE key = 'format'")
+    with pytest.raises(InputError, match="newer version"):
+        RunView.open(run)
+
+
+def test_a_task_of_a_newer_version_shows_what_is_known(run):
+    execute(run, "UPDATE meta SET value = '\"haiku\"' WHERE key = 'task'")
+    with RunView.open(run) as view:
+        line = view.line(0)
+        assert (line.status, line.tokens, line.precision) == ("done", 1000, None)
+        assert view.heads == ("", "", "")
+        assert view.label_some(0) == frozenset()
+        assert [event.kind for event in view.trace(0).events] == ["start", "model"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"[]", b"null", b"7", b"{}", b'{"question": 7, "branches": 3}', b"\xff"]
+)
+def test_a_damaged_question_spoils_its_own_row_only(run, body):
+    execute(run, "UPDATE questions SET body = ? WHERE n = 1", body)
+    with RunView.open(run) as view:
+        while view.label_some(1):
+            pass
+        first, second, third, _ = view.lines()
+        assert first.em == 100.0
+        assert third.status == "failed"
+        assert second.id == "q2"
+        assert second.status == "done"
+        view.summary()
+        assert [event.kind for event in view.trace(1).events] == ["start", "model"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"[]", b"null", b"{}", b'{"prediction": 7, "error": null}', b'{"usage": 4}']
+)
+def test_a_damaged_outcome_spoils_its_own_row_only(run, body):
+    execute(run, "UPDATE items SET outcome = ? WHERE item = 2", body)
+    with RunView.open(run) as view:
+        while view.label_some(1):
+            pass
+        first, second, _, fourth = view.lines()
+        assert (first.em, fourth.status) == (100.0, "pending")
+        assert (second.id, second.status, second.em) == ("q2", "done", None)
+        view.summary()
+        assert [event.kind for event in view.trace(1).events] == ["start", "model"]
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"items": [{}]}', b'{"aggregates": 7}'])
+def test_damaged_scores_are_worked_out_instead(run, body):
+    score(run)
+    execute(run, "UPDATE scores SET body = ?", body)
+    execute(run, "UPDATE item_errors SET body = ?", body)
+    with RunView.open(run) as view:
+        assert view.line(0).em == 100.0
+        assert view.label_some(10) == {0, 1, 2}
+
+
+def test_a_damaged_event_is_said_in_its_trace_only(run):
+    execute(run, "UPDATE events SET body = ? WHERE item = 1 AND seq = 1", b"{")
+    with RunView.open(run) as view:
+        assert any("damaged" in str(event.data) for event in view.trace(0).events)
+        assert len(view.trace(1).events) == 2
+        assert view.label_some(10) == {0, 1, 2}
+
+
+def test_a_file_that_is_damaged_beyond_its_records_is_one_line_each(tmp_path):
+    questions = [question(n, text="long " * 2000) for n in range(60)]
+    run = make_run(tmp_path / "r", questions, [None] * 60)
+    file = run / DATABASE
+    whole = file.read_bytes()
+    # The tables of meta and items are in the first pages; the questions' texts stand behind.
+    middle = len(whole) // 2
+    file.write_bytes(whole[:middle] + b"\xff" * 50_000 + whole[middle + 50_000 :])
+    with RunView.open(run) as view:
+        lines = view.lines()
+        assert len(lines) == 60
+        assert sum(line.error is None for line in lines) > 20
+        spoiled = [line for line in lines if line.error]
+        assert spoiled
+        assert all("damaged" in line.error for line in spoiled)
+
+
+def test_traces_of_any_status_can_be_opened(view):
+    assert [len(view.trace(row).events) for row in range(4)] == [2, 2, 2, 0]
+    assert view.trace(0).errors is not None
+    assert view.trace(3).errors is None
+
+
+def test_a_run_is_looked_at_without_changing_a_byte(run):
+    score(run)
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    with RunView.open(run) as view:
+        view.lines(), view.summary(), view.trace(0), view.refresh()
+    after = {path.name: path.read_bytes() for path in run.iterdir()}
+    assert after.items() >= before.items()
+    assert all(after[name] == b"" for name in after.keys() - before.keys() if "shm" not in name)
+
+
+def test_looking_at_a_scored_run_loads_no_heavy_library(run):
+    score(run)
+    code = f"""
+import sys
+from pathlib import Path
+from branchwise.ui.traces.runs import RunView
+view = RunView.open(Path({str(run)!r}))
+view.lines(), view.summary(), view.trace(0)
+print(*{{name.split('.')[0] for name in sys.modules}})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"langchain_core", "langgraph", "openai", "scipy", "numpy", "torch", "textual"}
+    assert not heavy & set(done.stdout.split())
+
+
+# Live
+
+
+def test_nothing_has_changed_where_nobody_wrote(view):
+    assert view.refresh() == frozenset()
+
+
+def test_a_run_is_followed_while_another_process_writes_it(tmp_path):
+    run = tmp_path / "r"
+    create_run(run, spec(), [question(1), question(2)])
+    with RunView.open(run) as view, writing(run) as writer:
+        assert [line.status for line in view.lines()] == ["pending", "pending"]
+        assert len(view.trace(0).events) == 0
+        writer.tell("begin", 1)
+        assert view.refresh() == {0}
+        assert view.line(0).status == "running"
+        assert len(view.trace(0).events) == 1
+        assert view.refresh() == frozenset()
+        writer.tell("turn", 1)
+        assert view.refresh() == {0}
+        assert len(view.trace(0).events) == 2
+        writer.tell("begin", 2)
+        writer.tell("done", 1, "Mann")
+        assert view.refresh() == {0, 1}
+        assert [line.status for line in view.lines()] == ["done", "running"]
+        assert view.line(0).em == 100.0
+        assert view.summary().done == 1
+        assert writer.end() == 0
+        score(run)
+        assert 0 in view.refresh()
+        assert view.line(0).labels == ()
+
+
+def test_a_killed_run_is_read_on(tmp_path):
+    run = tmp_path / "r"
+    create_run(run, spec(), [question(1), question(2)])
+    with RunView.open(run) as view, writing(run) as writer:
+        writer.tell("begin", 1)
+        writer.tell("done", 1, "Mann")
+        writer.tell("begin", 2)
+        writer.kill()
+        assert view.refresh() == {0, 1}
+        assert [line.status for line in view.lines()] == ["done", "running"]
+    with RunView.open(run) as view:
+        assert [line.status for line in view.lines()] == ["done", "running"]
+        assert len(view.trace(1).events) == 1
+
+
+def test_items_that_are_tried_again_go_back_to_running(run):
+    score(run)
+    with RunView.open(run) as view, writing(run) as writer:
+        assert view.line(2).status == "failed"
+        writer.tell("begin", 3)
+        assert view.refresh() == {2}
+        line = view.line(2)
+        assert (line.status, line.em, line.error, line.labels) == ("running", None, None, None)
+        writer.tell("done", 3, "Mann")
+        assert view.refresh() == {2}
+        assert (view.line(2).status, view.line(2).em) == ("done", 100.0)
+
+
+def test_an_item_that_failed_again_for_another_reason_has_changed(run, view):
+    assert view.line(2).error == "server: gone"
+    with RunStore(run) as store:
+        third = next(p for p in store.pending(retry_failed=True) if p.item == 3)
+        asyncio.run(store.begin(third).finish("failed", failure("timeout")))
+    assert view.refresh() == {2}
+    assert view.line(2).error == "timeout"
+
+
+def test_killing_a_reader_does_not_harm_the_run(tmp_path):
+    run = tmp_path / "r"
+    create_run(run, spec(), [question(1), question(2)])
+    code = f"""
+import sys
+from pathlib import Path
+from branchwise.ui.traces.runs import RunView
+view = RunView.open(Path({str(run)!r}))
+print(len(view.lines()), flush=True)
+while True:
+    view.refresh(), view.lines(), view.trace(0)
+"""
+    with (
+        writing(run) as writer,
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as reader,
+    ):
+        assert reader.stdout.readline() == b"2\n"
+        writer.tell("begin", 1)
+        writer.tell("turn", 1)
+        reader.kill()
+        reader.wait()
+        for command in (("done", 1, "Mann"), ("begin", 2), ("turn", 2), ("done", 2, "Mann")):
+            writer.tell(*command)
+        assert writer.end() == 0
+    assert score(run).counts.answered == 2
+    reader = open_run(run)
+    assert [len(list(reader.events(item))) for item in (1, 2)] == [2, 2]
+    reader.close()
+
+
+# Several runs
+
+
+def test_a_folder_is_opened_once_and_names_are_told_apart(tmp_path):
+    for parent in ("a", "b"):
+        make_run(tmp_path / parent / "base", [question(1)], [None])
+    paths = [tmp_path / "a" / "base", tmp_path / "b" / "base", tmp_path / "b" / ".." / "a" / "base"]
+    opened = open_runs(paths)
+    assert [view.name for view in opened] == ["a/base", "b/base"]
+    for view in opened:
+        view.close()
+
+
+def test_one_run_that_is_missing_opens_none(run, tmp_path):
+    with pytest.raises(InputError, match="there is no such run"):
+        open_runs([run, tmp_path / "nothing"])
+
+
+def test_a_forks_parent_is_named(run):
+    execute(run, "INSERT OR REPLACE INTO meta VALUES ('fork', ?)", '{"run": "parent"}')
+    with RunView.open(run) as view:
+        assert view.summary().parent == "parent"

@@ -1,0 +1,66 @@
+"""A run's questions and an item's trace as lines of plain text, for pipes and small terminals."""
+
+from collections.abc import Iterator, Sequence
+
+from branchwise.corpora.errors import InputError
+from branchwise.ui.cells import NOTHING, number
+from branchwise.ui.console import printable
+from branchwise.ui.traces.detail import blocks
+from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
+from branchwise.ui.traces.runs import RunView
+
+MAX_QUESTION = 500
+_MAX_ID = 60
+_LABELS_ROUND = 1.0
+"""Seconds of one call that works out labels: so often an interrupt is answered."""
+
+
+def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
+    """A heading, then a line for each item: columns are aligned, the question comes last.
+
+    Labels and scores that nobody saved are worked out first. `epoch`: only its items.
+    """
+    while run.label_some(_LABELS_ROUND):
+        pass
+    epochs = {line.epoch for line in run.lines()}
+    chosen = [line for line in run.lines() if epoch is None or line.epoch == epoch]
+    heads = ["status", *run.heads, "labels", "tokens", "seconds", "id", "question"]
+    rows = [_cells(line, with_epoch=len(epochs) > 1) for line in chosen]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    for row in [heads, *rows]:
+        cells = [
+            cell.rjust(width) if head in ("tokens", "seconds", *run.heads) else cell.ljust(width)
+            for head, cell, width in zip(heads, row, widths, strict=True)
+        ]
+        yield "  ".join([*cells[:-1], row[-1]])
+
+
+def item_lines(run: RunView, row: int, *, passages: int) -> Iterator[str]:
+    """Each step under its number, then gold; of a search or query the first `passages` results."""
+    yield from trace_lines(run.trace(row).events, passages)
+    yield from gold_lines(run.question(row).branches)
+
+
+def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
+    """All that the trace has of one step. Raises InputError at once where there is none."""
+    trace = run.trace(row)
+    event = trace.event(step)
+    if event is None:
+        there = f"its steps are 0 to {trace.events[-1].seq}" if trace.events else "it has none yet"
+        raise InputError(f"the trace has no step {step}", where=str(run.path), remedy=there)
+    return plain_lines(blocks(trace, step))
+
+
+def _cells(line: ItemLine, *, with_epoch: bool) -> Sequence[str]:
+    labels = NOTHING if line.labels == () else "?" if line.labels is None else ",".join(line.labels)
+    id = printable(line.id)[:_MAX_ID]
+    return (
+        line.status,
+        *map(number, (line.precision, line.recall, line.em)),
+        NOTHING if line.status in ("pending", "running") else labels,
+        NOTHING if line.tokens is None else str(line.tokens),
+        NOTHING if line.seconds is None else f"{line.seconds:.1f}",
+        f"{id}/{line.epoch}" if with_epoch else id,
+        printable(line.error or line.question)[:MAX_QUESTION],
+    )
