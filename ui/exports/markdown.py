@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import Table
-from branchwise.ui.exports.text import Shown, one_line, shown_rows
+from branchwise.ui.exports.text import MAX_TEXT, Shown, one_line, shown_rows
 
 # What begins a code span, emphasis, a link, an image, a cell, deleted text or a formula. Colons
 # and points only where they would make an address or an emoji, so that names stay readable.
@@ -23,9 +23,10 @@ def markdown(report: StudyReport, tables: Sequence[Table]) -> str:
     return "\n".join([head, *parts])
 
 
-def escape(text: str) -> str:
-    """Text from outside that shows as it is."""
-    entities = "".join(_ENTITIES.get(character, character) for character in one_line(text))
+def escape(text: str, most: int = MAX_TEXT) -> str:
+    """Text from outside that shows as it is, on one line of at most so many characters of it."""
+    line = one_line(text, most)
+    entities = "".join(_ENTITIES.get(character, character) for character in line)
     return _MARKUP.sub(r"\\\g<0>", entities)
 
 
