@@ -1,5 +1,6 @@
 """Opening a run's SQLite file."""
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -7,6 +8,9 @@ from pathlib import Path
 DATABASE = "run.sqlite"
 FORMAT = 1
 """Version of the store's layout; a newer one is refused, an older one would be migrated."""
+
+FOLDING_WAIT = 2000
+"""Milliseconds."""
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -18,6 +22,17 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def fold_log(connection: sqlite3.Connection) -> None:
+    """Write what is in the log into the file, as its last connection does when it closes.
+
+    A reader that is looking on may be the last to close, and cannot. One that is in the middle of
+    reading is waited for a moment; then the log stays, and is read with the file as before.
+    """
+    with contextlib.suppress(sqlite3.Error):
+        connection.execute(f"PRAGMA busy_timeout = {FOLDING_WAIT}")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A read-only connection; works beside a writer and after a kill."""
     uri = f"{path.resolve().as_uri()}?mode=ro"
@@ -27,7 +42,17 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, timeout=30.0, check_same_thread=False)
 
 
+def log_is_out_of_reach(path: Path) -> bool:
+    """Whether what was written last is in a log that cannot be read where it lies."""
+    return not os.access(path.parent, os.W_OK) and _has_log(path)
+
+
 def _is_archived(path: Path) -> bool:
     """Whether the file is whole by itself, in a folder that has no room for WAL's other files."""
+    return not os.access(path.parent, os.W_OK) and not _has_log(path)
+
+
+def _has_log(path: Path) -> bool:
+    """An empty one, which a reader may have left, holds nothing."""
     log = path.with_name(f"{path.name}-wal")
-    return not os.access(path.parent, os.W_OK) and not log.exists()
+    return log.exists() and log.stat().st_size > 0

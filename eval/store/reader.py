@@ -13,7 +13,12 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store.connection import DATABASE, FORMAT, connect_to_read
+from branchwise.eval.store.connection import (
+    DATABASE,
+    FORMAT,
+    connect_to_read,
+    log_is_out_of_reach,
+)
 from branchwise.eval.store.folding import references, unfold, unfold_question
 from branchwise.eval.store.item_rows import ItemRows
 from branchwise.eval.store.passages import StoredPassages
@@ -68,10 +73,13 @@ class RunReader:
             meta = {key: orjson.loads(value) for key, value in rows}
             written_by = int(meta["format"])
         except (sqlite3.Error, orjson.JSONDecodeError, KeyError) as error:
+            remedy = "restore the file, or run again into another folder"
+            if log_is_out_of_reach(path / DATABASE):
+                remedy = (
+                    "the run was cut off: to read it, copy the folder to where it can be written"
+                )
             raise InputError(
-                f"{DATABASE} cannot be read as a run ({error})",
-                where=str(path),
-                remedy="restore the file, or run again into another folder",
+                f"{DATABASE} cannot be read as a run ({error})", where=str(path), remedy=remedy
             ) from error
         if written_by > FORMAT:
             raise InputError(

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from branchwise.eval.store.connection import DATABASE, connect
+from branchwise.eval.store.connection import DATABASE, connect, fold_log
 from branchwise.eval.store.writer import StoreError
 
 _CREATE = (
@@ -42,6 +42,7 @@ def save_scores(
             connection.execute("DELETE FROM item_errors WHERE scorer = ?", (scorer_digest,))
             connection.executemany("INSERT INTO item_errors VALUES (?, ?, ?)", rows)
             connection.execute("COMMIT")
+            fold_log(connection)
     except sqlite3.Error as error:
         raise StoreError(f"{run}: the scores cannot be kept: {error}") from error
 
@@ -52,6 +53,7 @@ def keep_reach(run: Path, key: str, reach: Mapping[str, Any]) -> None:
         with closing(_opened(run)) as connection:
             row = (key, orjson.dumps(reach))
             connection.execute("INSERT OR REPLACE INTO reach VALUES (?, ?)", row)
+            fold_log(connection)
     except sqlite3.Error as error:
         raise StoreError(f"{run}: what was looked up cannot be kept: {error}") from error
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from branchwise.eval.store.connection import connect
+from branchwise.eval.store.connection import connect, fold_log
 
 Statement = tuple[str, Sequence[Sequence[Any]]]
 """SQL and the rows to execute it with."""
@@ -68,6 +68,7 @@ class Writer:
             while batches := self._take():
                 self._write(batches)
                 self._wake(batches)
+            fold_log(self._connection)
 
     def _take(self) -> list[_Batch]:
         """All that is waiting, at least one; empty at the end."""

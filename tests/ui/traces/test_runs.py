@@ -1,9 +1,12 @@
 """A run as the trace app looks at it: what its rows say, whatever the run's state."""
 
 import asyncio
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from written_runs import failure, make_run, outcome, question, spec, writing
@@ -29,6 +32,25 @@ def view(run):
     opened = RunView.open(run)
     yield opened
     opened.close()
+
+
+def printed_where_nothing_can_be_written(folder):
+    """What `branchwise trace` says of a run on a read-only place.
+
+    Root may write into any folder: for it the place is mounted so, for this one process.
+    """
+    command = [sys.executable, "-m", "branchwise", "trace", str(folder)]
+    if os.getuid() == 0:
+        mount = f"mount --bind '{folder}' '{folder}' && mount -o remount,ro,bind '{folder}'"
+        private = ["unshare", "--mount", "sh", "-c"]
+        if not shutil.which("unshare") or subprocess.run([*private, mount], check=False).returncode:
+            pytest.skip("root may write anywhere, and nothing can be mounted here")
+        command = [*private, f'{mount} && exec "$@"', "sh", *command]
+    folder.chmod(0o500)
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+    finally:
+        folder.chmod(0o700)
 
 
 def execute(run, sql, *values):
@@ -353,6 +375,73 @@ def test_a_killed_run_is_read_on(tmp_path):
     with RunView.open(run) as view:
         assert [line.status for line in view.lines()] == ["done", "running"]
         assert len(view.trace(1).events) == 1
+
+
+def test_a_run_that_ended_while_it_was_looked_at_is_whole_in_one_file(tmp_path):
+    run, alone = tmp_path / "r", tmp_path / "alone"
+    create_run(run, spec(), [question(1)])
+    with RunView.open(run) as view, writing(run) as writer:
+        view.lines()
+        writer.tell("begin", 1)
+        view.trace(0)
+        writer.tell("done", 1, "Mann")
+        assert writer.end() == 0
+        score(run)
+        view.refresh()
+    alone.mkdir()
+    shutil.copy(run / DATABASE, alone)
+    with RunView.open(alone) as view:
+        assert (view.line(0).status, view.line(0).labels) == ("done", ())
+
+
+def test_an_archived_run_is_read_and_one_that_was_cut_off_says_what_to_do(run, tmp_path):
+    ended = shutil.copytree(run, tmp_path / "ended")
+    # What a reader leaves.
+    (ended / f"{DATABASE}-wal").touch()
+    cut = tmp_path / "cut"
+    create_run(cut, spec(), [question(1)])
+    with writing(cut) as writer:
+        writer.tell("begin", 1)
+        writer.kill()
+    (cut / f"{DATABASE}-shm").unlink()
+    assert "Who directed film 1?" in printed_where_nothing_can_be_written(ended).stdout
+    said = printed_where_nothing_can_be_written(cut)
+    assert said.returncode == 2
+    assert "the run was cut off: to read it, copy the folder" in said.stderr
+    assert len(said.stderr.splitlines()) == 1
+    with RunView.open(cut) as view:
+        assert view.line(0).status == "running"
+
+
+def test_labels_are_worked_out_beside_all_else(tmp_path):
+    count = 200
+    questions = [question(n) for n in range(count)]
+    ends = [outcome("Mann", f"Nobody {n}") for n in range(count)]
+    run = make_run(tmp_path / "r", questions, ends)
+    with RunView.open(run) as view, ThreadPoolExecutor(1) as aside:
+        work = aside.submit(lambda: [view.label_some(0.01) for _ in range(count)])
+        while not work.done():
+            view.refresh()
+            assert len(view.lines()) == count
+            assert view.trace(count - 1).line.id == f"q{count - 1}"
+            view.summary()
+        told = [row for rows in work.result() for row in rows]
+        assert sorted(told) == list(range(count))
+        assert {line.labels for line in view.lines()} == {("unsupported_answer",)}
+        assert {line.precision for line in view.lines()} == {50.0}
+
+
+def test_closing_ends_labelling_on_another_thread(tmp_path):
+    questions = [question(n) for n in range(300)]
+    run = make_run(tmp_path / "r", questions, [outcome("Mann")] * 300)
+    view = RunView.open(run)
+    with ThreadPoolExecutor(1) as aside:
+        work = aside.submit(view.label_some, 600)
+        while view.line(0).labels is None:
+            pass
+        view.close()
+        assert len(work.result()) < 300
+    assert view.label_some(600) == frozenset()
 
 
 def test_items_that_are_tried_again_go_back_to_running(run):
