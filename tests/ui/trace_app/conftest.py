@@ -11,9 +11,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from film_runs import base_run, other_run  # noqa: E402
+from film_runs import base_run, other_run
 
-from branchwise.ui.traces.runs import RunView  # noqa: E402
+from branchwise.ui.traces.runs import RunView
 
 SIZES = [(80, 24), (200, 60)]
 

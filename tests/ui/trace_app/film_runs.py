@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from branchwise.agents.journal import CallKey
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.store import RunSpec, RunStore, create_run
 
@@ -62,7 +63,7 @@ def base_run(path: Path) -> Path:
         for id, answers in BASE.items():
             asyncio.run(finish(store, pending[id], answers))
         asyncio.run(fail(store, pending["jaws"], "the server said 500 [bold]five hundred[/bold]"))
-        store.begin(pending["brazil"]).event("start", _start("brazil"))
+        asyncio.run(begin(store, pending["brazil"]))
     return path
 
 
@@ -79,6 +80,15 @@ def other_run(path: Path) -> Path:
 def new_run(path: Path, system: Mapping[str, Any]) -> None:
     """A run of which nothing has begun."""
     create_run(path, RunSpec("branches", "films", "d", system, {}, "s", 1, "0"), questions())
+
+
+async def begin(store: RunStore, pending: Any) -> Any:
+    """Write the beginning of an item: it is running."""
+    journal = store.begin(pending)
+    journal.event("start", _start(pending.question.id))
+    reply = _model(1, text="Let me think.")
+    await journal.keep(journal.recall(CallKey("model", "agent", "digest")), reply)
+    return journal
 
 
 async def finish(store: RunStore, pending: Any, answers: Gold) -> None:

@@ -35,7 +35,11 @@ def place_of(app: App[Any], text: str) -> tuple[int, int]:
 
 def style_of(app: App[Any], text: str) -> Style:
     """The style in which a text on the screen is drawn (that of its first character)."""
-    x, y = place_of(app, text)
+    return style_at(app, *place_of(app, text))
+
+
+def style_at(app: App[Any], x: int, y: int) -> Style:
+    """The style in which a cell is drawn."""
     left = 0
     for segment in app.screen._compositor.render_strips()[y]:
         left += cell_len(segment.text)

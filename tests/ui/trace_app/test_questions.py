@@ -1,23 +1,290 @@
 """The list of questions, driven by Textual's pilot."""
 
-from screen_text import check_snapshot, screen_text
+from pathlib import Path
 
+import pytest
+from film_runs import new_run
+from screen_text import (
+    check_frame,
+    check_snapshot,
+    place_of,
+    screen_lines,
+    screen_text,
+    style_at,
+)
+from textual.app import App
+from textual.pilot import Pilot
+
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.store import RunSpec, create_run
+from branchwise.ui import trace_app
 from branchwise.ui.trace_app.app import TraceApp
+from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.trace_app.widgets.question_list import QuestionList
+from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
+
+SMALL = (80, 24)
+
+
+def listed(app: App[None]) -> list[str]:
+    """The ids of the rows on the screen, from the top."""
+    found = app.screen.query_one(QuestionList)
+    return [found.run.line(row).id for row in found.rows]
+
+
+def under_cursor(app: App[None]) -> str | None:
+    found = app.screen.query_one(QuestionList)
+    return None if found.row is None else found.run.line(found.row).id
+
+
+def bar(app: App[None]) -> str:
+    """What the list shows, in words."""
+    return next(line.strip() for line in screen_lines(app) if " questions" in line)
 
 
 async def test_a_run_opens_as_a_list(base: RunView, size: tuple[int, int]) -> None:
     app = TraceApp([base])
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        print(screen_text(app))
+    async with app.run_test(size=size):
         check_snapshot(app, "questions")
+        check_frame(app)
 
 
 async def test_several_runs_stand_above_the_list(
     base: RunView, other: RunView, size: tuple[int, int]
 ) -> None:
     app = TraceApp([base, other])
-    async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+    async with app.run_test(size=size):
         check_snapshot(app, "questions-two-runs")
+
+
+async def test_failed_items_are_told_by_a_sign_and_a_word_besides_the_colour(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL):
+        x, y = place_of(app, "✗")
+        line = screen_lines(app)[y]
+        assert "jaws" in line
+        mark, word = style_at(app, x, y), style_at(app, line.index("failed"), y)
+        assert mark.color == word.color
+        assert mark.color != style_at(app, line.index("Who"), y).color
+
+
+@pytest.mark.parametrize(
+    ("keys", "id"),
+    [
+        (["down", "down"], "alien"),
+        (["j", "j", "k"], "heat"),
+        (["end"], "tron"),
+        (["G", "up"], "brazil"),
+        (["end", "home"], "kong"),
+        (["pagedown"], "tron"),
+        (["end", "pageup"], "kong"),
+        (["up"], "kong"),
+    ],
+)
+async def test_keys_move_the_cursor(base: RunView, keys: list[str], id: str) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press(*keys)
+        assert under_cursor(app) == id
+        y = place_of(app, "›")[1]
+        assert id in screen_lines(app)[y]
+
+
+async def test_enter_and_a_double_click_open_a_trace_and_escape_goes_back(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("down", "enter")
+        assert isinstance(app.screen, TraceScreen)
+        await pilot.press("escape")
+        assert under_cursor(app) == "heat"
+        await pilot.click(offset=place_of(app, "alien"))
+        assert under_cursor(app) == "alien"
+        await pilot.double_click(offset=place_of(app, "alien"))
+        assert isinstance(app.screen, TraceScreen)
+        await pilot.press("q")
+        assert under_cursor(app) == "alien"
+        await pilot.press("q")
+    assert app.return_code == 0
+
+
+async def test_sorting_goes_through_the_columns_and_back(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("down", "s")
+        assert listed(app) == ["alien", "brazil", "heat", "jaws", "kong", "tron"]
+        assert bar(app) == "6 questions · by id, from A"
+        assert under_cursor(app) == "heat"
+        await pilot.press("S")
+        assert listed(app) == ["tron", "kong", "jaws", "heat", "brazil", "alien"]
+        assert "id▾" in screen_text(app)
+        await pilot.press("s", "s", "s")
+        # Precision 0, .5, 1, 1; what has none comes last; equal ones in the run's order.
+        assert listed(app) == ["jaws", "alien", "kong", "heat", "brazil", "tron"]
+        await pilot.press("S")
+        assert listed(app) == ["kong", "heat", "alien", "jaws", "brazil", "tron"]
+        assert bar(app) == "6 questions · by precision, highest first"
+
+
+async def test_a_click_on_a_head_sorts_and_another_one_reverses(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.click(offset=place_of(app, "tokens"))
+        assert listed(app)[:4] == ["jaws", "kong", "heat", "alien"]
+        await pilot.click(offset=place_of(app, "token▴"))
+        assert listed(app)[:4] == ["alien", "heat", "kong", "jaws"]
+
+
+async def test_words_filter_while_they_are_typed_and_escape_takes_them_back(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("slash", *"directed")
+        assert listed(app) == ["alien", "jaws", "brazil", "tron"]
+        await pilot.press("space", *"tr", "enter")
+        assert listed(app) == ["tron"]
+        assert bar(app) == "1 of 6 questions: “directed tr” · in the run's order"
+        await pilot.press("slash", "escape")
+        assert len(listed(app)) == 6
+        assert isinstance(app.focused, QuestionList)
+
+
+async def test_nothing_left_says_so_and_how_to_clear(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("slash", *"zzz", "enter")
+        assert "No question is left by these filters." in screen_text(app)
+        assert "Press x to clear them." in screen_text(app)
+        await pilot.press("enter", "down", "pagedown", "end")
+        assert under_cursor(app) is None
+        await pilot.press("x")
+        assert under_cursor(app) == "kong"
+
+
+async def test_subset_label_and_status_filter(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("b")
+        assert listed(app) == ["kong"]
+        await pilot.press("b")
+        assert listed(app) == ["heat", "alien", "jaws", "brazil", "tron"]
+        await pilot.press("b", "l", "down", "enter")
+        assert listed(app) == ["heat"]
+        assert "with incorrect_reasoning" in bar(app)
+        await pilot.press("x", "t")
+        check_snapshot(app, "picker")
+        await pilot.press("down", "down", "enter")
+        assert listed(app) == ["jaws"]
+        assert bar(app).startswith("1 of 6 questions: failed")
+        await pilot.press("t", "home", "enter")
+        assert len(listed(app)) == 6
+        await pilot.press("t", "escape")
+        assert len(listed(app)) == 6
+
+
+async def test_the_list_follows_the_chosen_run(base: RunView, other: RunView) -> None:
+    app = TraceApp([base, other])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("down", "down", "tab")
+        assert app.questions.run is other
+        assert under_cursor(app) == "alien"
+        assert screen_lines(app)[1].startswith("›other")
+        await pilot.press("left_square_bracket")
+        assert app.questions.run is base
+        await pilot.click(offset=place_of(app, "gpt-5-mini"))
+        assert app.questions.run is other
+        await pilot.press("right_square_bracket")
+        assert app.questions.run is base
+
+
+async def test_differing_questions_are_those_that_ended_otherwise(
+    base: RunView, other: RunView
+) -> None:
+    app = TraceApp([base, other])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("d")
+        # kong ended alike, tron is pending in both.
+        assert listed(app) == ["heat", "alien", "jaws", "brazil"]
+        assert "other than in other" in bar(app)
+        await pilot.press("d")
+        assert len(listed(app)) == 6
+
+
+async def test_one_run_offers_nothing_that_needs_two(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("d", "c", "tab")
+        assert len(app.screen_stack) == 1
+        assert "Differs" not in screen_text(app)
+
+
+async def test_a_long_list_scrolls_and_reads_no_more_than_it_shows(tmp_path: Path) -> None:
+    read = set()
+
+    class Counting(RunView):
+        def line(self, row: int) -> ItemLine:
+            read.add(row)
+            return super().line(row)
+
+    class Lone(App[None]):
+        CSS_PATH = Path(trace_app.__file__).with_name("app.tcss")
+
+        def compose(self):
+            yield QuestionList(run, run.heads)
+
+    branch = Branch(name="default", answers=(Answer(text="x"),))
+    many = [Question(id=f"q{n}", question=f"Who? {n}", branches=(branch,)) for n in range(3600)]
+    create_run(tmp_path / "R", RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), many)
+    run = Counting.open(tmp_path / "R")
+    app = Lone()
+    async with app.run_test(size=SMALL) as pilot:
+        found = app.query_one(QuestionList)
+        found.focus()
+        found.show(run, run.heads, range(run.count))
+        await pilot.press("end")
+        assert "q3599" in screen_lines(app)[-1]
+        assert screen_lines(app)[-1].startswith("›")
+        await pilot.press("pageup")
+        assert found.cursor == 3599 - 23
+        assert screen_lines(app)[0].startswith("›")
+        assert read <= {*range(24), *range(3599 - 24 - 23, 3600)}
+    run.close()
+
+
+async def test_resizing_keeps_the_cursor_on_the_screen(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=(200, 60)) as pilot:
+        await pilot.press("end")
+        await pilot.resize_terminal(60, 9)
+        assert "›" in screen_text(app)
+        assert "tron" in screen_text(app)
+        check_frame(app)
+        await pilot.resize_terminal(20, 4)
+        check_frame(app)
+        await pilot.resize_terminal(80, 24)
+        assert place_of(app, "›")[1] == place_of(app, "tron")[1]
+
+
+async def test_a_run_without_questions_says_so(tmp_path: Path) -> None:
+    create_run(tmp_path / "R", RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [])
+    run = RunView.open(tmp_path / "R")
+    app = TraceApp([run])
+    async with app.run_test(size=SMALL) as pilot:
+        assert "This run has no questions." in screen_text(app)
+        await pilot.press("down", "enter", "end", "s", "b", "l", "escape")
+        assert len(app.screen_stack) == 1
+    run.close()
+
+
+async def test_a_run_that_has_not_begun_is_shown(tmp_path: Path) -> None:
+    new_run(tmp_path / "R", {})
+    run = RunView.open(tmp_path / "R")
+    app = TraceApp([run])
+    async with app.run_test(size=SMALL) as pilot:
+        assert "0/6" in screen_lines(app)[0]
+        await press_all(pilot, "enter", "escape")
+    run.close()
+
+
+async def press_all(pilot: Pilot[None], *keys: str) -> None:
+    for key in keys:
+        await pilot.press(key)

@@ -1,0 +1,18 @@
+"""Waiting in tests for what a thread or a timer of the app brings: no longer than needed."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from screen_text import screen_text
+from textual.pilot import Pilot
+
+PATIENCE = 20.0
+
+
+async def until(pilot: Pilot[Any], happened: Callable[[], bool]) -> None:
+    """Let the app work until something has happened; fail with the screen if it does not."""
+    end = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < end, f"it did not happen; the screen:\n{screen_text(pilot.app)}"
+        await pilot.pause(0.01)
