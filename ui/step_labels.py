@@ -39,7 +39,7 @@ def _model(data: Mapping[str, Any]) -> str:
     name = "repair" if data.get("role") == "repair" else f"turn {data.get('turn', '')}"
     what = count(calls, "call") if calls else "reply"
     cut = data["finish"] if data["finish"] in ("length", "refusal", "content_filter") else ""
-    return f"{name}  {what}{f', {cut}' if cut else ''}"
+    return f"{name}: {what}{f', {cut}' if cut else ''}"
 
 
 def _tool(data: Mapping[str, Any]) -> str:

@@ -25,7 +25,8 @@ def blocks(trace: Trace, seq: int) -> list[Block]:
     event = trace.event(seq)
     if event is None:
         return []
-    head = parts.heading(f"step {event.seq}: {label(event.kind, event.data)}")
+    said = label(event.kind, event.data)
+    head = parts.heading(f"step {event.seq}: {event.kind} · {said}")
     try:
         return [head, *_WRITERS.get(event.kind, _unknown)(trace, event, looked_for(trace))]
     except MALFORMED:

@@ -11,8 +11,10 @@ from branchwise.ui.traces.marks import mentions_of
 from branchwise.ui.traces.trace import Step
 from branchwise.ui.traces.turns import in_order
 
-MAX_SEARCHED = 200_000
+MAX_SEARCHED = 50_000
 """Characters of one text that are searched for gold answers."""
+MAX_IN_ALL = 2_000_000
+"""Characters of all texts of a trace; behind them nobody looks."""
 
 
 def steps(events: Sequence[Event], names: Sequence[Sequence[str]] = ()) -> list[Step]:
@@ -37,11 +39,15 @@ class _Seen:
     def __init__(self, mentions: Mentions) -> None:
         self._mentions = mentions
         self._known: dict[str, frozenset[int]] = {}
+        self._left = MAX_IN_ALL
 
     def gold(self, event: Event) -> int | None:
-        """How many gold answers are named in what a step brought; None where it brought nothing."""
+        """How many gold answers are named in what a step brought.
+
+        None where it brought nothing, or where the trace is too long to be searched.
+        """
         texts = _BROUGHT.get(event.kind)
-        if texts is None or event.data.get("error"):
+        if texts is None or event.data.get("error") or self._left <= 0:
             return None
         found: set[int] = set()
         for text in texts(event.data):
@@ -50,8 +56,9 @@ class _Seen:
 
     def _in(self, text: str) -> frozenset[int]:
         if (found := self._known.get(text)) is None:
-            found = frozenset(self._mentions.present(text[:MAX_SEARCHED]))
-            self._known[text] = found
+            searched = text[:MAX_SEARCHED]
+            found = self._known[text] = frozenset(self._mentions.present(searched))
+            self._left -= len(searched)
         return found
 
 
