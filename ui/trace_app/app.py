@@ -128,14 +128,18 @@ class TraceApp(App[None]):
     def action_reload(self) -> None:
         """Read again what was written to the runs since they were read."""
         for run in self.runs:
-            try:
-                rows = run.refresh()
-            except READ_ERRORS as error:
-                self.fail(error)
-                continue
-            if rows:
-                self._tell(RunChanged(run, rows))
-                self._filling.want(self.questions.run)
+            self.reload(run)
+
+    def reload(self, run: RunView) -> None:
+        """Read again what was written to one run."""
+        try:
+            rows = run.refresh()
+        except READ_ERRORS as error:
+            self.fail(error)
+            return
+        if rows:
+            self._tell(RunChanged(run, rows))
+            self._filling.want(self.questions.run)
 
     def _tell(self, message: Message) -> None:
         for screen in self.screen_stack:

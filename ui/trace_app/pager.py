@@ -21,7 +21,7 @@ _RAW_OFF = "-+r"
 def page(app: App[None], text: str) -> None:
     """Show `text` in `$PAGER` until the user leaves it. Raises InputError where none starts."""
     command = pager_command(os.environ)
-    with _suspended(app):
+    with suspended(app):
         _run(command, harmless(text))
 
 
@@ -46,7 +46,7 @@ def _run(command: list[str], text: str) -> None:
         raise InputError(
             f"the pager {command[0]!r} does not start ({why})", remedy="set PAGER=less"
         ) from None
-    with _undisturbed():
+    with undisturbed():
         try:
             process.communicate(text.encode("utf-8", "replace") + b"\n")
         except BrokenPipeError:
@@ -54,7 +54,7 @@ def _run(command: list[str], text: str) -> None:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Ctrl-C is the pager's while it runs; it would end the app."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -64,7 +64,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 @contextmanager
-def _suspended(app: App[None]) -> Iterator[None]:
+def suspended(app: App[None]) -> Iterator[None]:
     """The terminal as it was before the app; an app without one has nothing to give back."""
     if app.is_headless:
         yield

@@ -91,7 +91,10 @@ class CompareScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._open()
-        self.query_one(StepPairs).focus()
+        steps = self.query_one(StepPairs)
+        steps.focus()
+        if _goes_on(self._traces[1]) and not _goes_on(self._traces[0]):
+            steps.side = 1
 
     @property
     def trace_app(self) -> "TraceApp":
@@ -277,7 +280,8 @@ class CompareScreen(Screen[None]):
     def _at_newest(self, sides: list[int]) -> bool:
         """Whether the cursor is where a trace that goes on is written."""
         row = self.query_one(StepPairs).row
-        return any(
-            self._traces[side].line.status in ("running", "pending") and row == self._newest(side)
-            for side in sides
-        )
+        return any(_goes_on(self._traces[side]) and row == self._newest(side) for side in sides)
+
+
+def _goes_on(trace: Trace) -> bool:
+    return trace.line.status in ("pending", "running")

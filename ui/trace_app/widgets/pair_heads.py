@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from branchwise.ui.cells import number
+from branchwise.ui.trace_app.score_cells import score
 from branchwise.ui.trace_app.widgets.paired_lines import CURSOR, PairedLine, PairedLines
+from branchwise.ui.trace_app.widgets.question_columns import seconds_cell
 from branchwise.ui.traces.lines import ItemLine, RunLine
 
 
@@ -42,11 +43,14 @@ def _run(run: RunLine) -> str:
 def _item(item: ItemLine, heads: Sequence[str]) -> str:
     """Scores first: they are seen on a narrow screen, too."""
     values = (item.precision, item.recall, item.em)
-    scores = "  ".join(
-        f"{head} {number(value)}" for head, value in zip(heads, values, strict=True) if head
-    )
-    said = [scores] if item.status == "done" else [item.status, scores]
-    said += [f"{item.tokens:,} tokens"] if item.tokens is not None else []
-    said += [f"{item.seconds:.1f} s"] if item.seconds is not None else []
-    said += [", ".join(item.labels).replace("_", " ")] if item.labels else []
+    named = zip(heads, values, strict=True)
+    said = [] if item.status == "done" else [item.status]
+    if item.status in ("done", "failed"):
+        said.append(" ".join(f"{head} {score(value, head)}" for head, value in named if head))
+    if item.tokens is not None:
+        said.append(f"{item.tokens:,} tokens")
+    if item.seconds is not None:
+        said.append(f"{seconds_cell(item).strip()} s")
+    if item.labels:
+        said.append(", ".join(item.labels))
     return f" {'  '.join(said)}"

@@ -1,0 +1,201 @@
+"""The fork dialog: a step of an ended item is run again with something changed."""
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Label, Static
+
+from branchwise.corpora.errors import InputError
+from branchwise.ui.trace_app.background import run_aside
+from branchwise.ui.trace_app.cells import drawn
+from branchwise.ui.trace_app.editor import edit
+from branchwise.ui.trace_app.forking import Made, make_aside, run_fork_in
+from branchwise.ui.trace_app.reading import READ_ERRORS
+from branchwise.ui.trace_app.widgets.tool_box import ToolBox
+from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
+from branchwise.ui.traces.runs import RunView
+from branchwise.ui.traces.trace import Trace
+
+if TYPE_CHECKING:
+    from branchwise.ui.trace_app.app import TraceApp
+
+_KEYS = "enter makes the fork and runs it, escape leaves"
+
+
+class ForkScreen(ModalScreen[None]):
+    """Asks what is to be different, makes the fork, and shows it beside its parent."""
+
+    DEFAULT_CSS = """
+    ForkScreen {
+        align: center middle;
+        & > Vertical { width: 90%; max-width: 110; height: auto; max-height: 100%; padding: 0 1;
+            background: $surface; border: round $border; border-title-style: bold; }
+        Label { color: $text-muted; }
+        #fork-what { margin: 0 0 1 0; }
+        .fork-row { height: 1; }
+        .fork-row > Label { width: 8; }
+        .fork-row > Input { width: 1fr; }
+        #fork-tools { height: auto; max-height: 5; margin: 0 0 0 8; }
+        #fork-edited { width: 1fr; color: $foreground; }
+        #fork-said { height: auto; max-height: 4; min-height: 1; margin: 1 0 0 0;
+            color: $text-muted; }
+        #fork-said.-wrong { color: $text-warning; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Cancel", tooltip="Leave without a fork"),
+        Binding("ctrl+o", "edit", "Edit", priority=True, tooltip="The step's text in $EDITOR"),
+    ]
+
+    def __init__(self, run: RunView, trace: Trace, step: int) -> None:
+        super().__init__()
+        self._run, self._trace, self._step = run, trace, step
+        self._plan: ForkPlan | None = None
+        self._text: str | None = None
+        self._making = False
+
+    @property
+    def trace_app(self) -> "TraceApp":
+        """The app, with what it knows about runs."""
+        return cast("TraceApp", self.app)
+
+    def compose(self) -> ComposeResult:
+        line, plan = self._trace.line, self._plan
+        with Vertical() as box:
+            title = f"Fork {self._run.name}, {line.id} from step {self._step}"
+            box.border_title = Content(drawn(title))
+            if plan is None:
+                yield Static("reading what may be changed …")
+            else:
+                yield from self._form(plan)
+
+    def _form(self, plan: ForkPlan) -> ComposeResult:
+        yield Static(Content(drawn(plan.words(edited=False))), id="fork-what")
+        with Horizontal(classes="fork-row"):
+            yield Label("model")
+            yield Input(plan.model, id="fork-model", compact=True, select_on_focus=False)
+        yield Label("tools")
+        with VerticalScroll(id="fork-tools", can_focus=False):
+            for name, summary in plan.known.items():
+                yield ToolBox(name, summary, name in plan.tools)
+        with Horizontal(classes="fork-row"):
+            yield Label("text")
+            yield Static(self._edited_words(), id="fork-edited")
+            if plan.text is not None:
+                yield Button("Edit (ctrl+o)", id="fork-edit", compact=True)
+        with Horizontal(classes="fork-row"):
+            yield Label("folder")
+            yield Input(str(plan.folder), id="fork-folder", compact=True, select_on_focus=False)
+        yield Static(_KEYS, id="fork-said")
+        with Horizontal(classes="fork-row"):
+            yield Button("Fork", id="fork-make", variant="primary", compact=True)
+            yield Button("Cancel", id="fork-cancel", compact=True)
+
+    def on_mount(self) -> None:
+        work = partial(plan_fork, self._run.path, self._trace, self._step)
+        run_aside(self.trace_app, work, self._planned, self._unplannable)
+
+    def _planned(self, plan: ForkPlan) -> None:
+        self._plan = plan
+        if self.is_attached:
+            self.call_later(self._show_form)
+
+    async def _show_form(self) -> None:
+        await self.recompose()
+        self.query_one("#fork-model", Input).focus()
+
+    def _unplannable(self, error: Exception) -> None:
+        self.trace_app.fail(error)
+        if self.is_attached:
+            self.dismiss()
+
+    def action_leave(self) -> None:
+        self.dismiss()
+
+    @on(Button.Pressed, "#fork-cancel")
+    def _cancelled(self) -> None:
+        self.dismiss()
+
+    @on(Button.Pressed, "#fork-edit")
+    def action_edit(self) -> None:
+        plan = self._plan
+        if plan is None or self._making:
+            return
+        if plan.text is None:
+            self._say(f"step {plan.step.seq} has no text that could be edited", wrong=True)
+            return
+        try:
+            text = edit(self.app, plan.text if self._text is None else self._text, _name(plan))
+        except (InputError, OSError) as error:
+            self._say(str(error), wrong=True)
+            return
+        self._text = None if text == plan.text else text
+        self._say(_KEYS)
+        self.query_one("#fork-edited", Static).update(self._edited_words())
+        what = Content(drawn(plan.words(edited=self._text is not None)))
+        self.query_one("#fork-what", Static).update(what)
+
+    @on(Input.Submitted)
+    @on(Button.Pressed, "#fork-make")
+    def _make(self) -> None:
+        """Make the fork from what the fields say; what is wrong with them is said here."""
+        plan = self._plan
+        if plan is None or self._making:
+            return
+        chosen = [box.tool for box in self.query(ToolBox) if box.value]
+        try:
+            changes = plan.changes(self.query_one("#fork-model", Input).value, chosen, self._text)
+            out = plan.out(self.query_one("#fork-folder", Input).value)
+        except (InputError, OSError, RuntimeError) as error:
+            self._say(str(error), wrong=True)
+            return
+        self._making = True
+        self._say("making the fork …")
+        make_aside(self.trace_app, plan, changes, out, self._made, self._unmade)
+
+    def _unmade(self, error: Exception) -> None:
+        self._making = False
+        if self.is_attached:
+            self._say(str(error) or type(error).__name__, wrong=True)
+        else:
+            self.trace_app.fail(error)
+
+    def _made(self, made: Made) -> None:
+        """Run it and show both; a fork that was left meanwhile is there, and not run."""
+        app = self.trace_app
+        for warning in made.warnings:
+            app.notify(drawn(warning)[:300], severity="warning", markup=False)
+        if not self.is_attached:
+            app.notify(drawn(f"{made.path} was made, and not run")[:300], markup=False)
+            return
+        line = self._trace.line
+        try:
+            row, fork = self._run.find(line.id, line.epoch), run_fork_in(app, made.path)
+        except READ_ERRORS as error:
+            self._unmade(error)
+            return
+        self.dismiss()
+        if row is not None:
+            app.call_later(app.compare, self._run, row, fork)
+
+    def _edited_words(self) -> str:
+        if self._plan is None or self._plan.text is None:
+            return "this step has none to edit"
+        return "as it was" if self._text is None else f"edited, {len(self._text):,} characters"
+
+    def _say(self, text: str, *, wrong: bool = False) -> None:
+        said = self.query_one("#fork-said", Static)
+        said.set_class(wrong, "-wrong")
+        said.update(Content(drawn(" ".join(text.split()))))
+
+
+def _name(plan: ForkPlan) -> str:
+    """A file name that tells editors what is in it."""
+    form = "json" if (plan.text or "").lstrip().startswith("{") else "txt"
+    return f"step-{plan.step.seq}.{form}"

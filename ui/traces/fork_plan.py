@@ -1,0 +1,143 @@
+"""What a fork of a step would be: what is run again, and what may be changed about it."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store import open_run
+from branchwise.ui.traces.blocks import harmless
+from branchwise.ui.traces.trace import Step, Trace
+
+if TYPE_CHECKING:
+    from branchwise.eval.forks import Changes
+
+_MALFORMED = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
+
+
+@dataclass(frozen=True)
+class ForkPlan:
+    """A fork of one step as it is offered.
+
+    `model` and `tools` are the parent's, `known` are all tools with what they do, `folder` is where
+    the fork is put unless somebody says otherwise. `text`: the step's text as a file to edit, None
+    where it has none. `again`: the steps that are made again, in the order of the tree.
+    """
+
+    parent: Path
+    question: str
+    epoch: int
+    step: Step
+    model: str
+    tools: tuple[str, ...]
+    known: Mapping[str, str]
+    folder: Path
+    text: str | None
+    again: tuple[Step, ...]
+
+    def words(self, *, edited: bool) -> str:
+        """What happens, on one line (harmless)."""
+        if edited:
+            return f"goes on behind step {self.step.seq} ({self.step.label}), with your text there"
+        if not self.again or self.again[0].kind == "start":
+            return "runs the whole question again"
+        first, rest = self.again[0], len(self.again) - 1
+        more = (
+            f" and the {rest} behind it" if rest > 1 else " and the one behind it" if rest else ""
+        )
+        return f"runs step {first.seq} again ({first.label}){more}"
+
+    def changes(self, model: str, tools: Collection[str], edit: str | None) -> "Changes":
+        """What is to be different. Raises InputError for a model that cannot be read."""
+        from branchwise.agents.spec import ModelSpec
+        from branchwise.eval.forks import Changes
+
+        if (model := model.strip()) != self.model:
+            ModelSpec.parse(model)
+        same = set(tools) == set(self.tools)
+        ordered = tuple(name for name in self.known if name in tools)
+        return Changes(
+            model=None if model == self.model else model,
+            tools=None if same else ordered,
+            edit=None if edit == self.text else edit,
+        )
+
+    def out(self, folder: str) -> Path | None:
+        """The folder that was asked for; None for the one that is offered.
+
+        Raises InputError where something is there already.
+        """
+        path = Path(folder.strip()).expanduser()
+        if not folder.strip() or path == self.folder:
+            return None
+        if path.exists():
+            raise InputError("is there already", where=folder.strip(), remedy="name a new folder")
+        return path
+
+
+def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
+    """Read what is offered for a step. Raises InputError where it cannot be forked."""
+    from branchwise.eval.forks import editable
+    from branchwise.eval.forks.folders import default_folder
+    from branchwise.tools.registry import known_tools
+
+    line, event = trace.line, trace.event(step)
+    if line.status not in ("done", "failed"):
+        raise InputError(f"{line.id} has not ended yet", remedy="fork it when it has")
+    if event is None:
+        raise InputError(f"the trace has no step {step}", where=str(parent))
+    again = _again(trace, step)
+    meta = _meta(parent)
+    tools = tuple(_tools(meta))
+    try:
+        text = editable(event)
+    except _MALFORMED:
+        text = None
+    return ForkPlan(
+        parent=parent,
+        question=line.id,
+        epoch=line.epoch,
+        step=next(s for s in trace.steps if s.seq == step),
+        model=str(meta["system"].get("model", "")),
+        tools=tools,
+        known={**dict.fromkeys(tools, ""), **known_tools()},
+        folder=default_folder(parent, line.id, step),
+        text=text,
+        again=tuple(again),
+    )
+
+
+def _again(trace: Trace, step: int) -> Iterator[Step]:
+    """The steps that a fork of this one makes again."""
+    from branchwise.graphs.executions import taken_up_at
+
+    place = next(n for n, event in enumerate(trace.events) if event.seq == step)
+    try:
+        left = taken_up_at(trace.events, place)
+    except _MALFORMED:
+        raise InputError(
+            f"the trace cannot be taken up at step {step}",
+            remedy="it is damaged or of a newer version; choose another step",
+        ) from None
+    made = {event.seq for event in trace.events[left:]}
+    return (s for s in trace.steps if s.seq in made)
+
+
+def _meta(parent: Path) -> Mapping[str, Any]:
+    reader = open_run(parent)
+    try:
+        return reader.meta
+    finally:
+        reader.close()
+
+
+def _tools(meta: Mapping[str, Any]) -> Iterator[str]:
+    """The tools that the parent's agent had; of an older run those that were named for it."""
+    listed = (meta.get("identity") or {}).get("tools")
+    if not isinstance(listed, Sequence):
+        listed = [{"function": {"name": name}} for name in meta["system"].get("tools") or ()]
+    for tool in listed:
+        function = tool.get("function") if isinstance(tool, Mapping) else None
+        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            yield harmless(function["name"])
