@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 MAX_MARKED = 200_000
 """Characters of one text that are searched for answers and spans."""
 MAX_COLOURED = 50_000
-"""Characters of JSON or SPARQL that are coloured."""
+"""Characters of JSON that are coloured."""
+MAX_QUERY = 10_000
+"""Characters of SPARQL that are coloured: what is no SPARQL is read slowly."""
 _WORD = re.compile(r"\S+")
 
 Names = Sequence[Sequence[str]]
@@ -76,18 +78,18 @@ def json_marks(text: str) -> list[Mark]:
     """JSON's keys, strings, numbers and words."""
     from pygments.lexers.data import JsonLexer
 
-    return list(_coloured(JsonLexer(), text))
+    return list(_coloured(JsonLexer(), text[:MAX_COLOURED]))
 
 
 def sparql_marks(text: str) -> list[Mark]:
     """SPARQL's keywords, variables, names, literals and comments."""
     from pygments.lexers.rdf import SparqlLexer
 
-    return list(_coloured(SparqlLexer(), text))
+    return list(_coloured(SparqlLexer(), text[:MAX_QUERY]))
 
 
 def _coloured(lexer: "Lexer", text: str) -> Iterator[Mark]:
-    for start, token, value in lexer.get_tokens_unprocessed(text[:MAX_COLOURED]):
+    for start, token, value in lexer.get_tokens_unprocessed(text):
         kind = _kind(str(token))
         if kind and value.strip():
             yield Mark(start, start + len(value), kind)

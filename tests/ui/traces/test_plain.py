@@ -1,0 +1,37 @@
+"""Blocks, traces and gold answers as lines."""
+
+from branchwise.corpora.questions import Answer, Branch
+from branchwise.eval.store import Event
+from branchwise.ui.traces.blocks import Block
+from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
+
+
+def test_texts_stand_below_their_titles_folded_ones_too():
+    found = [
+        Block("heading", "step 1: tool"),
+        Block("text", "one\n\ntwo  ", "result"),
+        Block("text", "thoughts", "reasoning", folded=True),
+    ]
+    assert [*plain_lines(found)] == [
+        "step 1: tool",
+        *("result:", "  one", "", "  two"),
+        *("reasoning:", "  thoughts"),
+    ]
+
+
+def test_each_step_stands_under_its_number():
+    budget = {"reason": "3 turns", "text": "x"}
+    lines = {"how": "strict", "problem": None, "prediction": {"answers": {"default": ["Ann"]}}}
+    events = [Event(9, "budget", 0.0, budget), Event(10, "answer", 0.0, lines)]
+    assert [*trace_lines(events)] == [
+        " 9  budget    spent: 3 turns; told to answer",
+        "10  answer",
+        "              default: Ann",
+    ]
+    assert [*trace_lines([])] == []
+
+
+def test_gold_answers_stand_by_branch():
+    branches = (Branch(name="He\x1bat", answers=(Answer(text="Ann"), Answer(text="Bob"))),)
+    assert [*gold_lines(branches)] == ["gold", "          He\ufffdat: Ann; Bob"]
+    assert [*gold_lines(())] == []
