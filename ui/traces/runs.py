@@ -30,7 +30,7 @@ from branchwise.ui.traces.trace import Trace
 PAGE = 64
 """Rows that are read at once: more than most screens show."""
 FIRST_SECONDS, LATER_SECONDS = 0.2, 0.05
-"""How long `lines` works out scores that nobody saved: in all, and anew where the file changed."""
+"""How long rows wait for scores that nobody saved: in all, and anew where the file changed."""
 _NO_SCORES = (None, None, None)
 
 
@@ -84,7 +84,11 @@ class RunView:
         return heads(self._scores.columns)
 
     def line(self, row: int) -> ItemLine:
-        """A row by its number from 0, in the store's order. Raises IndexError for another."""
+        """A row by its number from 0, in the store's order. Raises IndexError for another.
+
+        Scores that nobody saved are worked out for a fifth of a second in all; the others are None
+        until `label_some` or the row's `trace` has worked them out.
+        """
         if not 0 <= row < self.count:
             raise IndexError(row)
         if (line := self._lines[row]) is not None and row not in self._unscored:
@@ -94,17 +98,16 @@ class RunView:
                 start = row - row % PAGE
                 self._load(start, min(start + PAGE, self.count))
             if row in self._unscored:
-                self._score(row)
+                self._score_some([row])
             return self._known(row)
 
     def lines(self) -> Sequence[ItemLine]:
-        """All rows. Of a run with thousands of items that nobody scored, some have no scores yet:
-        `label_some` works them out."""
+        """All rows, as `line` gives each."""
         with self._reading():
             for start in range(0, self.count, PAGE):
                 if None in self._lines[start : start + PAGE]:
                     self._load(start, min(start + PAGE, self.count))
-            self._score_some()
+            self._score_some(sorted(self._unscored))
             return [self._known(row) for row in range(self.count)]
 
     def find(self, question: str, epoch: int = 0) -> int | None:
@@ -130,11 +133,14 @@ class RunView:
 
     def trace(self, row: int) -> Trace:
         """An item's trace, of any status: what is there of it by now."""
-        line = self.line(row)
         with self._reading():
-            raw = self._raw(line.number)
-            question = self._question(line)
-            ended = raw is not None and raw.status in ENDED and answered(raw, question) is not None
+            self.line(row)
+            if row in self._unscored:
+                self._score(row)
+            line = self._known(row)
+            raw, question = self._raw(line.number), self._question(line)
+            readable = raw is not None and answered(raw, question) is not None
+            ended = readable and line.status in ENDED
             outcome = orjson.loads(raw.outcome) if ended and raw and raw.outcome else None
             errors = None
             if outcome is not None:
@@ -177,7 +183,8 @@ class RunView:
                     break
                 if self._label(row):
                     done.add(row)
-                if time.monotonic() >= until:
+                # What changed while it was worked out is nobody's: "none" means that all is known.
+                if done and time.monotonic() >= until:
                     break
             return frozenset(done)
 
@@ -228,11 +235,11 @@ class RunView:
             line = _with(line, values or _NO_SCORES, labels)
         self._lines[row] = line
 
-    def _score_some(self) -> None:
+    def _score_some(self, rows: Iterable[int]) -> None:
         """Work out metrics for as long as the allowance lasts: nobody is kept waiting twice."""
         started = time.monotonic()
-        for row in sorted(self._unscored):
-            if time.monotonic() - started > self._allowance:
+        for row in rows:
+            if time.monotonic() - started >= self._allowance:
                 break
             self._score(row)
         self._allowance = max(0.0, self._allowance - (time.monotonic() - started))
@@ -263,7 +270,9 @@ class RunView:
         with _as_input_errors(self.path):
             if self._labeller is None:
                 self._labeller = open_run(self.path)
-            line = self._known(row)
+            line = self._lines[row]
+            if line is None:
+                return False
             labels = self._labels_of(line, self._labeller)
             with self._lock:
                 if self._lines[row] is not line:

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -429,6 +430,36 @@ def test_labels_are_worked_out_beside_all_else(tmp_path):
         assert sorted(told) == list(range(count))
         assert {line.labels for line in view.lines()} == {("unsupported_answer",)}
         assert {line.precision for line in view.lines()} == {50.0}
+
+
+def test_a_run_is_looked_at_from_many_threads_while_it_is_written(tmp_path):
+    run = tmp_path / "r"
+    create_run(run, spec(), [question(n) for n in range(20)])
+    ended = threading.Event()
+
+    def look():
+        while not ended.is_set():
+            view.refresh()
+            view.label_some(0.001)
+            for row, line in enumerate(view.lines()):
+                assert (line.number, line.id) == (row + 1, view.line(row).id)
+                view.trace(row)
+            view.summary()
+        return True
+
+    with RunView.open(run) as view, writing(run) as writer, ThreadPoolExecutor(3) as threads:
+        looking = [threads.submit(look) for _ in range(3)]
+        for item in range(1, 21):
+            writer.tell("begin", item)
+            writer.tell("done", item, "Mann")
+        ended.set()
+        assert all(look.result() for look in looking)
+        view.refresh()
+        while view.label_some(1):
+            pass
+        assert {(line.status, line.em, line.labels) for line in view.lines()} == {
+            ("done", 100.0, ())
+        }
 
 
 def test_closing_ends_labelling_on_another_thread(tmp_path):
