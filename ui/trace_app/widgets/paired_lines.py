@@ -165,6 +165,8 @@ class PairedLines(ScrollView, can_focus=True):
 
     def _nearest(self, line: int, by: int) -> int:
         """The line there that may be chosen, else the next one in the direction, else before."""
+        if not self._lines:
+            return 0
         line = max(0, min(line, len(self._lines) - 1))
         onwards = range(line, len(self._lines)) if by > 0 else range(line, -1, -1)
         back = range(line, -1, -1) if by > 0 else range(line, len(self._lines))

@@ -5,6 +5,7 @@ from branchwise.ui.traces.comparison import Comparison, StepPair
 from branchwise.ui.traces.trace import Step
 
 PARTED = "─── here they part "
+_NOTHING = PairedLine(across="nothing recorded yet", looks=("same", ""), chosen=False)
 _SEVERAL_DIGITS = 3
 
 
@@ -18,7 +19,7 @@ class StepPairs(PairedLines):
     def show(self, compared: Comparison, row: int | None = None) -> None:
         """Show these rows, the cursor on `row` or where it was."""
         self._compared = compared
-        lines = [_line(pair) for pair in compared.pairs]
+        lines = [_line(pair) for pair in compared.pairs] or [_NOTHING]
         if compared.parted is not None:
             lines.insert(compared.parted, PairedLine(across=PARTED, fill="─", chosen=False))
         self.set_lines(lines, None if row is None else self._line_of(row))
