@@ -1,9 +1,10 @@
 """The trace app: which runs it has, which screens are open, and what holds for all of them."""
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -14,11 +15,15 @@ from branchwise.ui.trace_app.background import in_app
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.filling import Filling
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
-from branchwise.ui.trace_app.reading import READ_ERRORS
+from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
 from branchwise.ui.trace_app.screens.questions import QuestionsScreen
 from branchwise.ui.traces.runs import RunView
 
 FOLLOW_SECONDS = 0.5
+QUIET_SECONDS = 10.0
+"""How long the same failure is not shown again: a followed run is read twice a second."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class TraceApp(App[None]):
         self.runs, self.live = list(runs), live
         self._start = start
         self.questions = QuestionsScreen(self.runs)
+        self._said: dict[str, float] = {}
         self._filling = Filling(self.runs, self._known, self._unread)
 
     def get_default_screen(self) -> Screen[None]:
@@ -75,9 +81,8 @@ class TraceApp(App[None]):
 
     def _open_at(self, start: Start) -> None:
         run = self.runs[0]
-        row = run.find(start.question, start.epoch)
+        row = self.row_of(run, start.question, start.epoch)
         if row is None:
-            self.fail(f"{run.name} has no question {start.question!r} in epoch {start.epoch}")
             return
         self.follow(run, row)
         if start.compare and len(self.runs) > 1:
@@ -95,12 +100,25 @@ class TraceApp(App[None]):
         """Show a question's traces in two runs side by side, or say that one has none."""
         from branchwise.ui.trace_app.screens.compare import CompareScreen
 
-        line = run.line(row)
-        beside = other.find(line.id, line.epoch)
-        if beside is None:
-            self.fail(f"{other.name} has no question {line.id!r} in epoch {line.epoch}")
-            return
-        self.push_screen(CompareScreen(run, row, other, beside))
+        line = safe_line(run, row)
+        beside = self.row_of(other, line.id, line.epoch)
+        if beside is not None:
+            self.push_screen(CompareScreen(run, row, other, beside))
+
+    def row_of(self, run: RunView, question: str, epoch: int) -> int | None:
+        """A question's row in a run; where it has none, None, and a line that says so."""
+        found = self.read(lambda: [run.find(question, epoch)])
+        if found == [None]:
+            self.fail(f"{run.name} has no question {question!r} in epoch {epoch}")
+        return found[0] if found else None
+
+    def read(self, reading: Callable[[], T]) -> T | None:
+        """What this reads of a run; None where it cannot be read, and a line that says why."""
+        try:
+            return reading()
+        except READ_ERRORS as error:
+            self.fail(error)
+            return None
 
     def neighbour(self, run: RunView, row: int, by: int) -> int | None:
         """The row `by` places further in the list as it is arranged; None at its ends."""
@@ -121,8 +139,12 @@ class TraceApp(App[None]):
         self._tell(RunAdded(run))
 
     def fail(self, problem: Exception | str) -> None:
-        """Say in one line what could not be done."""
+        """Say in one line what could not be done; what was just said is not repeated."""
         said = " ".join(str(problem).split()) or type(problem).__name__
+        now = time.monotonic()
+        if now < self._said.get(said, 0.0):
+            return
+        self._said = {said: now + QUIET_SECONDS}
         self.notify(drawn(said)[:300], severity="error", markup=False)
 
     def action_reload(self) -> None:
@@ -132,12 +154,7 @@ class TraceApp(App[None]):
 
     def reload(self, run: RunView) -> None:
         """Read again what was written to one run."""
-        try:
-            rows = run.refresh()
-        except READ_ERRORS as error:
-            self.fail(error)
-            return
-        if rows:
+        if rows := self.read(run.refresh):
             self._tell(RunChanged(run, rows))
             self._filling.want(self.questions.run)
 

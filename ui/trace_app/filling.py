@@ -7,7 +7,6 @@ saved.
 from collections.abc import Callable
 from threading import Event, Thread
 
-from branchwise.ui.trace_app.reading import READ_ERRORS
 from branchwise.ui.traces.runs import PAGE, RunView
 
 WORK_SECONDS, REST_SECONDS = 0.05, 0.02
@@ -49,8 +48,13 @@ class Filling:
                 try:
                     if not self._fill(run):
                         break
-                except READ_ERRORS as error:
-                    self._failed(error)
+                except Exception as error:  # noqa: BLE001 - a row without labels must not end the app
+                    self._tell(error)
+
+    def _tell(self, error: Exception) -> None:
+        """Once the app ends its runs are closed under this thread: nobody wants to know."""
+        if not self._stopped.is_set():
+            self._failed(error)
 
     def _fill(self, run: RunView) -> bool:
         """Whether the run is done, and not something else wanted meanwhile."""

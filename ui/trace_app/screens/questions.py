@@ -1,6 +1,7 @@
 """The first screen: the runs above, the questions of the chosen one below."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -11,13 +12,14 @@ from textual.widgets import Input
 
 from branchwise.ui.cells import run_name
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
-from branchwise.ui.trace_app.reading import READ_ERRORS
+from branchwise.ui.trace_app.reading import safe_line
 from branchwise.ui.trace_app.screens.pickers import Choice, Picker
 from branchwise.ui.trace_app.widgets.column_heads import ColumnHeads
 from branchwise.ui.trace_app.widgets.filter_bar import FilterBar, in_words
 from branchwise.ui.trace_app.widgets.key_bar import KeyBar
 from branchwise.ui.trace_app.widgets.question_list import QuestionList
 from branchwise.ui.trace_app.widgets.run_strip import RunStrip
+from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.order import SORTS, SUBSETS, Arrangement, arranged
 from branchwise.ui.traces.runs import RunView
 
@@ -58,6 +60,7 @@ class QuestionsScreen(Screen[None]):
         self._runs, self._index = runs, 0
         self._how, self._other = Arrangement(), cast("RunView | None", None)
         self._rows: Sequence[int] = range(runs[0].count)
+        self._begin_on: int | None = None
 
     def compose(self) -> ComposeResult:
         yield RunStrip()
@@ -69,7 +72,7 @@ class QuestionsScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._list.focus()
-        self._arrange()
+        self._arrange(self._begin_on)
         self._show_runs()
 
     @property
@@ -92,21 +95,20 @@ class QuestionsScreen(Screen[None]):
 
     def follow(self, run: RunView, row: int) -> None:
         """Put the cursor on a row of the listed run."""
-        if run is self.run and self.is_mounted:
+        if run is self.run and self._is_mounted:
             self._list.go_to(row)
+        elif run is self.run:
+            self._begin_on = row
 
     # What is shown
 
     def _arrange(self, on: int | None = None) -> None:
         """Put the rows in order; the cursor stays on its question, or goes to row `on`."""
         on = self._list.row if on is None else on
-        try:
-            plain = self._how == Arrangement()
-            rows = range(self.run.count) if plain else arranged(self.run, self._how, self._other)
-        except READ_ERRORS as error:
-            self.trace_app.fail(error)
-            rows = range(self.run.count)
-        self._rows = rows
+        rows: Sequence[int] | None = range(self.run.count)
+        if self._how != Arrangement():
+            rows = self.trace_app.read(lambda: arranged(self.run, self._how, self._other))
+        self._rows = rows = range(self.run.count) if rows is None else rows
         self._list.nothing = _NOTHING_LEFT if self.run.count else ("This run has no questions.",)
         self._list.show(self.run, self.run.heads, rows, on)
         heads = self.query_one(ColumnHeads)
@@ -116,12 +118,9 @@ class QuestionsScreen(Screen[None]):
         self.query_one(FilterBar).show(words)
 
     def _show_runs(self) -> None:
-        try:
-            lines = [run.summary() for run in self._runs]
-        except READ_ERRORS as error:
-            self.trace_app.fail(error)
-            return
-        self.query_one(RunStrip).show(lines, self.run.heads, self._index)
+        lines = self.trace_app.read(lambda: [run.summary() for run in self._runs])
+        if lines is not None:
+            self.query_one(RunStrip).show(lines, self.run.heads, self._index)
 
     def _change(self, **fields: object) -> None:
         self._how = replace(self._how, **fields)  # type: ignore[arg-type]
@@ -163,11 +162,12 @@ class QuestionsScreen(Screen[None]):
     def _choose(self, index: int) -> None:
         """List another run; the cursor stays on the same question where it has it."""
         row = self._list.row
-        line = self.run.line(row) if row is not None else None
+        line = safe_line(self.run, row) if row is not None else None
         self._index = index
         if self._other is self.run:
             self._other, self._how = None, replace(self._how, differs=False)
-        self._arrange(self.run.find(line.id, line.epoch) if line else None)
+        place = self.trace_app.read(lambda: self.run.find(line.id, line.epoch)) if line else None
+        self._arrange(place)
         self._show_runs()
 
     def action_sort(self, by: int) -> None:
@@ -187,19 +187,17 @@ class QuestionsScreen(Screen[None]):
         self._arrange()
 
     def action_label(self) -> None:
-        counts: dict[str, int] = {}
-        for line in self.run.lines():
-            for label in line.labels or ():
-                counts[label] = counts.get(label, 0) + 1
-        self._pick("Error label", counts, "label", self._how.label)
+        found = [label for line in self._lines() for label in line.labels or ()]
+        self._pick("Error label", Counter(found), "label", self._how.label)
 
     def action_status(self) -> None:
-        counts: dict[str, int] = {}
-        for line in self.run.lines():
-            counts[line.status] = counts.get(line.status, 0) + 1
-        self._pick("Status", counts, "status", self._how.status)
+        found = [line.status for line in self._lines()]
+        self._pick("Status", Counter(found), "status", self._how.status)
 
-    def _pick(self, title: str, counts: dict[str, int], field: str, now: str | None) -> None:
+    def _lines(self) -> Sequence[ItemLine]:
+        return self.trace_app.read(self.run.lines) or ()
+
+    def _pick(self, title: str, counts: Mapping[str, int], field: str, now: str | None) -> None:
         choices = [Choice(f"{n:>7,}  {name}", name) for name, n in sorted(counts.items())]
         choices.insert(0, Choice(f"{self.run.count:>7,}  any", _ANY))
 

@@ -1,0 +1,306 @@
+"""What holds for all screens: help, palette, live runs, faults, the end."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from film_runs import GOLD, base_run, begin, fail, finish, new_run
+from hostile_trace import hostile_run
+from screen_text import check_frame, check_snapshot, screen_lines, screen_text
+from test_questions import bar, listed, under_cursor
+from textual.binding import Binding
+from waiting import drawn_whole, until
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store import RunStore
+from branchwise.ui.trace_app import app as app_module
+from branchwise.ui.trace_app.app import Start, TraceApp
+from branchwise.ui.trace_app.background import run_aside
+from branchwise.ui.trace_app.screens.compare import CompareScreen
+from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.runs import RunView
+
+SMALL = (80, 24)
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[RunView]:
+    """A run of which nothing has begun."""
+    new_run(tmp_path / "fresh", {"model": "offline"})
+    run = RunView.open(tmp_path / "fresh")
+    yield run
+    run.close()
+
+
+@pytest.fixture
+def unlabelled(tmp_path: Path) -> Iterator[RunView]:
+    """A run of which nobody has worked out where answers were lost."""
+    run = RunView.open(base_run(tmp_path / "base"))
+    yield run
+    run.close()
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Iterator[RunView]:
+    """A run whose every text attacks."""
+    run = RunView.open(hostile_run(tmp_path / "hostile"))
+    yield run
+    run.close()
+
+
+def row_of(app: TraceApp, id: str) -> str:
+    """The line of the screen on which a question stands."""
+    return next(line for line in screen_lines(app) if f" {id} " in line)
+
+
+async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView) -> None:
+    app = TraceApp([base, other])
+    async with app.run_test(size=(80, 40)) as pilot:
+        described = {
+            binding.tooltip
+            for _, binding, _, _ in app.screen.active_bindings.values()
+            if binding.tooltip
+        }
+        assert len(described) > 20
+        await pilot.press("question_mark")
+        shown = screen_text(app)
+        assert [tooltip for tooltip in described if tooltip not in shown] == []
+        await drawn_whole(pilot)
+        check_snapshot(app, "help")
+        await pilot.press("question_mark")
+        assert len(app.screen_stack) == 1
+
+
+async def test_help_scrolls_where_it_is_longer_than_the_screen(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=(80, 12)) as pilot:
+        await pilot.press("question_mark")
+        assert "palette" not in screen_text(app)
+        await pilot.press("end")
+        assert "palette" in screen_text(app)
+
+
+def test_every_key_in_the_footer_is_explained() -> None:
+    screens = [TraceApp, app_module.QuestionsScreen, TraceScreen, CompareScreen]
+    bindings = [b for screen in screens for b in screen.BINDINGS if isinstance(b, Binding)]
+    assert [b.description for b in bindings if b.show and not b.tooltip] == []
+
+
+async def test_the_palette_does_what_keys_do(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("ctrl+p", *"subset")
+        await until(pilot, lambda: "unambiguous questions" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: len(app.screen_stack) == 1 and listed(app) == ["kong"])
+
+
+async def test_another_theme_changes_the_colours_and_nothing_else(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: "q Quit" in screen_text(app))
+        before = screen_text(app)
+        app.theme = "textual-light"
+        await pilot.pause()
+        assert screen_text(app) == before
+
+
+async def test_labels_that_nobody_saved_fill_themselves_in(unlabelled: RunView) -> None:
+    app = TraceApp([unlabelled])
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: "reasoning" in row_of(app, "heat"))
+        await until(pilot, lambda: "unsupported" in row_of(app, "alien"))
+
+
+async def test_a_live_run_fills_in_and_the_cursor_stays(
+    fresh: RunView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_module, "FOLLOW_SECONDS", 0.02)
+    app = TraceApp([fresh], live=True)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("down", "down")
+        with RunStore(fresh.path) as store:
+            pending = {item.question.id: item for item in store.pending()}
+            await begin(store, pending["heat"])
+            await until(pilot, lambda: "»" in row_of(app, "heat"))
+            await finish(store, pending["kong"], GOLD["kong"][1])
+            await until(pilot, lambda: "1.00 1.00 1.00" in row_of(app, "kong"))
+            await fail(store, pending["jaws"], "no [bold]answer")
+            await until(pilot, lambda: "failed" in row_of(app, "jaws"))
+            await until(pilot, lambda: "2/6 (1 failed)" in screen_lines(app)[0])
+        assert under_cursor(app) == "alien"
+
+
+async def test_a_live_run_that_is_sorted_keeps_the_cursor_on_its_question(
+    fresh: RunView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_module, "FOLLOW_SECONDS", 0.02)
+    app = TraceApp([fresh], live=True)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("s", "s", "s", "s", "S", "down")
+        assert bar(app) == "6 questions · by precision, highest first"
+        assert under_cursor(app) == "heat"
+        with RunStore(fresh.path) as store:
+            pending = {item.question.id: item for item in store.pending()}
+            await finish(store, pending["tron"], GOLD["tron"][1])
+            await until(pilot, lambda: listed(app)[0] == "tron")
+        assert under_cursor(app) == "heat"
+
+
+async def test_a_run_that_is_not_followed_is_read_again_on_demand(fresh: RunView) -> None:
+    app = TraceApp([fresh])
+    async with app.run_test(size=SMALL) as pilot:
+        await until(pilot, lambda: "kong" in screen_text(app))
+        with RunStore(fresh.path) as store:
+            first = next(iter(store.pending()))
+            await finish(store, first, GOLD["kong"][1])
+        assert "0/6" in screen_lines(app)[0]
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "1/6" in screen_lines(app)[0])
+        assert "1.00 1.00 1.00" in row_of(app, "kong")
+
+
+async def test_a_run_that_is_added_is_shown_and_can_be_compared_with(
+    base: RunView, other: RunView
+) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=SMALL) as pilot:
+        app.add_run(other)
+        await until(pilot, lambda: "gpt-5-mini" in screen_text(app))
+        await until(pilot, lambda: "tab Run" in screen_text(app))
+        await pilot.press("c")
+        assert isinstance(app.screen, CompareScreen)
+
+
+async def test_a_start_opens_the_trace_and_leaves_the_list_at_its_question(
+    base: RunView, other: RunView
+) -> None:
+    app = TraceApp([base, other], start=Start("alien", step=2))
+    async with app.run_test(size=SMALL) as pilot:
+        assert isinstance(app.screen, TraceScreen)
+        await pilot.press("q")
+        assert under_cursor(app) == "alien"
+    app = TraceApp([base, other], start=Start("heat", compare=True))
+    async with app.run_test(size=SMALL) as pilot:
+        assert isinstance(app.screen, CompareScreen)
+
+
+async def test_neighbours_follow_the_list_as_it_is_arranged(base: RunView, other: RunView) -> None:
+    app = TraceApp([base, other])
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.press("slash", *"directed", "enter", "s", "S")
+        # tron, jaws, brazil, alien: rows 5, 3, 4, 2 of the run.
+        assert [app.neighbour(base, 3, by) for by in (-1, 1)] == [5, 4]
+        assert [app.neighbour(base, 5, -1), app.neighbour(base, 2, 1)] == [None, None]
+        # A row that is not shown leads to the ends; another run has its own order.
+        assert [app.neighbour(base, 0, 1), app.neighbour(base, 0, -1)] == [5, 2]
+        assert app.neighbour(other, 0, 1) == 1
+
+
+async def test_a_question_that_the_other_run_lacks_is_one_line(
+    base: RunView, hostile: RunView
+) -> None:
+    app = TraceApp([base, hostile])
+    async with app.run_test(size=SMALL, notifications=True) as pilot:
+        await pilot.press("c")
+        await until(pilot, lambda: "has no question 'kong'" in screen_text(app))
+        assert len(app.screen_stack) == 1
+
+
+async def test_hostile_texts_stay_in_their_cells(hostile: RunView, size: tuple[int, int]) -> None:
+    app = TraceApp([hostile])
+    async with app.run_test(size=size, notifications=True) as pilot:
+        check_frame(app)
+        await pilot.press("s", "s", "t")
+        check_frame(app)
+        await pilot.press("escape", "slash", *"[bold]", "enter")
+        check_frame(app)
+        assert "“[bold]”" in screen_text(app)
+        app.fail(InputError("what \x1b[31m[bold]happened[/bold]\n\nhere"))
+        await until(pilot, lambda: "[bold]happened[/bold]" in screen_text(app))
+        check_frame(app)
+
+
+async def test_a_row_that_cannot_be_read_says_so_and_the_others_are_shown(
+    base: RunView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = RunView.line
+
+    def line(self: RunView, row: int) -> ItemLine:
+        if row == 1:
+            raise InputError("a record of the run is damaged")
+        return read(self, row)
+
+    monkeypatch.setattr(RunView, "line", line)
+    app = TraceApp([base])
+    async with app.run_test(size=(200, 60)):
+        assert "a record of the run is damaged" in screen_text(app)
+        assert "Who directed Alien?" in screen_text(app)
+
+
+async def test_work_aside_brings_its_result_or_one_line(base: RunView) -> None:
+    app = TraceApp([base])
+    results: list[int] = []
+
+    def broken() -> int:
+        raise ValueError("broken [bold]in\ntwo")
+
+    async with app.run_test(size=SMALL, notifications=True) as pilot:
+        run_aside(app, lambda: 7, results.append, app.fail)
+        await until(pilot, lambda: results == [7])
+        run_aside(app, broken, results.append, app.fail)
+        await until(pilot, lambda: "broken [bold]in two" in screen_text(app))
+        assert results == [7]
+
+
+async def test_a_failure_of_labelling_is_one_line(
+    unlabelled: RunView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def label_some(self: RunView, seconds: float) -> frozenset[int]:
+        raise RuntimeError("labels are off")
+
+    monkeypatch.setattr(RunView, "label_some", label_some)
+    app = TraceApp([unlabelled])
+    async with app.run_test(size=SMALL, notifications=True) as pilot:
+        await until(pilot, lambda: "labels are off" in screen_text(app))
+        await pilot.press("down", "s")
+        assert bar(app) == "6 questions · by id, from A"
+
+
+QUITS_AT_ONCE = """
+import sys
+from pathlib import Path
+from threading import Event
+from branchwise.ui.trace_app.app import TraceApp
+from branchwise.ui.trace_app.background import run_aside
+from branchwise.ui.traces.runs import RunView
+
+begun = Event()
+
+def label_some(self, seconds):
+    begun.set()
+    Event().wait()
+
+RunView.label_some = label_some
+run = RunView.open(Path(sys.argv[1]))
+app = TraceApp([run])
+
+async def drive(pilot):
+    run_aside(app, Event().wait, print, app.fail)
+    while not begun.is_set():
+        await pilot.pause(0.01)
+    await pilot.press("q")
+
+app.run(headless=True, auto_pilot=drive)
+print("ended", len(run.lines()))
+"""
+
+
+def test_the_app_ends_at_once_while_threads_are_at_work(tmp_path: Path) -> None:
+    path = base_run(tmp_path / "base")
+    command = [sys.executable, "-c", QUITS_AT_ONCE, str(path)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout.strip()[-7:]) == (0, "ended 6"), ended.stderr
