@@ -81,7 +81,7 @@ def _gold_line(
 ) -> AnswerLine:
     if lost is None:
         return AnswerLine(_line(text), "right")
-    why, places = why_missing(lost), _shown_first(lost.places)
+    why, places = why_missing(lost) if lost.label else "", _shown_first(lost.places)
     if lost.under is not None:
         # It was lost where the answer was written, not where it was read.
         return AnswerLine(_line(text), "wrong_branch", _line(why), (), ends.get("answer"))

@@ -1,7 +1,6 @@
 """One item of a run, read as a trace to walk through."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from branchwise.agents.prediction import Prediction
@@ -18,7 +17,7 @@ from branchwise.ui.traces.trace import BranchLines, Trace
 from branchwise.ui.traces.tree import steps
 
 DAMAGED = "damaged"
-"""Kind of the one step of a trace that cannot be read."""
+"""Kind of the error that is the one step of a trace that cannot be read."""
 
 
 def trace_of(
@@ -32,31 +31,36 @@ def trace_of(
 
     `outcome`: how it ended, None where it has not. `errors`: where its answers were lost, as it was
     kept or worked out by the run's scorer; None: worked out here, by names alone. A trace with a
-    damaged record has one step that says so.
+    damaged record has one step that says so, and nobody knows then where answers were lost.
     """
-    events = _events(reader, line.number)
-    answers = outcome.get("prediction", {}).get("answers", {}) if outcome else {}
+    events, damage = _events(reader, line.number)
+    item = _item(line, question, outcome)
     names = gold_names(question.branches) if reader.task in TASKS else []
-    judged = outcome is not None and bool(names)
-    if judged and errors is None:
-        errors = examine(_item(line, question, outcome or {}), events).errors
-    errors = errors if judged else None
+    if item is None or not names:
+        errors = None
+    elif errors is None:
+        errors = examine(item, events).errors
+    shown = [*events, *damage]
     return Trace(
         line=line,
-        events=events,
-        steps=steps(events, names),
-        branches=_branches(question, answers, errors, events),
+        events=shown,
+        steps=steps(shown, names),
+        branches=_branches(question, item.prediction.answers if item else {}, errors, shown),
         errors=errors,
         names=names,
         outcome=outcome,
     )
 
 
-def _events(reader: RunReader, item: int) -> list[Event]:
+def _events(reader: RunReader, item: int) -> tuple[list[Event], list[Event]]:
+    """The events, or in their place one that says why they cannot be read."""
     try:
-        return list(reader.events(item))
+        return list(reader.events(item)), []
     except InputError as error:
-        return [Event(0, DAMAGED, 0.0, {"message": str(error)})]
+        problem = error.what
+    except AttributeError:
+        problem = "a record of the run is damaged (it is no object)"
+    return [], [Event(0, "error", 0.0, {"kind": DAMAGED, "message": problem})]
 
 
 def _branches(
@@ -70,13 +74,20 @@ def _branches(
     return judged_lines(question.branches, answers, errors, events)
 
 
-def _item(line: ItemLine, question: Question, outcome: Mapping[str, Any]) -> AnsweredItem:
-    item = AnsweredItem(
-        question=question,
-        prediction=Prediction.model_validate(outcome["prediction"]),
-        epoch=line.epoch,
-        evidence=Evidence(tuple(outcome["evidence"])),
-        how=outcome["how"],
-        error=outcome.get("error"),
-    )
-    return replace(item, item=line.number)
+def _item(
+    line: ItemLine, question: Question, outcome: Mapping[str, Any] | None
+) -> AnsweredItem | None:
+    """As scorers read it; None where it has not ended, or its final record is damaged."""
+    ended = outcome or {}
+    try:
+        return AnsweredItem(
+            question=question,
+            prediction=Prediction.model_validate(ended["prediction"]),
+            epoch=line.epoch,
+            evidence=Evidence(tuple(ended.get("evidence", ()))),
+            how=str(ended.get("how")),
+            error=ended.get("error"),
+            item=line.number,
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
