@@ -31,7 +31,7 @@ class ExportScreen(ModalScreen[Path | None]):
         border: round $border;
         padding: 0 1;
     }
-    ExportScreen Input { border: none; height: 1; padding: 0; margin: 1 0; }
+    ExportScreen Input { margin: 1 0; }
     ExportScreen #export-said { color: $text-warning; height: auto; min-height: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "dismiss(None)", "Cancel")]
@@ -44,11 +44,14 @@ class ExportScreen(ModalScreen[Path | None]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Static(Text("Write this trace as Markdown to", style="bold"))
-            yield Input(self._offered, select_on_focus=False)
+            yield Input(self._offered, select_on_focus=False, compact=True)
             yield Static(Text("enter writes, escape leaves"), id="export-said")
 
-    def on_input_changed(self) -> None:
+    def on_input_changed(self, event: Input.Changed) -> None:
         self._replace = None
+        # What is pasted may hold anything, and an input draws it as it is.
+        if not event.value.isprintable():
+            event.input.value = "".join(c for c in event.value if c.isprintable())
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -1,6 +1,7 @@
 """One question's trace: its steps, the selected one in full, its answers beside the gold."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 WIDE = 140
 """From this width on the answers have a column of their own."""
+NOT_JUDGED = "nobody has judged these answers: there is no loss to go to"
 MAX_COPIED = 100_000
 """Characters that are copied: terminals drop longer texts."""
 
@@ -76,6 +78,7 @@ class TraceScreen(Screen[None]):
         self.run, self.row = run, row
         self.trace: Trace | None = None
         self._step = step
+        self._seen: dict[int, Sequence[Block]] = {}
 
     @property
     def trace_app(self) -> "TraceApp":
@@ -127,8 +130,8 @@ class TraceScreen(Screen[None]):
     def action_lost(self, direction: int) -> None:
         answer = self._answers.next_lost(direction)
         if answer is None:
-            judged = any(line.verdict != "open" for line in self._answers.answers)
-            self._header.note("no gold answer is missing" if judged else "nothing was judged here")
+            open_ = [line for line in self._answers.answers if line.verdict == "open"]
+            self._header.note(NOT_JUDGED if open_ else "no gold answer is missing")
         else:
             self._jump(answer)
 
@@ -186,7 +189,8 @@ class TraceScreen(Screen[None]):
         if self.trace is not None:
             line = self.trace.line
             name = offered_name(self.run.name, line.id, line.epoch)
-            self.app.push_screen(ExportScreen(markdown(self.trace, self.run.name), name))
+            dialog = ExportScreen(markdown(self.trace, self.run.name), name)
+            self.app.push_screen(dialog, self._exported)
 
     def action_compare(self) -> None:
         from branchwise.ui.trace_app.screens.pickers import Choice, Picker
@@ -204,6 +208,10 @@ class TraceScreen(Screen[None]):
 
         if self.trace is not None and self.step is not None:
             self.app.push_screen(ForkScreen(self.run, self.trace, self.step))
+
+    def _exported(self, path: Path | None) -> None:
+        if path is not None:
+            self._say(f"written to {path}")
 
     def _compare(self, chosen: str | None, others: Sequence[RunView]) -> None:
         if not others:
@@ -231,6 +239,7 @@ class TraceScreen(Screen[None]):
         self._view.show(self._blocks(), keep=self._tree.selected == selected)
 
     def _read(self) -> None:
+        self._seen.clear()
         try:
             self.trace = self.run.trace(self.row)
         except READ_ERRORS as error:
@@ -240,9 +249,13 @@ class TraceScreen(Screen[None]):
         self._header.show(line, self.run.name, self.run.heads)
 
     def _blocks(self) -> Sequence[Block]:
-        if self.trace is None or self._tree.selected is None:
+        """The selected step's blocks; those of this trace are kept, for going back and forth."""
+        step = self._tree.selected
+        if self.trace is None or step is None:
             return ()
-        return blocks_of(self.trace, self._tree.selected)
+        if step not in self._seen:
+            self._seen[step] = blocks_of(self.trace, step)
+        return self._seen[step]
 
     def _jump(self, answer: AnswerLine) -> None:
         """To the step where an answer was lost, with the passage or row in view that names it."""
@@ -253,6 +266,8 @@ class TraceScreen(Screen[None]):
             self._header.note(f"{said}: {answer.why or 'nothing to jump to'}")
             return
         self.remove_class("-answers")
+        if self.has_class("-narrow") and self._answers.has_focus:
+            self._view.focus()
         self._tree.show(self.trace.steps, step)
         blocks = self._blocks()
         self._view.show(blocks)

@@ -1,6 +1,6 @@
 """A step in full: its blocks laid out at the widget's width, drawn line by line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,7 +17,7 @@ from branchwise.ui.trace_app.cells import cells, fitted
 from branchwise.ui.trace_app.marked_text import Runs, runs_of, segments
 from branchwise.ui.trace_app.step_layout import Layout, Line, indent_of, lay_out
 from branchwise.ui.trace_app.styles import mark_styles
-from branchwise.ui.traces.blocks import Block
+from branchwise.ui.traces.blocks import Block, MarkKind
 
 
 class StepView(ScrollView, can_focus=True):
@@ -79,6 +79,7 @@ class StepView(ScrollView, can_focus=True):
         self._laid_out_for = 0
         self._runs: dict[int, Runs] = {}
         self._target: tuple[int, int] | None = None
+        self._marks: Mapping[MarkKind, Style] | None = None
 
     def show(self, blocks: Sequence[Block], *, keep: bool = False) -> None:
         """Show another step from its top; with `keep` the same one as it is now, where it stood."""
@@ -156,6 +157,11 @@ class StepView(ScrollView, can_focus=True):
         strip = Strip(self._drawn(line, base))
         return strip.crop_extend(scroll_x, scroll_x + width, base)
 
+    def notify_style_update(self) -> None:
+        """The theme may be another one."""
+        super().notify_style_update()
+        self._marks = None
+
     def on_resize(self, event: events.Resize) -> None:
         top = self._line_at(self.scroll_offset.y)
         if self._width() != self._laid_out_for:
@@ -223,7 +229,7 @@ class StepView(ScrollView, can_focus=True):
         runs = self._runs.get(line.block)
         if runs is None:
             runs = self._runs[line.block] = runs_of(block.marks)
-        text = segments(block.text, line.start, line.end, runs, style, mark_styles(self.app))
+        text = segments(block.text, line.start, line.end, runs, style, self._mark_styles())
         return [*self._margin(line, block, base), *text]
 
     def _margin(self, line: Line, block: Block, base: Style) -> list[Segment]:
@@ -247,7 +253,12 @@ class StepView(ScrollView, can_focus=True):
         room = self._laid_out_for - (2 if block.text else 0)
         title = block.title if cells(block.title) <= room else fitted(block.title, room)
         runs = runs_of(block.title_marks)
-        yield from segments(title, 0, len(title), runs, style, mark_styles(self.app))
+        yield from segments(title, 0, len(title), runs, style, self._mark_styles())
+
+    def _mark_styles(self) -> Mapping[MarkKind, Style]:
+        if self._marks is None:
+            self._marks = mark_styles(self.app)
+        return self._marks
 
     def _style(self, *names: str) -> Style:
         return self.get_component_rich_style(*(f"step-view--{name}" for name in names))

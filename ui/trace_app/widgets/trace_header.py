@@ -84,12 +84,12 @@ def _facts(line: ItemLine, run: str, heads: Sequence[str]) -> Iterator[str]:
         yield "  ".join(
             f"{head} {score(value, head)}" for head, value in zip(heads, values, strict=True)
         )
-    if line.labels:
-        yield ", ".join(line.labels)
     if line.tokens is not None:
         yield f"{line.tokens:,} tokens"
     if line.seconds is not None:
         yield f"{seconds_cell(line).strip()} s"
+    if line.labels:
+        yield ", ".join(line.labels)
     yield _one_line(line.id) + (f" epoch {line.epoch}" if line.epoch else "")
 
 

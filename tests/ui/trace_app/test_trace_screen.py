@@ -1,0 +1,418 @@
+"""One question's trace: walked, jumped through, copied, paged, exported, followed."""
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from film_runs import outcome
+from hostile_trace import hostile_run
+from lost_run import EXTRACTION, QUERY, QUESTION, SEARCH, SECOND, events, lost_run, new_run
+from screen_text import (
+    check_frame,
+    check_snapshot,
+    place_of,
+    screen_lines,
+    screen_text,
+    style_of,
+)
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from branchwise.agents.journal import CallKey
+from branchwise.eval.store import RunStore
+from branchwise.eval.store.journal import ItemJournal
+from branchwise.ui.trace_app.app import Start, TraceApp
+from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.traces.runs import RunView
+
+Size = tuple[int, int]
+SMALL: Size = (80, 24)
+LARGE: Size = (200, 60)
+
+
+@pytest.fixture
+def lost(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
+    return open_run(lost_run(tmp_path / "lost"))
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
+    return open_run(hostile_run(tmp_path / "hostile"))
+
+
+def at(run: RunView, question: str = "heat", step: int | None = None) -> TraceApp:
+    return TraceApp([run], start=Start(question, step=step))
+
+
+def trace_screen(app: TraceApp) -> TraceScreen:
+    screen = app.screen
+    assert isinstance(screen, TraceScreen)
+    return screen
+
+
+async def test_a_trace_opens_with_its_steps_beside_the_first_one(lost: RunView, size: Size) -> None:
+    app = at(lost)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        check_frame(app)
+        check_snapshot(app, "trace")
+
+
+async def test_a_step_is_opened_by_its_number(lost: RunView) -> None:
+    app = at(lost, step=QUERY)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        assert trace_screen(app).step == QUERY
+        assert "SELECT ?actor ?name" in screen_text(app)
+        assert "Amy Brenneman" in screen_text(app)
+
+
+async def test_steps_are_walked_by_keys_and_mouse(lost: RunView, size: Size) -> None:
+    app = at(lost)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press("down", "j")
+        assert trace_screen(app).step == SEARCH
+        assert "[p0] Heat, part p0" in screen_text(app)
+        await pilot.press("end")
+        assert trace_screen(app).step == 8
+        await pilot.press("k", "up", "up", "up")
+        assert trace_screen(app).step == EXTRACTION
+        await pilot.click(offset=place_of(app, "wikisparql"))
+        assert trace_screen(app).step == QUERY
+        check_frame(app)
+
+
+async def test_reasoning_is_folded_until_it_is_asked_for(lost: RunView, size: Size) -> None:
+    app = at(lost, step=1)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        assert "I look for the cast" not in screen_text(app)
+        await pilot.press("space")
+        assert "I look for the cast" in screen_text(app)
+        await pilot.press("space", "r")
+        assert "I look for the cast" in screen_text(app)
+        await pilot.press("r")
+        assert "I look for the cast" not in screen_text(app)
+
+
+async def test_passages_are_gone_through_from_the_steps(lost: RunView) -> None:
+    app = at(lost, step=SEARCH)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("J", "J", "J")
+        top = screen_lines(app)[2].split("│")[1]
+        assert top.strip().startswith("▾ [p2]")
+        await pilot.press("K")
+        assert "[p1]" in screen_lines(app)[2]
+
+
+async def test_one_key_leads_to_each_loss_in_turn(lost: RunView, size: Size) -> None:
+    app = at(lost)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press("m")
+        assert trace_screen(app).step == QUERY
+        row = place_of(app, "wd:Q2   Ashley Judd")
+        assert style_of(app, "Ashley Judd: left out by the agent").bold
+        assert row
+        await pilot.press("m")
+        assert "Jon Voight: never retrieved" in screen_text(app)
+        assert trace_screen(app).step == QUERY
+        await pilot.press("m")
+        assert trace_screen(app).step == SEARCH
+        assert "Robert De Niro is Neil." in screen_text(app)
+        assert style_of(app, "Robert De Niro is Neil.").underline
+        await pilot.press("m")
+        assert trace_screen(app).step == SECOND
+        assert "Val Kilmer robs." in screen_text(app)
+        await pilot.press("M")
+        assert trace_screen(app).step == SEARCH
+        check_frame(app)
+
+
+async def test_the_jump_leaves_with_the_next_step(lost: RunView) -> None:
+    app = at(lost)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("m")
+        assert "left out by the agent" in screen_text(app)
+        await pilot.press("down")
+        assert "left out by the agent" not in screen_text(app)
+        assert "P .50" in screen_text(app)
+
+
+async def test_answers_take_the_place_of_the_step_where_it_is_narrow(lost: RunView) -> None:
+    app = at(lost)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        assert "James Woods" not in screen_text(app)
+        await pilot.press("a")
+        check_snapshot(app, "trace-answers")
+        await pilot.click(offset=place_of(app, "Robert De Niro"))
+        assert trace_screen(app).step == SEARCH
+        assert "Robert De Niro is Neil." in screen_text(app)
+        assert "James Woods" not in screen_text(app)
+
+
+async def test_answers_have_their_own_column_where_it_is_wide(lost: RunView) -> None:
+    app = at(lost, step=SEARCH)
+    async with app.run_test(size=LARGE) as pilot:
+        await pilot.pause()
+        assert "✗ James Woods" in screen_text(app)
+        assert "[p0] Heat, part p0" in screen_text(app)
+        await pilot.press("a")
+        assert "✗ James Woods" not in screen_text(app)
+        await pilot.press("a", "down", "down", "enter")
+        assert trace_screen(app).step == QUERY
+        assert "✗ James Woods" in screen_text(app)
+
+
+async def test_the_step_alone_has_the_whole_width(lost: RunView, size: Size) -> None:
+    app = at(lost, step=SEARCH)
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press("z")
+        assert "wikisparql" not in screen_text(app)
+        assert "James Woods" not in screen_text(app)
+        assert screen_lines(app)[2].strip().startswith("step 2")
+        check_frame(app)
+        await pilot.press("z")
+        assert "wikisparql" in screen_text(app)
+
+
+async def test_next_and_before_follow_the_list(lost: RunView) -> None:
+    app = at(lost)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("n")
+        assert "Who is in King Kong?" in screen_text(app)
+        assert "nothing recorded yet" in screen_text(app)
+        await pilot.press("n")
+        assert "Who is in King Kong?" in screen_text(app)
+        await pilot.press("p")
+        assert QUESTION in screen_text(app)
+
+
+async def test_a_pending_item_takes_every_key(lost: RunView, size: Size) -> None:
+    app = at(lost, "kong")
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press("m")
+        assert "nobody has judged" in screen_text(app)
+        for key in ("M", "a", "down", "enter", "space", "r", "J", "K", "y", "o", "z", "end"):
+            await pilot.press(key)
+            check_frame(app)
+
+
+async def test_a_failed_item_shows_its_error_above_and_leads_to_it(base: RunView) -> None:
+    app = at(base, "jaws")
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        assert "✗ the server said 500 [bold]five hundred[/bold]" in screen_text(app)
+        await pilot.press("m")
+        assert trace_screen(app).step == 1
+
+
+async def test_a_step_is_copied_as_plain_text(lost: RunView) -> None:
+    app = at(lost, step=QUERY)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("y")
+        assert "SELECT ?actor ?name WHERE" in app.clipboard
+        assert "Ashley Judd" in app.clipboard
+        assert app.clipboard.replace("\n", " ").isprintable()
+
+
+@pytest.fixture
+def pager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pager that keeps what it got; its path has a blank."""
+    kept = tmp_path / "what it got.txt"
+    script = tmp_path / "my pager.py"
+    script.write_text("import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())")
+    words = [sys.executable, str(script), str(kept)]
+    monkeypatch.setenv("PAGER", shlex.join(words))
+    return kept
+
+
+def _kept(pager: Path) -> str:
+    return pager.read_text("utf-8")
+
+
+async def test_the_part_under_the_cursor_is_opened_in_the_pager(lost: RunView, pager: Path) -> None:
+    app = at(lost, step=SEARCH)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("m", "m", "m", "o")
+        got = _kept(pager)
+        assert "[p12]" in got
+        assert got.rstrip().endswith("Robert De Niro is Neil.")
+        assert "[p13]" not in got
+
+
+async def test_a_huge_passage_reaches_the_pager_whole_and_harmless(
+    hostile: RunView, pager: Path
+) -> None:
+    app = at(hostile, "hostile")
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("m", "m", "o")
+        got = _kept(pager)
+        assert len(got) > 1_000_000
+        assert got.replace("\n", " ").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("/nowhere/pager", "does not start"), ("less 'x", "is no command"), ("false", "")],
+)
+async def test_a_pager_that_fails_is_one_line(
+    lost: RunView, monkeypatch: pytest.MonkeyPatch, command: str, said: str
+) -> None:
+    monkeypatch.setenv("PAGER", command)
+    app = at(lost, step=SEARCH)
+    async with app.run_test(size=SMALL, notifications=True) as pilot:
+        await pilot.pause()
+        await pilot.press("J", "o")
+        await pilot.pause()
+        messages = [notification.message for notification in app._notifications]
+        assert [said in message for message in messages] == ([True] if said else [])
+        assert trace_screen(app).step == SEARCH
+
+
+def _written(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if not path.is_dir() and "lost" not in path.parts]
+
+
+async def _export_to(pilot: Pilot[None], path: str) -> None:
+    await pilot.press("e")
+    pilot.app.screen.query_one(Input).value = path
+    await pilot.press("enter")
+    await pilot.pause()
+
+
+async def test_a_trace_is_exported_and_nothing_is_replaced_unasked(
+    lost: RunView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = at(lost)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("e")
+        await pilot.pause()
+        assert "lost-heat.md" in screen_text(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        written = (tmp_path / "lost-heat.md").read_text()
+        assert "Robert De Niro" in written
+        assert "SELECT ?actor ?name" in written
+        mine = tmp_path / "mine.md"
+        mine.write_text("mine")
+        await _export_to(pilot, str(mine))
+        assert "is there already" in screen_text(app)
+        assert mine.read_text() == "mine"
+        await pilot.press("escape")
+        assert mine.read_text() == "mine"
+        await _export_to(pilot, str(mine))
+        await pilot.press("enter")
+        await pilot.pause()
+        assert mine.read_text() == written
+
+
+@pytest.mark.parametrize("name", ["", "  ", "folder", "no/such/folder/x.md", "x" * 5_000])
+async def test_a_name_that_cannot_be_written_is_one_line(
+    lost: RunView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    app = at(lost)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await _export_to(pilot, name)
+        assert not isinstance(app.screen, TraceScreen)
+        check_frame(app)
+        assert not _written(tmp_path)
+
+
+async def _write(journal: ItemJournal, written: Sequence[tuple[str, dict[str, Any]]]) -> None:
+    """As an agent does: events travel with the response that comes after them."""
+    for kind, data in written:
+        journal.event(kind, data)
+    await journal.keep(journal.recall(CallKey("model", "agent", str(written))), {})
+
+
+async def test_control_characters_are_no_part_of_a_name(lost: RunView) -> None:
+    app = at(lost)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("e")
+        app.screen.query_one(Input).value = "a\x00b\x1b[31m"
+        await pilot.pause()
+        assert "ab[31m" in screen_text(app)
+        check_frame(app)
+
+
+async def test_a_run_that_is_written_is_followed(
+    tmp_path: Path, open_run: Callable[[Path], RunView]
+) -> None:
+    new_run(tmp_path / "live")
+    written = events()
+    with RunStore(tmp_path / "live") as store:
+        journal = store.begin(next(iter(store.pending())))
+        await _write(journal, written[:2])
+        app = at(open_run(tmp_path / "live"), step=1)
+        async with app.run_test(size=SMALL) as pilot:
+            await pilot.pause()
+            assert trace_screen(app).step == 1
+            await _write(journal, written[2:4])
+            await pilot.press("ctrl+r")
+            await pilot.pause()
+            assert trace_screen(app).step == SECOND, "whoever is at the end goes along"
+            await pilot.press("up", "J")
+            await _write(journal, written[4:])
+            await journal.finish("done", outcome({"default": ["Al Pacino"]}, tokens=77))
+            await pilot.press("ctrl+r")
+            await pilot.pause()
+            assert trace_screen(app).step == SEARCH, "whoever reads stays"
+            assert "[p0]" in screen_lines(app)[2]
+            assert "77 tokens" in screen_text(app)
+            assert "answer 1 branch" in screen_text(app)
+
+
+async def test_nothing_hostile_leaves_its_place(hostile: RunView, size: Size) -> None:
+    app = at(hostile, "hostile")
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        check_frame(app)
+        await pilot.press("r")
+        for _ in range(len(trace_screen(app).trace.steps)):
+            await pilot.press("down", "J")
+            check_frame(app)
+        for key in ("z", "z", "m", "a", "m", "M", "a", "n", "n", "p"):
+            await pilot.press(key)
+            check_frame(app)
+        assert "[bold red]" in screen_text(app)
+
+
+async def test_a_resize_keeps_the_step_and_the_frame(lost: RunView) -> None:
+    app = at(lost, step=SEARCH)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("J", "J", "J", "J")
+        for width, height in ((200, 60), (40, 12), (139, 30), (140, 30), (20, 6), (80, 24)):
+            await pilot.resize_terminal(width, height)
+            await pilot.pause()
+            check_frame(app)
+            assert trace_screen(app).step == SEARCH
+        assert "[p3]" in screen_lines(app)[2]
+
+
+async def test_escape_leads_back_to_the_list(lost: RunView) -> None:
+    app = at(lost)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("enter", "escape")
+        assert not isinstance(app.screen, TraceScreen)
