@@ -46,11 +46,14 @@ def spans_in(text: str, spans: Iterable[str]) -> list[Mark]:
     """Marks of spans that were copied out of a text as it stands on one line."""
     line = _OneLine(text[:MAX_MARKED])
     marks, position = [], 0
-    for span in spans:
+    for span in filter(None, spans):
+        if line.text and span.startswith(line.text):
+            # A passage that is one span, or of which the beginning alone is looked at.
+            span = line.text
         start = line.text.find(span, position)
         if start < 0:
             start = line.text.find(span)
-        if span and start >= 0:
+        if start >= 0:
             position = start + len(span)
             marks.append(Mark(line.given(start), line.given(position - 1) + 1, "span"))
     return marks

@@ -16,16 +16,30 @@ MAX_FACT = 120
 """Characters of a fact in a title or a note."""
 
 
-@dataclass(frozen=True)
+MAX_SEARCHED = 400_000
+"""Characters of all texts of a step that are searched for answers."""
+MAX_REFORMED = 200_000
+"""Characters of a model's JSON that is laid out anew."""
+
+
+@dataclass
 class Looked:
-    """What is looked for in every text of a trace: gold answers, and predicted texts."""
+    """What is looked for in the texts of a step: gold answers, and predicted texts.
+
+    `left`: characters that may still be searched, so that a step of many long texts opens at once.
+    """
 
     gold: Names = ()
     wrong: Names = ()
+    left: int = MAX_SEARCHED
 
     def marks(self, text: str) -> tuple[Mark, ...]:
-        """Where the text names them."""
-        return (*named(text, self.gold), *named(text, self.wrong, "wrong"))
+        """Where the text names them; of a long text at its beginning."""
+        if not (self.gold or self.wrong):
+            return ()
+        searched = text[: self.left]
+        self.left -= len(searched)
+        return (*named(searched, self.gold), *named(searched, self.wrong, "wrong"))
 
 
 def line(text: object, most: int = MAX_TITLE) -> str:
@@ -76,7 +90,14 @@ def as_json(value: Any, title: str = "", *, folded: bool = False) -> Block:
 
 def pretty(value: Any) -> str:
     """Indented JSON; what could steer a terminal is escaped in it."""
-    return harmless_json(json.dumps(value, indent=2, ensure_ascii=False, default=_plain))
+    import orjson
+
+    try:
+        shown = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:
+        # Half a character, or a number of more than 64 bits: slower, but shown.
+        shown = json.dumps(value, indent=2, ensure_ascii=False, default=_plain)
+    return harmless_json(shown)
 
 
 def _plain(value: Any) -> Any:
@@ -86,7 +107,8 @@ def _plain(value: Any) -> Any:
 def said(value: str, title: str, looked: Looked) -> Iterator[Block]:
     """What a model wrote: as JSON where it is JSON and loses nothing by it."""
     try:
-        shown = pretty(json.loads(value)) if value.lstrip()[:1] in ("{", "[") else ""
+        is_json = len(value) <= MAX_REFORMED and value.lstrip()[:1] in ("{", "[")
+        shown = pretty(json.loads(value)) if is_json else ""
     except (ValueError, RecursionError):
         shown = ""
     if shown and "".join(shown.split()) == "".join(value.split()):

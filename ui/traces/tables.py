@@ -10,20 +10,28 @@ from branchwise.ui.traces.parts import Looked, line
 
 MAX_ROWS = 1_000
 """Rows that are laid out; an agent is shown 100 at most."""
+MAX_COLUMNS, MAX_CELLS = 100, 10_000
+"""Columns, and cells in all, that are laid out."""
 MAX_CELL = 60
 _GAP = "  "
 
 
 def rows_table(record: Mapping[str, Any], looked: Looked) -> Block:
     """A query's rows; entities by label and id, what has no value as "-"."""
-    names = [str(name) for name in record.get("variables") or ()]
+    names = [str(name) for name in record.get("variables") or ()][:MAX_COLUMNS]
     labels = mapping(record.get("labels"))
     rows = [
-        [_cell(cell, labels) for cell in row]
-        for row in (record.get("rows") or ())[:MAX_ROWS]
+        [_cell(cell, labels) for cell in row[:MAX_COLUMNS]]
+        for row in (record.get("rows") or ())[: rows_laid_out(record)]
         if isinstance(row, list)
     ]
     return _table([f"?{name}" for name in names], rows, looked)
+
+
+def rows_laid_out(record: Mapping[str, Any]) -> int:
+    """How many rows of a query its table has."""
+    columns = min(len(record.get("variables") or ()), MAX_COLUMNS)
+    return min(len(record.get("rows") or ()), MAX_ROWS, MAX_CELLS // max(columns, 1))
 
 
 def matches_table(matches: Sequence[Mapping[str, Any]], looked: Looked) -> Block:

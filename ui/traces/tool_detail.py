@@ -8,7 +8,7 @@ from branchwise.ui.traces import parts
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.marks import spans_in
 from branchwise.ui.traces.parts import MAX_FACT, MAX_TITLE, Looked
-from branchwise.ui.traces.tables import MAX_ROWS, matches_table, rows_table
+from branchwise.ui.traces.tables import MAX_COLUMNS, matches_table, rows_laid_out, rows_table
 
 _READ = "as the agent read it"
 
@@ -88,7 +88,7 @@ def _passage(
 ) -> Iterator[Block]:
     spans = mapping(record).get("spans")
     texts = [str(span) for span in spans] if isinstance(spans, list) else []
-    marks = spans_in(str(passage.get("text") or ""), texts)
+    marks = spans_in(str(passage.get("text") or ""), texts) if texts else ()
     score = passage.get("score")
     notes = (
         [f"{score:.4g}" if isinstance(score, float) else str(score)] if score is not None else []
@@ -126,8 +126,10 @@ def _rows(rows: Mapping[str, Any], content: Any, looked: Looked) -> Iterator[Blo
         facts.append("there are more")
     if rows.get("boolean") is not None:
         facts = ["yes" if rows["boolean"] else "no"]
-    if len(listed_rows) > MAX_ROWS:
-        facts.append(f"the first {MAX_ROWS} are laid out")
+    if (laid_out := rows_laid_out(rows)) < len(listed_rows):
+        facts.append(f"the first {laid_out} are laid out")
+    if len(rows.get("variables") or ()) > MAX_COLUMNS:
+        facts.append(f"the first {MAX_COLUMNS} columns are laid out")
     yield from parts.note(*facts)
     if listed_rows:
         yield rows_table(rows, looked)

@@ -16,8 +16,10 @@ from branchwise.ui.console import harmless_json
 from branchwise.ui.traces.blocks import Block, harmless
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.parts import MAX_SEARCHED
 from branchwise.ui.traces.plain import plain_lines
 from branchwise.ui.traces.reading import trace_of
+from branchwise.ui.traces.tables import MAX_CELLS, MAX_COLUMNS
 from branchwise.ui.traces.trace import Trace
 
 LINE = ItemLine(1, "q", 0, "Who?", False, "done")
@@ -156,6 +158,30 @@ def test_a_line_of_a_megabyte_is_marked_at_its_beginning_only():
     (passage,) = (b for b in blocks_of("tool", result, names=[["Al Pacino"]]) if b.passage)
     assert [mark.start for mark in passage.marks if mark.kind == "gold"] == [0]
     assert len(passage.text) == len(text)
+
+
+def test_a_step_of_many_long_passages_is_searched_in_bounds():
+    """All but the first ones are shown without marks."""
+    passages = [{**PASSAGE, "id": f"p{n}", "text": "Al Pacino " * 20_000} for n in range(9)]
+    found = blocks_of("tool", {**RESULT, "artifact": {"passages": passages}}, names=[["Al Pacino"]])
+    marks = [len(block.marks) for block in found if block.kind == "passage"]
+    assert len(marks) == 9
+    assert all(marks[:1])
+    assert not any(marks[3:])
+    assert sum(marks) * len("Al Pacino ") <= MAX_SEARCHED
+
+
+def test_a_table_of_too_many_cells_says_what_is_laid_out():
+    cell = {"type": "literal", "value": "x"}
+    names = [f"v{number}" for number in range(MAX_COLUMNS + 20)]
+    record = {"variables": names, "rows": [[cell] * len(names)] * 300, "labels": {}}
+    found = blocks_of("tool", {**RESULT, "content": "", "artifact": {"rows": record}})
+    (table,) = (block for block in found if block.kind == "table")
+    assert len(table.text.split("\n")) == 2 + MAX_CELLS // MAX_COLUMNS
+    note = next(block.text for block in found if block.kind == "note" and "rows" in block.text)
+    assert note == "300 rows · the first 100 are laid out · the first 100 columns are laid out"
+    recorded = next(block for block in found if block.title == "as recorded")
+    assert json.loads(recorded.text) == record
 
 
 def test_rows_are_a_table_with_labels_and_gold_answers_marked():

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.ui.traces.blocks import Mark, harmless
-from branchwise.ui.traces.marks import MAX_COLOURED, json_marks, named, spans_in, sparql_marks
+from branchwise.ui.traces.marks import (
+    MAX_COLOURED,
+    MAX_MARKED,
+    json_marks,
+    named,
+    spans_in,
+    sparql_marks,
+)
 
 WORDS = st.lists(st.text("ab é", min_size=1).filter(str.strip), min_size=1, max_size=8)
 
@@ -25,6 +32,12 @@ def test_a_span_is_found_across_the_white_space_that_an_extractor_does_not_see()
 
 def test_a_span_that_comes_out_of_order_is_still_found():
     assert texts("a b c", spans_in("a b c", ["c", "a b"]), "span") == ["c", "a b"]
+
+
+def test_a_span_that_is_longer_than_what_is_looked_at_is_marked_as_far_as_that():
+    text = "word  " * MAX_MARKED
+    (mark,) = spans_in(text, [" ".join(text.split())])
+    assert (mark.start, mark.end) == (0, MAX_MARKED)
 
 
 @given(st.data(), WORDS, st.sampled_from([" ", "\n", " \t ", "\u2003\n"]))
