@@ -11,6 +11,9 @@ import typer
 if TYPE_CHECKING:
     from branchwise.ui.traces.runs import RunView
 
+_MANY = 200
+"""Items whose errors are not kept: more take seconds."""
+
 
 def trace(
     paths: Annotated[
@@ -106,11 +109,27 @@ def _text(
     from branchwise.ui.traces.printed import item_lines, question_list, step_lines
 
     if question is None:
+        _announce(run)
         return question_list(run, epoch)
     row = named_row(run, question, epoch or 0)
     if step is None:
         return item_lines(run, row, passages=passages)
     return step_lines(run, row, step)
+
+
+def _announce(run: "RunView") -> None:
+    """Say what takes its time, and what would spare it the next time."""
+    from branchwise.ui.cells import run_name
+    from branchwise.ui.console import error_console
+    from branchwise.ui.traces.printed import unlabelled
+
+    if (waiting := unlabelled(run)) > _MANY:
+        error_console().print(
+            f"{run_name(run.name)}: working out the errors of {waiting:,} items, which"
+            " `branchwise score` would keep",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 def _lines(lines: Iterable[str]) -> None:

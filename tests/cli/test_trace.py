@@ -22,13 +22,18 @@ READ = {
 }
 
 
+QUESTION = Question(
+    id="heat-cast",
+    question="Who is in Heat?",
+    branches=(Branch(name="default", answers=(Answer(text="Al Pacino"),)),),
+)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     """One question, two epochs; the agent saw the answer only in its second result."""
     path = tmp_path / "R"
-    branch = Branch(name="default", answers=(Answer(text="Al Pacino"),))
-    question = Question(id="heat-cast", question="Who is in Heat?", branches=(branch,))
-    create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 2, "0"), [question])
+    create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 2, "0"), [QUESTION])
     asyncio.run(_fill(path))
     return path
 
@@ -180,3 +185,22 @@ def test_the_list_holds_no_text_that_steers_a_terminal(type_in, tmp_path: Path):
     assert "[bold]x[/bold]" in line
     assert line.endswith("next line")
     assert line.isprintable()
+
+
+def test_columns_stand_below_each_other_where_letters_are_wide(type_in, tmp_path: Path):
+    path = tmp_path / "wide"
+    questions = [Question(id=id, question="Who?") for id in ("映画", "film")]
+    create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), questions)
+    _, wide, narrow = type_in("trace", path)[1].splitlines()
+    assert narrow.index("Who?") - wide.index("Who?") == len("映画")
+
+
+def test_a_failed_items_line_says_why(type_in, tmp_path: Path):
+    path = tmp_path / "failed"
+    create_run(path, RunSpec("branches", "q", "d", {}, {}, "s", 1, "0"), [QUESTION])
+    with RunStore(path) as store:
+        record = {"prediction": {}, "evidence": [], "how": "failed", "error": "server: gone"}
+        asyncio.run(store.begin(next(store.pending())).finish("failed", record))
+    line = type_in("trace", path)[1].splitlines()[1]
+    assert line.startswith("failed")
+    assert line.endswith("Who is in Heat? (server: gone)")

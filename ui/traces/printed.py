@@ -3,17 +3,24 @@
 from collections.abc import Iterator, Sequence
 
 from branchwise.corpora.errors import InputError
-from branchwise.ui.cells import NOTHING, number
+from branchwise.ui.cells import NOTHING
 from branchwise.ui.console import printable
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
+from branchwise.ui.traces.records import ENDED
 from branchwise.ui.traces.runs import RunView
+from branchwise.ui.traces.score_cells import score_cell
 
 MAX_QUESTION = 500
-_MAX_ID = 60
-_LABELS_ROUND = 1.0
-"""Seconds of one call that works out labels: so often an interrupt is answered."""
+_MAX_ID = 200
+_ROUND = 1.0
+"""Seconds of one call that works out labels."""
+
+
+def unlabelled(run: RunView) -> int:
+    """How many items have ended without an error label or its absence being known."""
+    return sum(line.labels is None and line.status in ENDED for line in run.lines())
 
 
 def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
@@ -21,19 +28,23 @@ def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
 
     Labels and scores that nobody saved are worked out first. `epoch`: only its items.
     """
-    while run.label_some(_LABELS_ROUND):
+    while run.label_some(_ROUND):
         pass
     epochs = {line.epoch for line in run.lines()}
     chosen = [line for line in run.lines() if epoch is None or line.epoch == epoch]
     heads = ["status", *run.heads, "labels", "tokens", "seconds", "id", "question"]
-    rows = [_cells(line, with_epoch=len(epochs) > 1) for line in chosen]
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    # Names may be in a script whose letters are two columns wide.
+    from rich.cells import cell_len
+
+    rows = [_cells(line, run.heads, with_epoch=len(epochs) > 1) for line in chosen]
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+    right = {"tokens", "seconds", *run.heads}
     for row in [heads, *rows]:
-        cells = [
-            cell.rjust(width) if head in ("tokens", "seconds", *run.heads) else cell.ljust(width)
-            for head, cell, width in zip(heads, row, widths, strict=True)
-        ]
-        yield "  ".join([*cells[:-1], row[-1]])
+        cells = []
+        for head, cell, width in zip(heads[:-1], row[:-1], widths[:-1], strict=True):
+            margin = " " * (width - cell_len(cell))
+            cells.append(margin + cell if head in right else cell + margin)
+        yield "  ".join([*cells, row[-1]])
 
 
 def item_lines(run: RunView, row: int, *, passages: int) -> Iterator[str]:
@@ -52,15 +63,15 @@ def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
     return plain_lines(blocks(trace, step))
 
 
-def _cells(line: ItemLine, *, with_epoch: bool) -> Sequence[str]:
+def _cells(line: ItemLine, heads: Sequence[str], *, with_epoch: bool) -> Sequence[str]:
     labels = NOTHING if line.labels == () else "?" if line.labels is None else ",".join(line.labels)
     id = printable(line.id)[:_MAX_ID]
     return (
         line.status,
-        *map(number, (line.precision, line.recall, line.em)),
+        *map(score_cell, (line.precision, line.recall, line.em), heads),
         NOTHING if line.status in ("pending", "running") else labels,
         NOTHING if line.tokens is None else str(line.tokens),
         NOTHING if line.seconds is None else f"{line.seconds:.1f}",
         f"{id}/{line.epoch}" if with_epoch else id,
-        printable(line.error or line.question)[:MAX_QUESTION],
+        printable(f"{line.question}{f' ({line.error})' if line.error else ''}")[:MAX_QUESTION],
     )
