@@ -67,12 +67,15 @@ class RunReader:
     def open(cls, path: Path) -> "RunReader":
         """Open a run; InputError where the folder holds none, or one of a newer version."""
         cls.check(path)
+        connection: sqlite3.Connection | None = None
         try:
             connection = connect_to_read(path / DATABASE)
             rows = connection.execute("SELECT key, value FROM meta").fetchall()
             meta = {key: orjson.loads(value) for key, value in rows}
             written_by = int(meta["format"])
-        except (sqlite3.Error, orjson.JSONDecodeError, KeyError) as error:
+        except (sqlite3.Error, ValueError, TypeError, KeyError) as error:
+            if connection:
+                connection.close()
             remedy = "restore the file, or run again into another folder"
             if log_is_out_of_reach(path / DATABASE):
                 remedy = (

@@ -284,13 +284,14 @@ class RunView:
         return True
 
     def _labels_of(self, line: ItemLine, reader: RunReader) -> tuple[str, ...]:
-        raw = next(iter(reader.rows.between(line.number, line.number)), None)
-        item = answered(raw) if raw else None
-        if item is None or self.task not in ATTRIBUTED:
-            return ()
+        """None where the item is damaged: its row or its trace says so."""
         try:
+            raw = next(iter(reader.rows.between(line.number, line.number)), None)
+            item = answered(raw) if raw else None
+            if item is None or self.task not in ATTRIBUTED:
+                return ()
             errors = examine(item, reader.events(line.number, contents=False)).errors
-        except InputError:
+        except (InputError, sqlite3.DatabaseError):
             return ()
         return tuple(sorted(map(str, errors.labels)))
 

@@ -1,5 +1,6 @@
 """Scores and error labels of a run's items: those that were kept, else by names, one at a time."""
 
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ Values = tuple[float | None, ...]
 """`SHOWN` metrics: shares in percent, counts as they are."""
 NO_VALUES: Values = (None,) * SHOWN
 
-_DAMAGED = (ValueError, TypeError, KeyError, AttributeError)
+_DAMAGED = (ValueError, TypeError, KeyError, AttributeError, sqlite3.DatabaseError)
+"""What reading something that is damaged raises; it is as if it had not been saved."""
 
 
 class RunScores:
@@ -44,7 +46,10 @@ class RunScores:
 
     def reload(self) -> bool:
         """Read what was saved; whether it is something else than before."""
-        version = self._reader.rows.scores_version(self._digests)
+        try:
+            version = self._reader.rows.scores_version(self._digests)
+        except sqlite3.DatabaseError:
+            version = (None,)
         if version == self.version:
             return False
         self.version = version
@@ -57,7 +62,6 @@ class RunScores:
                     self.digest = digest
                     break
             except _DAMAGED:
-                # As if they had not been saved: they can be worked out.
                 self._kept = {}
         return True
 
@@ -97,8 +101,12 @@ class RunScores:
         """
         if self.digest is None:
             return {}
-        found = {}
-        for item, body in self._reader.rows.errors_between(self.digest, first, last).items():
+        found: dict[int, tuple[str, ...]] = {}
+        try:
+            saved = self._reader.rows.errors_between(self.digest, first, last)
+        except sqlite3.DatabaseError:
+            return found
+        for item, body in saved.items():
             try:
                 record = orjson.loads(body)
                 if item in failed and (record["error"] is not None) is failed[item]:

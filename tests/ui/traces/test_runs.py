@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 from written_runs import failure, make_run, outcome, question, spec, writing
@@ -297,6 +299,38 @@ def test_a_file_that_is_damaged_beyond_its_records_is_one_line_each(tmp_path):
         spoiled = [line for line in lines if line.error]
         assert spoiled
         assert all("damaged" in line.error for line in spoiled)
+
+
+def test_a_file_with_any_bytes_damaged_gives_the_rest_or_one_line(tmp_path):
+    questions = [question(n, text="long " * 300) for n in range(12)]
+    run = make_run(tmp_path / "r", questions, [outcome("Mann", "x"), failure(), None] * 4)
+    score(run)
+    whole, said = (run / DATABASE).read_bytes(), []
+
+    def tried(look):
+        try:
+            look()
+        except InputError as error:
+            said.append(str(error))
+
+    for seed in range(60):
+        source, damaged = random.Random(seed), bytearray(whole)
+        for _ in range(seed % 10):
+            at = source.randrange(100, len(whole))
+            damaged[at : at + 300] = source.randbytes(len(damaged[at : at + 300]))
+        (run / DATABASE).write_bytes(damaged)
+        try:
+            view = RunView.open(run)
+        except InputError as error:
+            said.append(str(error))
+            continue
+        for look in (view.lines, view.summary, view.refresh, partial(view.label_some, 9)):
+            tried(look)
+        for row in range(view.count):
+            tried(partial(view.trace, row))
+        view.close()
+    assert said
+    assert all(len(line.splitlines()) == 1 and str(run) in line for line in said)
 
 
 def test_traces_of_any_status_can_be_opened(view):
