@@ -8,14 +8,35 @@ from branchwise.ui.steps import branch_lines, describe
 from branchwise.ui.tool_steps import SHOWN_RESULTS
 from branchwise.ui.traces.blocks import Block, harmless
 
+MAX_NAMES = 5
+"""Gold answers that a passage's title names."""
+
 
 def plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
-    """Everything that blocks hold, folded ones too; a block's text stands below its title."""
+    """Everything that blocks hold, folded ones too; a block's text stands below its title.
+
+    A passage's title says which gold answers it names, since nothing is marked here.
+    """
     for block in blocks:
         margin = "  " if block.title else ""
         if block.title:
-            yield f"{block.title}:"
+            yield f"{block.title}{_names(block) if block.kind == 'passage' else ''}:"
         yield from (f"{margin}{line}".rstrip() for line in block.text.split("\n"))
+
+
+def _names(block: Block) -> str:
+    """The gold answers marked in a block, each once, the first few."""
+    found = [
+        *(block.title[mark.start : mark.end] for mark in block.title_marks if mark.kind == "gold"),
+        *(block.text[mark.start : mark.end] for mark in block.marks if mark.kind == "gold"),
+    ]
+    named: dict[str, str] = {}
+    for text in found:
+        name = " ".join(text.split())
+        named.setdefault(name.casefold(), name)
+    names = [*named.values()]
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return f" · names {', '.join(names[:MAX_NAMES])}{more}" if names else ""
 
 
 def trace_lines(events: Sequence[Event], passages: int = SHOWN_RESULTS) -> Iterator[str]:

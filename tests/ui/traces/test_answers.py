@@ -2,8 +2,13 @@
 
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
+from branchwise.eval.entities import form
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.trail import Place
 from branchwise.eval.items import AnsweredItem
@@ -122,6 +127,34 @@ def test_where_nobody_decided_answers_stand_side_by_side_without_a_verdict():
         None, ("x",), (), (AnswerLine("b", "open"), AnswerLine("c", "open"))
     )
     assert {line.verdict for branch in (first, second) for line in branch.gold} == {"open"}
+
+
+TEXTS = st.sampled_from(
+    ["Merian C. Cooper", "merian c cooper", "Willis O'Brien", "J. Guillermin", "Fay Wray", " ", "x"]
+)
+KEYS = st.sampled_from([OLD, NEW, "King Kong of 1933", "default", "a third", "King Kong"])
+
+
+@given(st.dictionaries(KEYS, st.lists(TEXTS, max_size=4)))
+def test_verdicts_are_those_of_the_strict_score(answers):
+    gold = gold_branches(QUESTION.branches)
+    alignment = align_answers(gold, answers)
+    score = strict_score(gold, answers, alignment)
+    shown = lines(answers, trace())
+    found = [line.verdict for branch in shown for line in branch.gold]
+    assert found.count("right") == score.right
+    assert len(found) == score.gold
+    assert [key for branch in shown for key in branch.keys] == [
+        *(key for i in range(2) for key in sorted(k for k in answers if alignment[k] == i)),
+        *(key for key in answers if alignment[key] is None),
+    ]
+    for branch in shown:
+        texts = [text for key in branch.keys for text in answers[key]]
+        assert len(branch.predicted) == len(texts)
+        right = {form(line.text).key for line in branch.predicted if line.verdict == "right"}
+        wrong = {form(t.text).key for t in branch.predicted if t.verdict.startswith("wrong")}
+        assert not right & wrong
+        assert bool(right) == any(line.verdict == "right" for line in branch.gold)
 
 
 def test_names_are_those_of_an_entity_in_all_branches():

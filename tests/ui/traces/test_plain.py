@@ -2,7 +2,7 @@
 
 from branchwise.corpora.questions import Answer, Branch
 from branchwise.eval.store import Event
-from branchwise.ui.traces.blocks import Block
+from branchwise.ui.traces.blocks import Block, Mark
 from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
 
 
@@ -17,6 +17,15 @@ def test_texts_stand_below_their_titles_folded_ones_too():
         *("result:", "  one", "", "  two"),
         *("reasoning:", "  thoughts"),
     ]
+
+
+def test_a_passage_says_which_gold_answers_it_names():
+    text = "Al\nPacino, Val Kilmer, AL PACINO"
+    marks = (Mark(0, 9, "gold"), Mark(11, 21, "gold"), Mark(23, 32, "gold"), Mark(0, 32, "span"))
+    title = (Mark(5, 9, "gold"),)
+    block = Block("passage", text, "[p1] Heat", marks, passage="p1", title_marks=title)
+    first, *_ = plain_lines([block])
+    assert first == "[p1] Heat · names Heat, Al Pacino, Val Kilmer:"
 
 
 def test_each_step_stands_under_its_number():
