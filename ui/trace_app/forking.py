@@ -52,8 +52,8 @@ def run_fork_in(app: "TraceApp", path: Path) -> RunView:
     """
     view = RunView.open(path)
     app.add_run(view)
-    if not _unended:
-        atexit.register(_say_unended)
+    atexit.unregister(_say_unended)
+    atexit.register(_say_unended)
     _unended[path] = None
     timer = app.set_interval(FOLLOW_SECONDS, partial(app.reload, view))
 

@@ -55,7 +55,8 @@ def trace_of(
 def _events(reader: RunReader, item: int) -> tuple[list[Event], list[Event]]:
     """The events, or in their place one that says why they cannot be read."""
     try:
-        return list(reader.events(item)), []
+        # A fork that has not begun will begin with what was copied for it.
+        return list(reader.events(item)) or list(reader.opening()), []
     except InputError as error:
         problem = error.what
     except AttributeError:

@@ -143,7 +143,7 @@ class ForkScreen(ModalScreen[None]):
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#fork-make")
-    def _make(self) -> None:
+    def submit(self) -> None:
         """Make the fork from what the fields say; what is wrong with them is said here."""
         plan = self._plan
         if plan is None or self._making:

@@ -14,11 +14,11 @@ class StepPairs(PairedLines):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._compared = Comparison(())
+        self.compared = Comparison(())
 
     def show(self, compared: Comparison, row: int | None = None) -> None:
         """Show these rows, the cursor on `row` or where it was."""
-        self._compared = compared
+        self.compared = compared
         lines = [_line(pair) for pair in compared.pairs] or [_NOTHING]
         if compared.parted is not None:
             lines.insert(compared.parted, PairedLine(across=PARTED, fill="─", chosen=False))
@@ -31,7 +31,7 @@ class StepPairs(PairedLines):
     @property
     def row(self) -> int:
         """The row that the cursor is on."""
-        parted = self._compared.parted
+        parted = self.compared.parted
         return self.cursor - (parted is not None and self.cursor > parted)
 
     @property
@@ -41,11 +41,11 @@ class StepPairs(PairedLines):
 
     def step_of(self, side: int) -> Step | None:
         """The step of a side in the cursor's row."""
-        pairs = self._compared.pairs
+        pairs = self.compared.pairs
         return pairs[self.row].side(side) if self.row < len(pairs) else None
 
     def _line_of(self, row: int) -> int:
-        parted = self._compared.parted
+        parted = self.compared.parted
         return row + (parted is not None and row >= parted)
 
 

@@ -1,0 +1,124 @@
+"""What a fork of a step would be, and what was asked to be different."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.forks import Changes
+from branchwise.eval.store import Event, RunSpec, create_run
+from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
+from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.trace import Step, Trace
+
+CALL = {"id": "c", "name": "local_retriever", "args": {"query": "Heat"}}
+TURN = {"turn": 1, "text": "", "tool_calls": [CALL, CALL], "invalid_tool_calls": []}
+EVENTS = [
+    ("start", {"content": "Who directed Heat?"}),
+    ("model", TURN),
+    ("tool", {"call": CALL, "of": 0, "content": "first"}),
+    ("tool", {"call": CALL, "of": 1, "content": "second"}),
+    ("model", TURN | {"text": "{}", "tool_calls": []}),
+    ("answer", {"how": "strict"}),
+]
+LINE = ItemLine(0, "q1", 0, "Who directed Heat?", False, "done")
+
+
+def trace_of(status: str = "done", events: list[tuple[str, dict[str, object]]] = EVENTS) -> Trace:
+    made = [Event(n, kind, 0.0, data) for n, (kind, data) in enumerate(events)]
+    steps = [Step(event.seq, event.kind, f"{event.kind} {event.seq}") for event in made]
+    return Trace(replace(LINE, status=status), made, steps, ())
+
+
+@pytest.fixture
+def parent(tmp_path: Path) -> Path:
+    question = Question(
+        id="q1", question="?", branches=(Branch(name="default", answers=(Answer(text="x"),)),)
+    )
+    tools = [{"type": "function", "function": {"name": n}} for n in ("local_retriever", "own\x1b")]
+    spec = RunSpec(
+        "branches", "s", "d", {"model": "openai:m", "tools": None}, {"tools": tools}, "x", 1, "0"
+    )
+    create_run(tmp_path / "parent", spec, [question])
+    return tmp_path / "parent"
+
+
+def test_a_plan_offers_what_the_parent_had(parent: Path) -> None:
+    plan = plan_fork(parent, trace_of(), 1)
+    assert (plan.model, plan.tools) == (
+        "openai:m",
+        ("local_retriever", "own\N{REPLACEMENT CHARACTER}"),
+    )
+    assert {"local_retriever", "wikidata_search", "wikisparql", *plan.tools} == set(plan.known)
+    assert plan.folder == parent.with_name("parent-fork-q1-s1")
+    assert plan.text is not None
+    assert '"query": "Heat"' in plan.text
+
+
+@pytest.mark.parametrize(
+    ("step", "again"),
+    [(0, [0, 1, 2, 3, 4, 5]), (1, [1, 2, 3, 4, 5]), (2, [2, 3, 4, 5]), (3, [3, 4, 5]), (5, [5])],
+)
+def test_the_steps_that_are_made_again(parent: Path, step: int, again: list[int]) -> None:
+    assert [one.seq for one in plan_fork(parent, trace_of(), step).again] == again
+
+
+def test_it_is_said_in_words(parent: Path) -> None:
+    words = {n: plan_fork(parent, trace_of(), n).words(edited=False) for n in (0, 3, 4, 5)}
+    assert words[0] == "runs the whole question again"
+    assert words[3] == "runs step 3 again (tool 3) and the 2 behind it"
+    assert words[4] == "runs step 4 again (model 4) and the one behind it"
+    assert words[5] == "runs step 5 again (answer 5)"
+    edited = plan_fork(parent, trace_of(), 3).words(edited=True)
+    assert edited == "goes on behind step 3 (tool 3), with your text there"
+
+
+def test_a_step_without_a_text_has_none_to_edit(parent: Path) -> None:
+    assert plan_fork(parent, trace_of(), 5).text is None
+
+
+@pytest.mark.parametrize("status", ["pending", "running"])
+def test_what_has_not_ended_has_no_plan(parent: Path, status: str) -> None:
+    with pytest.raises(InputError, match="q1 has not ended yet"):
+        plan_fork(parent, trace_of(status), 1)
+
+
+def test_a_damaged_trace_has_no_plan(parent: Path) -> None:
+    damaged: list[tuple[str, dict[str, object]]] = [
+        ("start", {"content": "?"}), ("model", {}), ("tool", {}), ("error", {}),
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="cannot be taken up at step 2"):
+        plan_fork(parent, trace_of(events=damaged), 2)
+    with pytest.raises(InputError, match="has no step 9"):
+        plan_fork(parent, trace_of(), 9)
+
+
+@pytest.fixture
+def plan(parent: Path) -> ForkPlan:
+    return plan_fork(parent, trace_of(), 1)
+
+
+def test_what_is_as_the_parent_had_it_is_no_change(plan: ForkPlan) -> None:
+    assert plan.changes(" openai:m ", set(plan.tools), plan.text) == Changes()
+    assert plan.changes("openai:m", plan.tools, None) == Changes()
+
+
+def test_what_differs_is_a_change(plan: ForkPlan) -> None:
+    changes = plan.changes("offline", {"wikisparql", "local_retriever"}, "another text")
+    assert changes == Changes("offline", ("local_retriever", "wikisparql"), "another text")
+    assert plan.changes("offline", (), None).tools == ()
+
+
+def test_a_model_that_cannot_be_read_is_refused(plan: ForkPlan) -> None:
+    with pytest.raises(InputError, match="gpt"):
+        plan.changes("gpt 5", plan.tools, None)
+
+
+def test_the_folder_is_the_offered_one_or_a_new_one(plan: ForkPlan, tmp_path: Path) -> None:
+    assert plan.out("") is None
+    assert plan.out(f" {plan.folder} ") is None
+    assert plan.out(str(tmp_path / "new")) == tmp_path / "new"
+    with pytest.raises(InputError, match="is there already"):
+        plan.out(str(tmp_path))
