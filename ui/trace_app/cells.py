@@ -24,6 +24,8 @@ _DROPPED = frozenset(
     ]
 )
 """Nothing to be seen by themselves: joiners, variation selectors, keycaps, skin tones."""
+_DISPUTED = frozenset(range(0x3248, 0x3250))
+"""Numbers in squares: one cell by Unicode's table, two by glibc's, which tmux asks."""
 
 
 class _Forms(dict[int, str]):
@@ -54,7 +56,7 @@ def _form(code: int) -> str:
         return chr(ord("A") + code - _FIRST_FLAG)
     if character in "\n\t":
         return " "
-    if not character.isprintable():
+    if not character.isprintable() or code in _DISPUTED:
         return _REPLACED
     cells = get_character_cell_size(character)
     wide = unicodedata.east_asian_width(character) in "WF"

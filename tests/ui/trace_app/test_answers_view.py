@@ -110,14 +110,14 @@ async def test_none_lost_is_none() -> None:
 
 
 async def test_the_answer_under_the_cursor_is_brought_into_view() -> None:
-    many = tuple(AnswerLine(f"answer {n}", "missing", "never retrieved") for n in range(100))
+    many = tuple(AnswerLine(f"answer {n}", "missing", "never retrieved") for n in range(12))
     app = Answers([BranchLines("Heat", (), many, ())])
-    async with app.run_test(size=(60, 10)) as pilot:
+    async with app.run_test(size=(60, 6)) as pilot:
         await pilot.pause()
-        assert "answer 50" not in screen_text(app)
-        await pilot.press(*["down"] * 51)
-        assert "answer 50" in screen_text(app)
-        await pilot.press(*["up"] * 50)
+        assert "answer 9" not in screen_text(app)
+        await pilot.press(*["down"] * 10)
+        assert "answer 9" in screen_text(app)
+        await pilot.press(*["up"] * 9)
         assert "answer 0" in screen_text(app)
 
 

@@ -28,6 +28,7 @@ TEXTS = st.one_of(ODD, st.text(), st.text(st.characters(codec=None, categories=[
         ("日本", "日本", 4),
         ("\u0301x", "x", 1),
         ("हि", "ह\ufffd", 2),
+        ("\u3248", "\ufffd", 1),
         ("שלום", "שלום", 4),
         ("a\x1b[31m\x9b\u202e\ud800", "a\ufffd[31m\ufffd\ufffd\ufffd", 9),
     ],

@@ -80,6 +80,19 @@ async def test_gold_answers_are_marked_not_by_colour_alone() -> None:
         assert gold.color != span.color
 
 
+async def test_marks_follow_the_theme() -> None:
+    app = OneStep([Block("text", "Al Pacino", marks=(Mark(0, 9, "gold"),))])
+    async with app.run_test(size=(40, 5)) as pilot:
+        await pilot.pause()
+        dark = style_of(app, "Al Pacino")
+        app.theme = "textual-light"
+        await pilot.pause()
+        light = style_of(app, "Al Pacino")
+        assert light.color != dark.color
+        assert light.bgcolor != dark.bgcolor
+        assert light.underline
+
+
 async def test_a_mark_over_a_line_break_goes_on_in_the_next_line() -> None:
     app = OneStep([Block("text", "one two three four", marks=(Mark(4, 13, "gold"),))])
     async with app.run_test(size=(12, 5)) as pilot:
@@ -159,10 +172,14 @@ async def test_a_part_that_grows_stays_where_it_is_read() -> None:
         await pilot.pause()
         app.view.show_block(4)
         await pilot.pause()
-        app.view.show([passage(n) for n in range(12)], keep=True)
+        grown = [*(passage(n) for n in range(12)), Block("text", "odd", title="new", folded=True)]
+        app.view.show(grown, keep=True)
         await pilot.pause()
         assert "[p4]" in screen_lines(app)[0]
         assert app.view.current == 4
+        app.view.scroll_end(animate=False)
+        await pilot.pause()
+        assert "▸ new" in screen_text(app)
 
 
 @pytest.mark.parametrize("text", ["x" * 1_000_000, "漢字" * 500_000, "word " * 200_000])

@@ -25,6 +25,7 @@ from branchwise.agents.journal import CallKey
 from branchwise.eval.store import RunStore
 from branchwise.eval.store.journal import ItemJournal
 from branchwise.ui.trace_app.app import Start, TraceApp
+from branchwise.ui.trace_app.pager import pager_command
 from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.traces.runs import RunView
 
@@ -68,6 +69,14 @@ async def test_a_step_is_opened_by_its_number(lost: RunView) -> None:
         assert trace_screen(app).step == QUERY
         assert "SELECT ?actor ?name" in screen_text(app)
         assert "Amy Brenneman" in screen_text(app)
+
+
+async def test_a_step_that_is_not_there_is_said(lost: RunView) -> None:
+    app = at(lost, step=99)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        assert trace_screen(app).step == 0
+        assert "there is no step 99" in screen_text(app)
 
 
 async def test_steps_are_walked_by_keys_and_mouse(lost: RunView, size: Size) -> None:
@@ -285,6 +294,13 @@ async def test_a_pager_that_fails_is_one_line(
 
 def _written(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if not path.is_dir() and "lost" not in path.parts]
+
+
+def test_less_never_passes_raw_control_characters() -> None:
+    assert pager_command({}) == ["less", "-+r"]
+    assert pager_command({"PAGER": "/usr/bin/less -r -X"}) == ["/usr/bin/less", "-r", "-X", "-+r"]
+    assert pager_command({"PAGER": "'my pager' 'a b'"}) == ["my pager", "a b"]
+    assert pager_command({"PAGER": "$(reboot); x"}) == ["$(reboot);", "x"]
 
 
 async def _export_to(pilot: Pilot[None], path: str) -> None:

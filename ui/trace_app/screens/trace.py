@@ -226,6 +226,8 @@ class TraceScreen(Screen[None]):
         self._tree.show(self.trace.steps if self.trace else (), step)
         self._answers.show(self.trace.branches if self.trace else ())
         self._view.show(self._blocks())
+        if step is not None and self._tree.selected != step:
+            self._header.note(f"there is no step {step}: this is the first")
 
     def _reread(self) -> None:
         """The same trace as it is now; whoever is at its last step goes along to the newest."""

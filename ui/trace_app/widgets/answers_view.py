@@ -59,9 +59,9 @@ class AnswersView(ScrollView, can_focus=True):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "move(1)", "Next answer", show=False),
-        Binding("up,k", "move(-1)", "Answer before", show=False),
-        Binding("enter", "jump", "To where it was lost", show=False),
+        Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next answer"),
+        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the answer before"),
+        Binding("enter", "jump", "Jump", show=False, tooltip="To where the answer was lost"),
     ]
 
     @dataclass

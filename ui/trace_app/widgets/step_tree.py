@@ -41,12 +41,12 @@ class StepTree(ScrollView, can_focus=True):
     StepTree > .step-tree--dim { color: $text-disabled; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j", "move(1)", "Next step", show=False),
-        Binding("up,k", "move(-1)", "Step before", show=False),
-        Binding("pagedown", "page(1)", "Page down", show=False),
-        Binding("pageup", "page(-1)", "Page up", show=False),
-        Binding("home,g", "move_to(0)", "First step", show=False),
-        Binding("end,G", "move_to(-1)", "Last step", show=False),
+        Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next step"),
+        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the step before"),
+        Binding("pagedown", "page(1)", "Page down", show=False, tooltip="A screen down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, tooltip="A screen up"),
+        Binding("home,g", "move_to(0)", "First", show=False, tooltip="To the first step"),
+        Binding("end,G", "move_to(-1)", "Last", show=False, tooltip="To the last step"),
     ]
 
     @dataclass

@@ -55,11 +55,9 @@ class StepView(ScrollView, can_focus=True):
     StepView > .step-view--bar { color: $text-disabled; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "scroll_down", "Line down", show=False),
-        Binding("k,up", "scroll_up", "Line up", show=False),
-        Binding(
-            "enter,space", "toggle_fold", "Open or close the part under the cursor", show=False
-        ),
+        Binding("j,down", "scroll_down", "Down", show=False, tooltip="A line down"),
+        Binding("k,up", "scroll_up", "Up", show=False, tooltip="A line up"),
+        Binding("enter,space", "toggle_fold", "Fold", show=False, tooltip="Open or close the part"),
     ]
 
     @dataclass
@@ -83,13 +81,15 @@ class StepView(ScrollView, can_focus=True):
 
     def show(self, blocks: Sequence[Block], *, keep: bool = False) -> None:
         """Show another step from its top; with `keep` the same one as it is now, where it stood."""
-        y, current, folded = self.scroll_offset.y, self.current, self._folded
-        self.blocks = blocks
-        self._runs = {}
-        self._target = self._target if keep else None
-        self._folded = set() if self._all_open else _folded(blocks)
+        y, current = self.scroll_offset.y, self.current
+        folded = set() if self._all_open else _folded(blocks)
         if keep:
-            self._folded = {n for n in folded if n < len(blocks)}
+            known = len(self.blocks)
+            folded = {n for n in self._folded if n < len(blocks)} | {
+                n for n in folded if n >= known
+            }
+        self.blocks, self._folded, self._runs = blocks, folded, {}
+        self._target = self._target if keep else None
         self.current = current if keep and current is not None else self._next_titled(-1, 1)
         if self.current is not None and self.current >= len(blocks):
             self.current = self._next_titled(-1, 1)
