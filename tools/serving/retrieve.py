@@ -76,8 +76,7 @@ class _Server:
         except asyncio.CancelledError:
             # Only the end of the server cancels. Clients that know 503 come back.
             return refused(503, "the server is stopping", last=True)
-        write = _with_score if asked.return_scores else _document
-        return json_response({"result": [list(map(write, hits)) for hits in found]})
+        return json_response(json_answer(found, with_scores=asked.return_scores))
 
     async def describe(self, _: Request) -> Response:
         """What is served."""
@@ -109,7 +108,7 @@ class _Server:
         except RetrieverError as error:
             raise RefusalError(502, str(error)) from None
         except Exception as error:  # noqa: BLE001 - the next request may be answered
-            self._complain(f"a search failed: {type(error).__name__}: {error}")
+            self._complain(" ".join(f"a search failed: {type(error).__name__}: {error}".split()))
             raise RefusalError(500, "the search failed; the server has printed why") from None
         return found
 
@@ -134,6 +133,12 @@ async def _unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
 async def _left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def json_answer(rankings: Sequence[Sequence[Hit]], *, with_scores: bool) -> dict[str, Any]:
+    """The answer with these rankings, in Search-R1's form."""
+    write = _with_score if with_scores else _document
+    return {"result": [list(map(write, hits)) for hits in rankings]}
 
 
 def _with_score(hit: Hit) -> dict[str, Any]:
