@@ -119,10 +119,15 @@ class RunRecordings:
         sql = """SELECT body FROM responses WHERE item = ? AND kind = 'model' AND role = ?
             AND digest = ? AND occurrence = ?"""
         rows = self._rows(sql, (place.item, slot.key.role, slot.key.digest, place.occurrence))
+        if not rows:
+            return None
         try:
-            return orjson.loads(rows[0][0]) if rows else None
+            record = orjson.loads(rows[0][0])
         except ValueError as error:
             raise self._unreadable(error) from None
+        if not isinstance(record, dict):
+            raise self._unreadable(ValueError("a reply is no object"))
+        return record
 
     def _rows(self, sql: str, values: Iterable[Any]) -> list[Any]:
         try:
