@@ -137,6 +137,7 @@ def peer_table(path: Path) -> None:
     from textual.app import App, ComposeResult
     from textual.widgets import DataTable, Footer
 
+    from branchwise.ui.traces.lines import ItemLine
     from branchwise.ui.traces.runs import RunView
 
     run = RunView.open(path)
@@ -151,9 +152,12 @@ def peer_table(path: Path) -> None:
         def on_mount(self) -> None:
             table: DataTable[object] = self.query_one(DataTable)
             table.add_columns("", "P", "R", "EM", "question", "id", "tokens", "s", "labels")
+
+            def rest(line: ItemLine) -> tuple[object, ...]:
+                return line.seconds, line.labels
+
             table.add_rows(
-                (x.status, x.precision, x.recall, x.em, x.question, x.id, x.tokens, x.seconds)
-                + (x.labels,)
+                (x.status, x.precision, x.recall, x.em, x.question, x.id, x.tokens, *rest(x))
                 for x in run.lines()
             )
 

@@ -11,7 +11,7 @@ from hostile_trace import hostile_run
 from screen_text import check_frame, check_snapshot, screen_lines, screen_text
 from test_questions import bar, listed, under_cursor
 from textual.binding import Binding
-from waiting import drawn_whole, until
+from waiting import until
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import RunStore
@@ -68,7 +68,6 @@ async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView)
         await pilot.press("question_mark")
         shown = screen_text(app)
         assert [tooltip for tooltip in described if tooltip not in shown] == []
-        await drawn_whole(pilot)
         check_snapshot(app, "help")
         await pilot.press("question_mark")
         assert len(app.screen_stack) == 1

@@ -14,7 +14,6 @@ from screen_text import (
 )
 from textual.app import App
 from textual.pilot import Pilot
-from waiting import drawn_whole
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.store import RunSpec, create_run
@@ -46,8 +45,7 @@ def bar(app: App[None]) -> str:
 
 async def test_a_run_opens_as_a_list(base: RunView, size: tuple[int, int]) -> None:
     app = TraceApp([base])
-    async with app.run_test(size=size) as pilot:
-        await drawn_whole(pilot)
+    async with app.run_test(size=size):
         check_snapshot(app, "questions")
         check_frame(app)
 
@@ -56,8 +54,7 @@ async def test_several_runs_stand_above_the_list(
     base: RunView, other: RunView, size: tuple[int, int]
 ) -> None:
     app = TraceApp([base, other])
-    async with app.run_test(size=size) as pilot:
-        await drawn_whole(pilot)
+    async with app.run_test(size=size):
         check_snapshot(app, "questions-two-runs")
 
 
@@ -174,7 +171,6 @@ async def test_subset_label_and_status_filter(base: RunView) -> None:
         assert listed(app) == ["heat"]
         assert "with incorrect_reasoning" in bar(app)
         await pilot.press("x", "t")
-        await drawn_whole(pilot)
         check_snapshot(app, "picker")
         await pilot.press("down", "down", "enter")
         assert listed(app) == ["jaws"]

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from screen_text import screen_lines, screen_text
+from screen_text import screen_text
 from textual.pilot import Pilot
 
 PATIENCE = 20.0
@@ -16,8 +16,3 @@ async def until(pilot: Pilot[Any], happened: Callable[[], bool]) -> None:
     while not happened():
         assert time.monotonic() < end, f"it did not happen; the screen:\n{screen_text(pilot.app)}"
         await pilot.pause(0.01)
-
-
-async def drawn_whole(pilot: Pilot[Any]) -> None:
-    """Wait for the last line: Textual draws the keys one refresh later than the rest."""
-    await until(pilot, lambda: bool(screen_lines(pilot.app)[-1].strip()))
