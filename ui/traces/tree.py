@@ -81,7 +81,8 @@ def _passages(artifact: Mapping[str, Any]) -> Iterator[str]:
 def _cells(rows: Mapping[str, Any]) -> Iterator[str]:
     """Literals, and the labels of what stands in the rows."""
     yield from map(str, mapping(rows.get("labels")).values())
-    for row in rows.get("rows") or ():
+    found = rows.get("rows")
+    for row in found if isinstance(found, list) else ():
         for cell in row if isinstance(row, list) else ():
             if mapping(cell).get("type") == "literal":
                 yield str(cell.get("value"))
