@@ -1,6 +1,7 @@
 """What the store has of an item, as a row of the list of questions and as scorers read it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -50,6 +51,14 @@ def line_of(raw: RawItem) -> ItemLine:
         )
     except _DAMAGED as error:
         return _damaged(raw, "outcome", error, question, ambiguous)
+
+
+def scored(
+    line: ItemLine, values: Sequence[float | None], labels: tuple[str, ...] | None
+) -> ItemLine:
+    """The row with its three metrics and its labels."""
+    precision, recall, em = values
+    return replace(line, precision=precision, recall=recall, em=em, labels=labels)
 
 
 def unread(item: int, problem: str) -> ItemLine:

@@ -4,7 +4,7 @@ import dataclasses
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -16,13 +16,13 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.store import RunReader, open_run
-from branchwise.eval.store.connection import DATABASE
 from branchwise.eval.store.item_rows import RawItem
-from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
 from branchwise.ui.traces.changes import Watch
+from branchwise.ui.traces.damage import as_input_errors, readable_items
 from branchwise.ui.traces.lines import ItemLine, RunLine
 from branchwise.ui.traces.reading import trace_of
-from branchwise.ui.traces.records import ENDED, answered, line_of, unread
+from branchwise.ui.traces.records import ENDED, answered, line_of, scored, unread
+from branchwise.ui.traces.run_paths import named_runs
 from branchwise.ui.traces.run_words import heads, means_of, run_line
 from branchwise.ui.traces.scores import RunScores
 from branchwise.ui.traces.trace import Trace
@@ -91,7 +91,9 @@ class RunView:
         """
         if not 0 <= row < self.count:
             raise IndexError(row)
-        if (line := self._lines[row]) is not None and row not in self._unscored:
+        line = self._lines[row]
+        if line is not None and (self._allowance <= 0 or row not in self._unscored):
+            # Without the lock: who draws rows does not wait for who labels them.
             return line
         with self._reading():
             if self._lines[row] is None:
@@ -204,7 +206,7 @@ class RunView:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        with self._lock, _as_input_errors(self.path):
+        with self._lock, as_input_errors(self.path):
             yield
 
     def _known(self, row: int) -> ItemLine:
@@ -214,7 +216,7 @@ class RunView:
 
     def _load(self, start: int, end: int) -> None:
         """Read the rows from `start` to before `end`, with what was saved of them."""
-        rows = _read_rows(self._reader.rows.between, self._items[start], self._items[end - 1])
+        rows = readable_items(self._reader.rows.between, self._items[start], self._items[end - 1])
         failed = {raw.item: raw.status == "failed" for raw in rows if raw.status in ENDED}
         labels = self._scores.kept_labels(self._items[start], self._items[end - 1], failed)
         for raw in rows:
@@ -232,7 +234,7 @@ class RunView:
                 self._unscored.add(row)
             labels = labels if self.task in ATTRIBUTED else ()
             labels = self._worked_out.get(row) if labels is None else labels
-            line = _with(line, values or _NO_SCORES, labels)
+            line = scored(line, values or _NO_SCORES, labels)
         self._lines[row] = line
 
     def _score_some(self, rows: Iterable[int]) -> None:
@@ -251,23 +253,25 @@ class RunView:
         item = answered(raw) if raw else None
         self._unscored.discard(row)
         if item is not None:
-            self._lines[row] = _with(line, self._scores.by_names(item), line.labels)
+            self._lines[row] = scored(line, self._scores.by_names(item), line.labels)
 
     def _wanting(self) -> Iterable[int]:
         """Ended rows of which something has to be worked out, those that were read first."""
         seen = [row for row, line in enumerate(self._lines) if line is not None]
         unseen = [row for row, line in enumerate(self._lines) if line is None]
         for row in (*seen, *unseen):
-            if self._lines[row] is None:
-                with self._reading():
-                    self._load(row - row % PAGE, min(row - row % PAGE + PAGE, self.count))
             line = self._lines[row]
+            if line is None:
+                with self._reading():
+                    if self._lines[row] is None:
+                        self._load(row - row % PAGE, min(row - row % PAGE + PAGE, self.count))
+                    line = self._lines[row]
             if line and line.status in ENDED and (line.labels is None or row in self._unscored):
                 yield row
 
     def _label(self, row: int) -> bool:
         """Whether something came of it: the item may have begun anew in the meantime."""
-        with _as_input_errors(self.path):
+        with as_input_errors(self.path):
             if self._labeller is None:
                 self._labeller = open_run(self.path)
             line = self._lines[row]
@@ -314,60 +318,10 @@ def open_runs(paths: Sequence[Path]) -> list[RunView]:
         raise InputError("no run is named", remedy="name a run folder")
     opened: list[RunView] = []
     try:
-        for path, name in _named(paths):
+        for path, name in named_runs(paths):
             opened.append(RunView.open(path, name))
     except BaseException:
         for view in opened:
             view.close()
         raise
     return opened
-
-
-def _named(paths: Sequence[Path]) -> list[tuple[Path, str]]:
-    """Run folders, each once, with names that tell them apart."""
-    found: dict[Path, tuple[Path, str]] = {}
-    for path in paths:
-        runs = [("", path)]
-        if (path / STUDY_FILE).is_file():
-            runs = StudyFolder.open(path).runs()
-        for name, run in runs:
-            found.setdefault(run.resolve(), (run, name or run.resolve().name))
-    names = [name for _, name in found.values()]
-    return [
-        (run, name if names.count(name) == 1 else f"{resolved.parent.name}/{name}")
-        for resolved, (run, name) in found.items()
-    ]
-
-
-def _with(
-    line: ItemLine, values: Sequence[float | None], labels: tuple[str, ...] | None
-) -> ItemLine:
-    precision, recall, em = values
-    return dataclasses.replace(line, precision=precision, recall=recall, em=em, labels=labels)
-
-
-def _read_rows(
-    between: Callable[[int, int], list[RawItem]], first: int, last: int
-) -> list[RawItem]:
-    """The items that can be read: of a damaged page of the file the others are still there."""
-    try:
-        return between(first, last)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise
-        if first >= last:
-            return []
-        middle = (first + last) // 2
-        return [*_read_rows(between, first, middle), *_read_rows(between, middle + 1, last)]
-
-
-@contextmanager
-def _as_input_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise InputError(
-            f"{DATABASE} cannot be read ({error})",
-            where=str(path),
-            remedy="restore the file, or look at another run",
-        ) from error

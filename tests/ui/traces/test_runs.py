@@ -19,6 +19,7 @@ from branchwise.corpora.passages import make_passage
 from branchwise.eval.scoring import score, score_run
 from branchwise.eval.store import RunStore, create_run, open_run
 from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord
 from branchwise.ui.traces.runs import PAGE, RunView, open_runs
 
 
@@ -572,6 +573,27 @@ def test_a_folder_is_opened_once_and_names_are_told_apart(tmp_path):
     assert [view.name for view in opened] == ["a/base", "b/base"]
     for view in opened:
         view.close()
+
+
+def test_a_studys_folder_stands_for_its_runs(tmp_path):
+    systems = [
+        SystemRecord(name=name, slug=slug, changes={}, system={}, digest=slug)
+        for name, slug in (("the base", "base"), ("+ expand", "expand"))
+    ]
+    record = StudyRecord(
+        version="0", name="s", task="branches", source="q", questions_digest="d", epochs=1,
+        systems=tuple(systems),
+    )  # fmt: skip
+    folder = StudyFolder.create(tmp_path / "study", record)
+    folder.fill({"base": spec(), "expand": spec()}, [question(1)])
+    opened = open_runs([tmp_path / "study", folder.run_path("base")])
+    assert [view.name for view in opened] == ["the base", "+ expand"]
+    assert [view.summary().name for view in opened] == ["the base", "+ expand"]
+    for view in opened:
+        view.close()
+    folder.run_path("expand").joinpath(DATABASE).unlink()
+    with pytest.raises(InputError, match="is not a run folder"):
+        open_runs([tmp_path / "study"])
 
 
 def test_one_run_that_is_missing_opens_none(run, tmp_path):
