@@ -163,6 +163,19 @@ def test_every_step_kind_that_is_not_known_is_still_shown():
     assert describe("later", {"a": 1}) == ["later: {'a': 1}"]
 
 
+def test_a_step_whose_form_is_not_known_is_still_shown():
+    assert describe("tool", {"call": "c"}) == ["tool: {'call': 'c'}"]
+
+
+def test_what_a_server_refused_is_said_in_words():
+    refused = {"role": "agent", "message": "no response_format"}
+    assert describe("structured_off", refused) == [
+        "model     takes no answer schema, not asked for again: no response_format"
+    ]
+    failed = {"error": "timeout", "message": "no reply in 60 s"}
+    assert describe("repair_failed", failed) == ["repair    failed: timeout: no reply in 60 s"]
+
+
 @pytest.mark.parametrize(
     ("how", "first"),
     [

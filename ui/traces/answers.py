@@ -43,10 +43,12 @@ def judged_lines(
         lines = (_gold_line(text, missing.get((name, text)), errors, ends) for text in texts)
         own = keys.get(name, ())
         predicted = written.lines(own, index)
-        found.append(BranchLines(_line(name), tuple(map(_line, own)), tuple(lines), predicted))
+        found.append(
+            BranchLines(one_line(name), tuple(map(one_line, own)), tuple(lines), predicted)
+        )
     taken = {key for own in keys.values() for key in own}
     alone = [key for key in answers if key not in taken]
-    found += [BranchLines(None, (_line(key),), (), written.lines((key,), None)) for key in alone]
+    found += [BranchLines(None, (one_line(key),), (), written.lines((key,), None)) for key in alone]
     return found
 
 
@@ -67,12 +69,12 @@ def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines
     for branch in branches:
         own = [branch.name] if branch.name in left else []
         texts = left.pop(branch.name, ())
-        gold = tuple(AnswerLine(_line(answer.text), "open") for answer in branch.answers)
-        predicted = tuple(AnswerLine(_line(text), "open") for text in texts)
-        found.append(BranchLines(_line(branch.name), tuple(map(_line, own)), gold, predicted))
+        gold = tuple(AnswerLine(one_line(answer.text), "open") for answer in branch.answers)
+        predicted = tuple(AnswerLine(one_line(text), "open") for text in texts)
+        found.append(BranchLines(one_line(branch.name), tuple(map(one_line, own)), gold, predicted))
     for key, texts in left.items():
-        predicted = tuple(AnswerLine(_line(text), "open") for text in texts)
-        found.append(BranchLines(None, (_line(key),), (), predicted))
+        predicted = tuple(AnswerLine(one_line(text), "open") for text in texts)
+        found.append(BranchLines(None, (one_line(key),), (), predicted))
     return found
 
 
@@ -80,19 +82,21 @@ def _gold_line(
     text: str, lost: MissingAnswer | None, errors: ItemErrors, ends: Mapping[str, int]
 ) -> AnswerLine:
     if lost is None:
-        return AnswerLine(_line(text), "right")
+        return AnswerLine(one_line(text), "right")
     why, places = why_missing(lost) if lost.label else "", _shown_first(lost.places)
     if lost.under is not None:
         # It was lost where the answer was written, not where it was read.
-        return AnswerLine(_line(text), "wrong_branch", _line(why), (), ends.get("answer"))
+        return AnswerLine(one_line(text), "wrong_branch", one_line(why), (), ends.get("answer"))
     if errors.error is not None:
-        return AnswerLine(_line(text), "missing", "the question failed", places, ends.get("error"))
+        return AnswerLine(
+            one_line(text), "missing", "the question failed", places, ends.get("error")
+        )
     step = places[0].step if places else None
     if lost.lost_at == "repair":
         places, step = (), ends.get("model")
     elif step is None and errors.format_error is not None:
         step = errors.format_error.step
-    return AnswerLine(_line(text), "missing", _line(why), places, step)
+    return AnswerLine(one_line(text), "missing", one_line(why), places, step)
 
 
 WrongTexts = Mapping[tuple[str, str], WrongAnswer]
@@ -149,16 +153,18 @@ class _Written:
         entity = self._right.get((key, compared.key))
         if entity is not None:
             same = form(entity.name).key == compared.key
-            return AnswerLine(_line(text), "right", "" if same else _line(f"for {entity.name!r}"))
+            return AnswerLine(
+                one_line(text), "right", "" if same else one_line(f"for {entity.name!r}")
+            )
         again = branch is not None and bool(self._gold.sets[branch].matches(compared))
         why = "counted already" if again else "accepted by the judge"
-        return AnswerLine(_line(text), "right", why)
+        return AnswerLine(one_line(text), "right", why)
 
     def _wrong_line(self, text: str, wrong: WrongAnswer) -> AnswerLine:
         verdict: Verdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
         places = _shown_first(wrong.places)
         step = places[0].step if places else self._ends.get("answer")
-        return AnswerLine(_line(text), verdict, _line(why_wrong(wrong)), places, step)
+        return AnswerLine(one_line(text), verdict, one_line(why_wrong(wrong)), places, step)
 
 
 def _shown_first(places: Iterable[Place]) -> tuple[Place, ...]:
@@ -166,5 +172,6 @@ def _shown_first(places: Iterable[Place]) -> tuple[Place, ...]:
     return tuple(sorted(places, key=lambda place: not place.shown))
 
 
-def _line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Text from outside on one line, at most 1,000 characters of it."""
     return short(harmless(text), MAX_LINE)

@@ -13,6 +13,8 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import Event, RunReader
 from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
 from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.sentences import TASK as SENTENCES
+from branchwise.ui.traces.sentences import sentence_lines
 from branchwise.ui.traces.trace import BranchLines, Trace
 from branchwise.ui.traces.tree import steps
 
@@ -45,7 +47,7 @@ def trace_of(
         line=line,
         events=shown,
         steps=steps(shown, names),
-        branches=_branches(question, item.prediction.answers if item else {}, errors, shown),
+        branches=_branches(reader.task, question, item, errors, shown),
         errors=errors,
         names=names,
         outcome=outcome,
@@ -65,14 +67,18 @@ def _events(reader: RunReader, item: int) -> tuple[list[Event], list[Event]]:
 
 
 def _branches(
+    task: str,
     question: Question,
-    answers: Mapping[str, Sequence[str]],
+    item: AnsweredItem | None,
     errors: ItemErrors | None,
     events: Sequence[Event],
 ) -> list[BranchLines]:
-    if errors is None:
-        return open_lines(question.branches, answers)
-    return judged_lines(question.branches, answers, errors, events)
+    prediction = item.prediction if item else Prediction()
+    if errors is not None:
+        return judged_lines(question.branches, prediction.answers, errors, events)
+    if task == SENTENCES:
+        return sentence_lines(question, prediction)
+    return open_lines(question.branches, prediction.answers)
 
 
 def _item(

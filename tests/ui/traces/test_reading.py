@@ -120,14 +120,18 @@ def _branch(run: Path, start: str) -> str:
 
 
 def test_sentences_stand_beside_each_other_without_a_verdict(tmp_path: Path):
-    answers = {"in what year": ["In 1995."], "elsewhere": ["Nobody knows."]}
+    answers = {"the year": ["Pacino is it."], "elsewhere": ["Nobody knows."]}
     prediction = {"reasoning": "", "answers": answers, "citations": {}, "task_output": None}
     with opened(one_item(tmp_path / "R", "condambigqa", prediction)) as read:
         trace = read(0)
     first, second = trace.branches
     assert (trace.errors, list(trace.names)) == (None, [])
     assert first.gold == (AnswerLine("Al Pacino is in Heat.", "open"),)
-    assert first.predicted == (AnswerLine("In 1995.", "open"),)
+    # "pacino is" of "al pacino is in heat" and "pacino is it": 2 * 2 / (5 + 3). "year" of "in what
+    # year" and "(the) year": 2 * 1 / (3 + 1).
+    why = "answer F1 .50, condition F1 .50"
+    assert (first.name, first.keys) == ("in what year", ("the year",))
+    assert first.predicted == (AnswerLine("Pacino is it.", "open", why),)
     assert (second.name, second.predicted) == (None, (AnswerLine("Nobody knows.", "open"),))
 
 
