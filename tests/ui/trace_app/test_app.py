@@ -9,7 +9,7 @@ import pytest
 from film_runs import GOLD, base_run, begin, fail, finish, new_run
 from hostile_trace import hostile_run
 from screen_text import check_frame, check_snapshot, screen_lines, screen_text
-from test_questions import bar, listed, under_cursor
+from test_questions import AGAIN, bar, listed, under_cursor
 from textual.binding import Binding
 from waiting import until
 
@@ -140,7 +140,8 @@ async def test_a_live_run_that_is_sorted_keeps_the_cursor_on_its_question(
     app = TraceApp([fresh], live=True)
     async with app.run_test(size=SMALL) as pilot:
         await pilot.press("s", "s", "s", "s", "S", "down")
-        assert bar(app) == "6 questions · by precision, highest first"
+        assert screen_lines(app)[1].split("   ")[0] == " 6 questions · by precision, highest first"
+        assert screen_lines(app)[1].rstrip().endswith("followed")
         assert under_cursor(app) == "heat"
         with RunStore(fresh.path) as store:
             pending = {item.question.id: item for item in store.pending()}
@@ -157,6 +158,7 @@ async def test_a_run_that_is_not_followed_is_read_again_on_demand(fresh: RunView
             first = next(iter(store.pending()))
             await finish(store, first, GOLD["kong"][1])
         assert "0/6" in screen_lines(app)[0]
+        assert screen_lines(app)[1].rstrip().endswith(AGAIN)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: "1/6" in screen_lines(app)[0])
         assert "1.00 1.00 1.00" in row_of(app, "kong")

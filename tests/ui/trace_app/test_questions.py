@@ -25,6 +25,7 @@ from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 
 SMALL = (80, 24)
+AGAIN = "^r reads it again"
 
 
 def listed(app: App[None]) -> list[str]:
@@ -40,7 +41,8 @@ def under_cursor(app: App[None]) -> str | None:
 
 def bar(app: App[None]) -> str:
     """What the list shows, in words."""
-    return next(line.strip() for line in screen_lines(app) if " questions" in line)
+    line = next(line for line in screen_lines(app) if " questions" in line)
+    return line.rstrip().removesuffix(AGAIN).strip()
 
 
 async def test_a_run_opens_as_a_list(base: RunView, size: tuple[int, int]) -> None:

@@ -115,7 +115,14 @@ class QuestionsScreen(Screen[None]):
         heads.show(self.run.heads, self._how.sort, descending=self._how.descending)
         other = self._other.name if self._other else None
         words = in_words(self._how, len(rows), self.run.count, other)
-        self.query_one(FilterBar).show(words)
+        self.query_one(FilterBar).show(words, self._followed())
+
+    def _followed(self) -> str:
+        """Whether what is still written to the run will be seen."""
+        line = self.trace_app.read(self.run.summary)
+        if line is None or line.done + line.failed == line.total:
+            return ""
+        return "followed" if self.trace_app.live else "^r reads it again"
 
     def _show_runs(self) -> None:
         lines = self.trace_app.read(lambda: [run.summary() for run in self._runs])

@@ -1,8 +1,9 @@
 """What of a run the list shows, in words."""
 
-from textual.widgets import Static
+from textual.content import Content
+from textual.widget import Widget
 
-from branchwise.ui.trace_app.cells import drawn
+from branchwise.ui.trace_app.cells import drawn, fitted
 from branchwise.ui.traces.order import Arrangement
 
 _ENDS = {
@@ -13,14 +14,21 @@ _ENDS = {
 }
 
 
-class FilterBar(Static):
+class FilterBar(Widget):
     """One line: how many rows of how many, what was filtered, how it is sorted."""
 
-    def show(self, text: str) -> None:
-        """Show a line that holds text from outside."""
-        from textual.content import Content
+    def __init__(self) -> None:
+        super().__init__()
+        self._text, self._end = "", ""
 
-        self.update(Content(drawn(text)))
+    def show(self, text: str, end: str = "") -> None:
+        """Show a line that holds text from outside; `end` stands at its right."""
+        self._text, self._end = drawn(text), end
+        self.refresh()
+
+    def render(self) -> Content:
+        room = self.content_size.width - len(self._end)
+        return Content(fitted(self._text, max(0, room - 2)) + "  " + self._end)
 
 
 def in_words(how: Arrangement, shown: int, total: int, other: str | None = None) -> str:

@@ -44,12 +44,13 @@ def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
     `heads` name the first three metrics of the run's task.
     """
     wide = width >= _WIDE
+    labels = 44 if wide else 15
     first = [
         Column("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
         Column("precision", heads[0], 4, lambda line: score(line.precision, heads[0]), right=True),
         Column("recall", heads[1], 4, lambda line: score(line.recall, heads[1]), right=True),
         Column("em", heads[2], 4, lambda line: score(line.em, heads[2]), right=True),
-        Column("labels", "labels", 44 if wide else 14, labels_cell(short=not wide), kind="labels"),
+        Column("labels", "labels", labels, labels_cell(labels, short=not wide), kind="labels"),
         Column("tokens", "tokens", 9 if wide else 6, tokens_cell(short=not wide), right=True),
         Column("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
         Column("id", "id", 28 if wide else 10, _id_cell, kind="id"),
@@ -60,16 +61,29 @@ def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
     return tuple(first)
 
 
-def labels_cell(*, short: bool) -> Callable[[ItemLine], str]:
-    """Error labels; a failed item says so first, since not only its mark's colour must."""
+def labels_cell(width: int, *, short: bool) -> Callable[[ItemLine], str]:
+    """Error labels, as many as fit and how many more there are: `not found +2`.
+
+    A failed item says so first, since not only its mark's colour must.
+    """
 
     def cell(line: ItemLine) -> str:
-        first = ["failed"] if line.status == "failed" else []
-        if line.labels is None:
-            return " ".join(first) or ("…" if line.status == "done" else "")
-        return ", ".join(first + [_SHORT.get(x, x) if short else x for x in line.labels])
+        words = ["failed"] if line.status == "failed" else []
+        words += [_SHORT.get(x, x) if short else x for x in line.labels or ()]
+        if line.labels is None and line.status == "done":
+            return "…"
+        return _fitting(words, width)
 
     return cell
+
+
+def _fitting(words: Sequence[str], width: int) -> str:
+    for shown in range(len(words), 0, -1):
+        more = f" +{len(words) - shown}" if shown < len(words) else ""
+        text = ", ".join(words[:shown]) + more
+        if len(text) <= width:
+            return text
+    return words[0] if words else ""
 
 
 def tokens_cell(*, short: bool) -> Callable[[ItemLine], str]:
