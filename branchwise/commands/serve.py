@@ -1,5 +1,6 @@
 """`branchwise serve`: the corpus and the tools, for programs elsewhere."""
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -93,6 +94,8 @@ def mcp(
     from branchwise.tools.serving.extras import require_extra
 
     require_extra("mcp")
+    # What a client says wrongly it is told; without a handler Python prints the SDK's pages on it.
+    logging.getLogger().addHandler(logging.NullHandler())
     sources = _Sources(corpus, retriever, k, kg, tool)
     if http is None:
         _serve_streams(sources)

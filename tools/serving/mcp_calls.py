@@ -44,15 +44,15 @@ async def call(
         return _error(f"there is no tool {name[:80]!r}; the tools are: {', '.join(tools)}")
     request = {"type": "tool_call", "id": "mcp", "name": name, "args": dict(arguments)}
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as limit:
             message = await tools[name].ainvoke(request)
-    except TimeoutError:
-        return _error(f"no result within {seconds:.0f} seconds")
     except ValidationError as error:
         return _error(_bad_arguments(error))
     except ToolError as error:
         return _error(str(error), one_line=False)
     except Exception as error:  # noqa: BLE001 - the other calls of this client go on
+        if isinstance(error, TimeoutError) and limit.expired():
+            return _error(f"no result within {seconds:.0f} seconds")
         return _error(f"{type(error).__name__}: {error}")
     return _result(message)
 
