@@ -60,7 +60,7 @@ def events() -> list[tuple[str, dict[str, Any]]]:
         ),
         ("model", model(1, [search, second], "I look for the cast of the film first.")),
         ("tool", tool(0, search, {"passages": passages()})),
-        ("tool", tool(1, second, {"passages": [passage("s1", f"{FILLING}Val Kilmer robs.")]})),
+        ("tool", tool(1, second, {"passages": [passage("s1", f"{FILLING}\nVal Kilmer robs.")]})),
         ("extraction", _extraction(second)),
         ("model", model(2, [query])),
         ("tool", tool(0, query, {"rows": _rows()})),
@@ -71,7 +71,7 @@ def events() -> list[tuple[str, dict[str, Any]]]:
 
 def passages() -> list[dict[str, Any]]:
     """Fifteen, of which p0 names Al Pacino and p12, at its end, Robert De Niro."""
-    texts = {0: "Al Pacino is Vincent. ", 12: f"{FILLING * 8}Robert De Niro is Neil."}
+    texts = {0: "Al Pacino is Vincent. ", 12: f"{FILLING * 8}\nRobert De Niro is Neil."}
     return [passage(f"p{n}", texts.get(n, "") or f"{FILLING}Nothing more.") for n in range(15)]
 
 

@@ -95,7 +95,7 @@ async def test_marks_follow_the_theme() -> None:
 
 async def test_a_mark_over_a_line_break_goes_on_in_the_next_line() -> None:
     app = OneStep([Block("text", "one two three four", marks=(Mark(4, 13, "gold"),))])
-    async with app.run_test(size=(12, 5)) as pilot:
+    async with app.run_test(size=(13, 5)) as pilot:
         await pilot.pause()
         assert [line.strip() for line in screen_lines(app)[:3]] == ["one two", "three four", ""]
         assert style_of(app, "two").underline

@@ -52,7 +52,10 @@ class AnswersView(ScrollView, can_focus=True):
     AnswersView > .answers--wrong_branch { color: $text-warning; }
     AnswersView > .answers--open { color: $text; }
     AnswersView > .answers--why { color: $text-muted; text-style: italic; }
-    AnswersView > .answers--cursor { background: $block-cursor-blurred-background; }
+    AnswersView > .answers--cursor {
+        background: $block-cursor-blurred-background;
+        color: $block-cursor-blurred-foreground;
+    }
     AnswersView:focus > .answers--cursor {
         background: $block-cursor-background;
         color: $block-cursor-foreground;
@@ -148,15 +151,13 @@ class AnswersView(ScrollView, can_focus=True):
         return Strip([self._segment(left, half), between, self._segment(right, rest)])
 
     def _segment(self, piece: Piece, width: int) -> Segment:
-        style = self.rich_style
-        if piece.style != "plain":
-            style += self._style(piece.style)
+        style = self.rich_style if piece.style == "plain" else self._style(piece.style)
         if piece.answer is not None and piece.answer == self.cursor:
-            style += self._style("cursor")
+            style = self._style("cursor")
         return Segment(fitted(piece.text, width), style)
 
     def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"answers--{name}", partial=True)
+        return self.get_component_rich_style(f"answers--{name}")
 
     def _width(self) -> int:
         return max(1, self.scrollable_content_region.width)

@@ -30,7 +30,11 @@ class StepTree(ScrollView, can_focus=True):
     }
     DEFAULT_CSS = """
     StepTree { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-x: hidden; }
-    StepTree > .step-tree--cursor { background: $block-cursor-blurred-background; }
+    StepTree > .step-tree--cursor {
+        background: $block-cursor-blurred-background;
+        color: $block-cursor-blurred-foreground;
+        text-style: bold;
+    }
     StepTree:focus > .step-tree--cursor {
         background: $block-cursor-background;
         color: $block-cursor-foreground;
@@ -71,11 +75,14 @@ class StepTree(ScrollView, can_focus=True):
         return self.cursor >= len(self.steps) - 1
 
     def show(self, steps: Sequence[Step], selected: int | None = None) -> None:
-        """Show these steps with the cursor on the step `selected`, else on the first."""
+        """Show these steps with the cursor on the step `selected`, else on the first.
+
+        Where that is out of view it is brought to the middle: what is around it is seen, too.
+        """
         self.steps = steps
         self.cursor = self._index(selected)
         self._measure()
-        self._bring_into_view()
+        self._bring_into_view(around=self.size.height // 2)
         self.refresh()
 
     def select(self, seq: int) -> None:
@@ -88,7 +95,7 @@ class StepTree(ScrollView, can_focus=True):
         base = self.rich_style
         if number >= len(self.steps):
             text = NOTHING if not self.steps and y == 0 else ""
-            return Strip([Segment(fitted(text, width), self._style(base, "dim"))])
+            return Strip([Segment(fitted(text, width), self._style("dim"))])
         step = self.steps[number]
         return Strip(self._drawn(step, width, base, number == self.cursor))
 
@@ -119,18 +126,20 @@ class StepTree(ScrollView, can_focus=True):
 
     def _drawn(self, step: Step, width: int, base: Style, here: bool) -> list[Segment]:
         """Failure by a sign, gold answers by their number: a colour is never the only sign."""
-        base = self._style(base, "cursor") if here else base
         gold = f" ●{step.gold}" if step.gold else ""
         sign = "✗" if step.failed else " "
         text = sign + "  " * step.depth + step.label
-        style = self._style(base, "failed") if step.failed and not here else base
+        left = right = self._style("cursor")
+        if not here:
+            left = self._style("failed") if step.failed else base
+            right = self._style("gold")
         return [
-            Segment(fitted(text, max(0, width - cells(gold))), style),
-            Segment(fitted(gold, cells(gold)), base if here else self._style(base, "gold")),
+            Segment(fitted(text, max(0, width - cells(gold))), left),
+            Segment(fitted(gold, cells(gold)), right),
         ]
 
-    def _style(self, base: Style, name: str) -> Style:
-        return base + self.get_component_rich_style(f"step-tree--{name}", partial=True)
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"step-tree--{name}")
 
     def _index(self, seq: int | None) -> int:
         found = (number for number, step in enumerate(self.steps) if step.seq == seq)
@@ -139,8 +148,9 @@ class StepTree(ScrollView, can_focus=True):
     def _measure(self) -> None:
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.steps))
 
-    def _bring_into_view(self) -> None:
+    def _bring_into_view(self, around: int = 0) -> None:
         height, top = self.size.height, self.scroll_offset.y
-        y = min(max(top, self.cursor - height + 1), self.cursor)
-        if y != top and height:
+        if height and not top <= self.cursor < top + height:
+            above = self.cursor < top
+            y = self.cursor - around if above else self.cursor - height + 1 + around
             self.scroll_to(None, y, animate=False, force=True, immediate=True)

@@ -40,7 +40,7 @@ class StepView(ScrollView, can_focus=True):
         scrollbar-size-vertical: 1;
         scrollbar-size-horizontal: 1;
         scrollbar-gutter: stable;
-        padding: 0 0 0 1;
+        padding: 0 1;
     }
     StepView > .step-view--title { text-style: bold; color: $text-primary; }
     StepView > .step-view--current { background: $block-hover-background; }
@@ -251,7 +251,9 @@ class StepView(ScrollView, can_focus=True):
         if block.text:
             yield Segment("▸ " if number in self._folded else "▾ ", style)
         room = self._laid_out_for - (2 if block.text else 0)
-        title = block.title if cells(block.title) <= room else fitted(block.title, room)
+        # The current title's background goes over the whole line.
+        fits = cells(block.title) <= room and number != self.current
+        title = block.title if fits else fitted(block.title, room)
         runs = runs_of(block.title_marks)
         yield from segments(title, 0, len(title), runs, style, self._mark_styles())
 
