@@ -10,6 +10,7 @@ from branchwise.commands.corpus import corpus_app
 from branchwise.commands.demo import demo
 from branchwise.commands.errors import errors
 from branchwise.commands.export import export
+from branchwise.commands.fork import fork
 from branchwise.commands.kg import kg_app
 from branchwise.commands.questions import questions_app
 from branchwise.commands.report import report
@@ -49,7 +50,7 @@ def options(
     """A harness for search agents on questions with several readings and many answers."""
 
 
-for command in (demo, ask, run, resume, ablate, score, report, errors, trace, export):
+for command in (demo, ask, run, resume, ablate, score, report, errors, trace, fork, export):
     app.command()(command)
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
 app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")

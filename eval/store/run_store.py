@@ -78,11 +78,10 @@ class RunStore:
         """The journal of an item; its first commit marks the item as running.
 
         The events of an earlier, unfinished attempt are discarded; its responses are replayed.
-        A fork's item begins with the events that were copied for it, and asks as the one that it
-        takes up.
+        A fork's item begins with the events that were copied for it.
         """
-        item, epoch = pending.item, self.reader.meta.get("fork", {}).get("epoch", pending.epoch)
-        asker, opening = Asker(pending.question.id, epoch), list(self.reader.opening())
+        item, asker = pending.item, Asker(pending.question.id, pending.epoch)
+        opening = list(self.reader.opening())
         copied = [begin_with(item)] if opening else []
         if not pending.resumed:
             return ItemJournal(self.writer, item, {}, [*copied, _running(item)], asker, opening)
@@ -141,7 +140,9 @@ def _fill(
             body, passages = fold_question(question)
             connection.execute("INSERT INTO questions VALUES (?, ?, ?)", (n, question.id, body))
             connection.executemany(INSERT_PASSAGE, passages)
-        items = [(n, epoch) for epoch in range(spec.epochs) for n in range(len(questions))]
+        # A fork's item keeps its epoch, so that it is told as the one that it takes up.
+        epochs = [spec.fork["epoch"]] if spec.fork else range(spec.epochs)
+        items = [(n, epoch) for epoch in epochs for n in range(len(questions))]
         connection.executemany("INSERT INTO items (question, epoch) VALUES (?, ?)", items)
         if spec.fork:
             lay_down(connection, opening)

@@ -1,0 +1,128 @@
+"""`branchwise fork`: run the rest of an item again from a step of its trace, with a change."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.ui.traces.runs import RunView
+
+
+def fork(
+    path: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder; it is only read.")],
+    question: Annotated[str, typer.Option(help="Id of a question that has ended.")],
+    step: Annotated[
+        int, typer.Option(help="The step, as `branchwise trace` numbers it, to make again.", min=0)
+    ],
+    epoch: Annotated[int, typer.Option(help="Which of its epochs, from 0.", min=0)] = 0,
+    model: Annotated[str | None, typer.Option(help="Another model from here on.")] = None,
+    tool: Annotated[
+        list[str] | None, typer.Option(help="Tool by name, repeatable: these from here on.")
+    ] = None,
+    edit: Annotated[
+        Path | None,
+        typer.Option(help="File with a text in the place of the step's own; it is not made again."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder to make. Default: beside RUN.")
+    ] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Where the run's corpus is now, if it has moved.")
+    ] = None,
+    kg: Annotated[
+        str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
+    ] = None,
+    printed: Annotated[
+        bool, typer.Option("--print", help="Print the comparison, in a terminal, too.")
+    ] = False,
+) -> None:
+    """Run the rest of a question again from a step, with another model, other tools, or an edited
+    text, into a new run; then show both traces side by side.
+
+    Example: branchwise fork runs/base --question q1 --step 4 --model openai:gpt-5-mini
+    """
+    from branchwise.eval.forks import Changes, make_fork, read_edit
+
+    tools = tuple(tool) if tool else None
+    changes = Changes(model, tools, read_edit(edit) if edit else None)
+    made = make_fork(path, question, step, changes, epoch=epoch, out=out, corpus=corpus, kg=kg)
+    failed = _run(made)
+    with ExitStack() as opened:
+        from branchwise.ui.traces.runs import RunView
+
+        runs = [opened.enter_context(closing(RunView.open(run))) for run in (path, made)]
+        if not printed and sys.stdin.isatty() and sys.stdout.isatty():
+            _open_app(runs, question, epoch)
+        else:
+            _print(runs, question, epoch)
+    sys.exit(int(failed))
+
+
+def _run(path: Path) -> bool:
+    """Ask the rest and score it as `branchwise run` does; says whether the item failed.
+
+    Exits with 1 where it stopped before its end.
+    """
+    from branchwise.commands.run import allow_open_files
+    from branchwise.commands.score import exit_if_in_vain, score_and_save
+    from branchwise.eval.forks import run_fork
+    from branchwise.eval.scoring import ScoringSettings
+    from branchwise.ui.console import error_console
+    from branchwise.ui.progress import RunProgress
+
+    allow_open_files(1, extract=True)
+    with RunProgress(1) as progress:
+        state = run_fork(path, observer=progress).state
+    if state.stopped:
+        error_console().print(
+            f"Stopped: {state.stopped}. Nothing is lost; continue with:\n"
+            f"  branchwise resume {path}",
+            markup=False,
+            soft_wrap=True,
+        )
+        sys.exit(1)
+    exit_if_in_vain(score_and_save(path, ScoringSettings()).settled)
+    return state.failed > 0
+
+
+def _open_app(runs: "list[RunView]", question: str, epoch: int) -> None:
+    from branchwise.ui.trace_app.app import Start, TraceApp
+
+    TraceApp(runs, start=Start(question, epoch, compare=True)).run()
+
+
+def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
+    from branchwise.ui.console import console, printable
+
+    screen = console()
+    for line in _comparison(runs, question, epoch):
+        screen.print(printable(line), markup=False, soft_wrap=not screen.is_terminal)
+
+
+def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[str]:
+    """Scores and answers of both, and how to look at them."""
+    import shlex
+
+    from branchwise.ui.steps import branch_lines
+    from branchwise.ui.traces.score_cells import score_cell
+
+    for run in runs:
+        row = run.find(question, epoch)
+        assert row is not None
+        line, trace = run.line(row), run.trace(row)
+        scores = [
+            f"{head} {score_cell(value, head)}"
+            for head, value in zip(run.heads, (line.precision, line.recall, line.em), strict=False)
+        ]
+        yield f"{run.name}: {line.status}, {', '.join(scores)}"
+        if line.error:
+            yield f"  {line.error}"
+        ends = [event.data for event in trace.events if event.kind == "answer"]
+        answers: Mapping[str, Sequence[str]] = ends[-1]["prediction"]["answers"] if ends else {}
+        yield from branch_lines(answers)
+    paths = " ".join(shlex.quote(str(run.path)) for run in runs)
+    yield f"Look: branchwise trace {paths} --question {shlex.quote(question)}"
