@@ -4,11 +4,12 @@ import os
 import shlex
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from textual.app import App
+from textual.app import App, SuspendNotSupported
 
 from branchwise.corpora.errors import InputError
 from branchwise.ui.traces.blocks import harmless
@@ -56,6 +57,10 @@ def _run(command: list[str], text: str) -> None:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Ctrl-C is the pager's while it runs; it would end the app."""
+    if threading.current_thread() is not threading.main_thread():
+        # Signals are the main thread's alone.
+        yield
+        return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
@@ -69,5 +74,8 @@ def suspended(app: App[None]) -> Iterator[None]:
     if app.is_headless:
         yield
     else:
-        with app.suspend():
-            yield
+        try:
+            with app.suspend():
+                yield
+        except SuspendNotSupported:
+            raise InputError("another program cannot have this terminal") from None
