@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables import Table
 from branchwise.ui.exports.text import MAX_TEXT, Shown, one_line, shown_rows
+
+if TYPE_CHECKING:
+    from branchwise.eval.reporting.study_report import StudyReport
+    from branchwise.eval.reporting.tables import Table
 
 # What begins a code span, emphasis, a link, an image, a cell, deleted text or a formula. Colons
 # and points only where they would make an address or an emoji, so that names stay readable.
@@ -15,7 +18,7 @@ _MARKUP = re.compile(
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def markdown(report: StudyReport, tables: Sequence[Table]) -> str:
+def markdown(report: "StudyReport", tables: "Sequence[Table]") -> str:
     """The tables that are for readers, each under its title and over its notes."""
     questions = f"{len(report.questions):,} questions of {escape(report.source)}"
     head = f"# {escape(report.title)}\n\n{questions}, by branchwise {escape(report.version)}.\n"
@@ -30,12 +33,12 @@ def escape(text: str, most: int = MAX_TEXT) -> str:
     return _MARKUP.sub(r"\\\g<0>", entities)
 
 
-def _section(table: Table) -> str:
+def _section(table: "Table") -> str:
     notes = "".join(f"- {escape(note)}\n" for note in table.notes)
     return f"## {escape(table.title)}\n\n{''.join(_lines(table))}\n{notes}"
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _lines(table: "Table") -> Iterator[str]:
     yield _line(escape(column.title) for column in table.columns)
     yield _line("---" if column.unit == "text" else "---:" for column in table.columns)
     for row in shown_rows(table):

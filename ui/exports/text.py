@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.reporting.tables import Cell, Column, Table
 from branchwise.eval.statistics import number, p_value, signed
 from branchwise.ui.console import printable
+
+if TYPE_CHECKING:
+    from branchwise.eval.reporting.tables import Cell, Column, Table
 
 UNKNOWN = "–"
 MAX_TEXT = 300
@@ -33,18 +36,18 @@ def one_line(text: str, most: int = MAX_TEXT) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def shown_rows(table: Table) -> list[list[Shown]]:
+def shown_rows(table: "Table") -> list[list[Shown]]:
     """The rows of a table as they are printed."""
     return [_row(table.columns, row) for row in table.rows]
 
 
-def _row(columns: Sequence[Column], row: Sequence[Cell]) -> list[Shown]:
+def _row(columns: "Sequence[Column]", row: "Sequence[Cell]") -> list[Shown]:
     of_row = [c for column, c in zip(columns, row, strict=True) if column.key in _N_COLUMNS]
     n = of_row[0] if of_row and isinstance(of_row[0], int) else None
     return [_shown(column, cell, n) for column, cell in zip(columns, row, strict=True)]
 
 
-def _shown(column: Column, cell: Cell, n: int | None) -> Shown:
+def _shown(column: "Column", cell: "Cell", n: int | None) -> Shown:
     if cell is None:
         return Shown(UNKNOWN)
     if isinstance(cell, str):
@@ -61,7 +64,7 @@ def _shown(column: Column, cell: Cell, n: int | None) -> Shown:
     return Shown(_number(column, cell.mean), False, interval, other_n)
 
 
-def _number(column: Column, value: float) -> str:
+def _number(column: "Column", value: float) -> str:
     if column.unit == "p":
         return p_value(value).removeprefix("p ").removeprefix("= ").replace(" ", "")
     if column.unit == "change":
