@@ -73,9 +73,15 @@ def suspended(app: App[None]) -> Iterator[None]:
     """The terminal as it was before the app; an app without one has nothing to give back."""
     if app.is_headless:
         yield
-    else:
-        try:
-            with app.suspend():
+        return
+    failure: Exception | None = None
+    try:
+        with app.suspend():
+            try:
                 yield
-        except SuspendNotSupported:
-            raise InputError("another program cannot have this terminal") from None
+            except Exception as error:  # noqa: BLE001 - raised again when the app has its terminal
+                failure = error
+    except SuspendNotSupported:
+        raise InputError("another program cannot have this terminal") from None
+    if failure is not None:
+        raise failure
