@@ -53,12 +53,12 @@ class ForkPlan:
         from branchwise.agents.spec import ModelSpec
         from branchwise.eval.forks import Changes
 
-        if (model := model.strip()) != self.model:
+        if (model := model.strip()) != self.model.strip():
             ModelSpec.parse(model)
         same = set(tools) == set(self.tools)
         ordered = tuple(name for name in self.known if name in tools)
         return Changes(
-            model=None if model == self.model else model,
+            model=None if model == self.model.strip() else model,
             tools=None if same else ordered,
             edit=None if edit == self.text else edit,
         )
@@ -68,9 +68,9 @@ class ForkPlan:
 
         Raises InputError where something is there already.
         """
-        path = Path(folder.strip()).expanduser()
-        if not folder.strip() or path == self.folder:
+        if not folder.strip() or folder in (str(self.folder), f"{self.folder}/"):
             return None
+        path = Path(folder.strip()).expanduser()
         if path.exists():
             raise InputError("is there already", where=folder.strip(), remedy="name a new folder")
         return path

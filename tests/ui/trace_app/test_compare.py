@@ -4,8 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import film_runs
+import pytest
+from hostile_trace import hostile_run
 from screen_text import check_frame, check_snapshot, screen_lines, screen_text, style_of
 from textual.pilot import Pilot
+from waiting import until
 
 from branchwise.agents.journal import CallKey
 from branchwise.eval.store import RunSpec, RunStore, create_run
@@ -32,6 +35,12 @@ def one_question(path: Path, id: str) -> Path:
     chosen = [question for question in film_runs.questions() if question.id == id]
     create_run(path, RunSpec("branches", "one", "d", {"model": "offline"}, {}, "s", 1, "0"), chosen)
     return path
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
+    """A run whose every text attacks, its name and folder, too."""
+    return open_run(hostile_run(tmp_path / "[bold]a[-] \x1b[31m\u202ex"))
 
 
 async def settled(pilot: Pilot[None]) -> None:
@@ -276,3 +285,44 @@ async def test_failure_and_parting_are_told_by_signs_and_not_by_colour_alone(
         await pilot.press("home")
         await settled(pilot)
         assert style_of(app, "✗  1 error") != style_of(app, "   0 start")
+
+
+async def test_hostile_texts_break_no_frame_and_act_as_nothing(
+    hostile: RunView, size: Size
+) -> None:
+    app = TraceApp([hostile])
+    async with app.run_test(size=size, notifications=True) as pilot:
+        app.push_screen(CompareScreen(hostile, 0, hostile, 0))
+        await settled(pilot)
+        assert "[bold]a[-]" in screen_text(app)
+        steps = steps_of(app)
+        await pilot.press("home", "r")
+        for _ in steps.compared.pairs:
+            await pilot.press("down")
+            check_frame(app)
+        assert steps.compared.parted is None
+        await pilot.press("a")
+        await settled(pilot)
+        check_frame(app)
+        for _ in range(8):
+            await pilot.press("down", "tab")
+            check_frame(app)
+        await pilot.press("enter", "n")
+        await settled(pilot)
+        check_frame(app)
+        assert app.is_running
+
+
+async def test_a_hostile_step_can_be_forked_from_a_dialog_that_keeps_its_frame(
+    hostile: RunView, size: Size
+) -> None:
+    app = TraceApp([hostile], start=Start("hostile", step=5))
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await settled(pilot)
+        await pilot.press("f")
+        await until(pilot, lambda: bool(app.screen.query("#fork-folder")))
+        await settled(pilot)
+        check_frame(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen.query_one("#fork-said").has_class("-wrong"))
+        check_frame(app)

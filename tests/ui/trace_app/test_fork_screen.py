@@ -210,24 +210,22 @@ async def test_an_editor_that_changes_nothing_makes_no_edit(
         assert all("edited" not in event.data for event in fork.trace(0).events)
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ("sys.exit(3)", "ended with 3: nothing is changed"),
-        ("path.unlink()", "cannot be read"),
-        ("path.write_bytes(bytes([255]))", "not UTF-8"),
-    ],
-)
 async def test_an_editor_that_fails_is_one_line_in_the_dialog(
-    parent: RunView, editor: Callable[[str], None], lines: str, message: str
+    parent: RunView, editor: Callable[[str], None]
 ) -> None:
-    editor(lines)
+    failures = {
+        "sys.exit(3)": "ended with 3: nothing is changed",
+        "path.unlink()": "cannot be read",
+        "path.write_bytes(bytes([255]))": "not UTF-8",
+    }
     app = at(parent, 3)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await asked(pilot)
-        await pilot.press("ctrl+o")
-        await until(pilot, lambda: message in said(screen))
-        assert "as it was" in screen_text(app)
+        for lines, message in failures.items():
+            editor(lines)
+            await pilot.press("ctrl+o")
+            await until(pilot, lambda said_of=message: said_of in said(screen))
+            assert "as it was" in screen_text(app)
 
 
 async def test_an_editor_that_is_not_there_is_one_line(
@@ -249,28 +247,26 @@ def test_the_editor_is_visual_before_editor_before_vi() -> None:
         editor_command({"EDITOR": "ed '"})
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
+async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Path) -> None:
+    bad = [
         ("#fork-model", "gpt 5", "unknown model 'gpt 5'"),
         ("#fork-model", "", "unknown model ''"),
         ("#fork-model", "replay:nowhere", "nowhere"),
-        ("#fork-folder", "{tmp_path}/parent", "is there already"),
-        ("#fork-folder", "{tmp_path}/questions.jsonl/x", "questions.jsonl/x"),
-    ],
-)
-async def test_bad_input_is_one_line_in_the_dialog(
-    parent: RunView, tmp_path: Path, field: str, value: str, message: str
-) -> None:
+        ("#fork-folder", f"{tmp_path}/parent", "is there already"),
+        ("#fork-folder", f"{tmp_path}/questions.jsonl/x", "questions.jsonl/x"),
+    ]
     app = at(parent, 3)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await asked(pilot)
-        screen.query_one(field, Input).value = value.format(tmp_path=tmp_path)
-        await pilot.press("enter")
-        await until(pilot, lambda: message in said(screen))
-        assert "\n" not in said(screen)
-        assert app.screen is screen
-        check_frame(app)
+        for field, value, message in bad:
+            before = screen.query_one(field, Input).value
+            screen.query_one(field, Input).value = value
+            await pilot.press("enter")
+            await until(pilot, lambda said_of=message: said_of in said(screen))
+            assert "\n" not in said(screen)
+            assert app.screen is screen
+            check_frame(app)
+            screen.query_one(field, Input).value = before
     assert forks_in(tmp_path) == []
 
 

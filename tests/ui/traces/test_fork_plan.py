@@ -118,7 +118,7 @@ def test_a_model_that_cannot_be_read_is_refused(plan: ForkPlan) -> None:
 
 def test_the_folder_is_the_offered_one_or_a_new_one(plan: ForkPlan, tmp_path: Path) -> None:
     assert plan.out("") is None
-    assert plan.out(f" {plan.folder} ") is None
+    assert plan.out(str(plan.folder)) is None
     assert plan.out(str(tmp_path / "new")) == tmp_path / "new"
     with pytest.raises(InputError, match="is there already"):
         plan.out(str(tmp_path))

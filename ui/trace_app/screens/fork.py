@@ -79,7 +79,7 @@ class ForkScreen(ModalScreen[None]):
         yield Static(Content(drawn(plan.words(edited=False))), id="fork-what")
         with Horizontal(classes="fork-row"):
             yield Label("model")
-            yield Input(plan.model, id="fork-model", compact=True, select_on_focus=False)
+            yield Input(drawn(plan.model), id="fork-model", compact=True, select_on_focus=False)
         yield Label("tools")
         with VerticalScroll(id="fork-tools", can_focus=False):
             for name, summary in plan.known.items():
@@ -91,7 +91,9 @@ class ForkScreen(ModalScreen[None]):
                 yield Button("Edit (ctrl+o)", id="fork-edit", compact=True)
         with Horizontal(classes="fork-row"):
             yield Label("folder")
-            yield Input(str(plan.folder), id="fork-folder", compact=True, select_on_focus=False)
+            yield Input(
+                drawn(str(plan.folder)), id="fork-folder", compact=True, select_on_focus=False
+            )
         yield Static(_KEYS, id="fork-said")
         with Horizontal(classes="fork-row"):
             yield Button("Fork", id="fork-make", variant="primary", compact=True)
@@ -150,14 +152,19 @@ class ForkScreen(ModalScreen[None]):
             return
         chosen = [box.tool for box in self.query(ToolBox) if box.value]
         try:
-            changes = plan.changes(self.query_one("#fork-model", Input).value, chosen, self._text)
-            out = plan.out(self.query_one("#fork-folder", Input).value)
+            changes = plan.changes(self._field("#fork-model", plan.model), chosen, self._text)
+            out = plan.out(self._field("#fork-folder", str(plan.folder)))
         except (InputError, OSError, RuntimeError) as error:
             self._say(str(error), wrong=True)
             return
         self._making = True
         self._say("making the fork …")
         make_aside(self.trace_app, plan, changes, out, self._made, self._unmade)
+
+    def _field(self, id: str, offered: str) -> str:
+        """What a field says; what was offered where it still shows that."""
+        value = self.query_one(id, Input).value
+        return offered if value == drawn(offered) else value
 
     def _unmade(self, error: Exception) -> None:
         self._making = False
