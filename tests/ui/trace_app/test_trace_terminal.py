@@ -1,0 +1,59 @@
+"""A trace in a real terminal: what leaves the app for the clipboard, a pager, and comes back."""
+
+import base64
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from lost_run import lost_run
+from terminal import Terminal
+
+COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return lost_run(tmp_path / "lost")
+
+
+def test_a_copied_step_reaches_the_terminals_clipboard(run: Path) -> None:
+    with Terminal("trace", run, "--question", "heat", "--step", 6) as terminal:
+        terminal.wait_for("Ashley Judd")
+        terminal.type("y")
+        terminal.wait_until(lambda: COPIED.search(terminal._read) is not None)
+        found = COPIED.search(terminal._read)
+        assert found is not None
+        text = base64.b64decode(found[1]).decode()
+        assert "SELECT ?actor ?name WHERE" in text
+        assert "Ashley Judd" in text
+        terminal.type("qq")
+        assert terminal.ended() == 0
+
+
+def test_the_app_goes_on_where_no_pager_starts(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGER", "/nowhere/pager")
+    with Terminal("trace", run, "--question", "heat") as terminal:
+        terminal.wait_for("step 0")
+        terminal.type("o")
+        terminal.wait_for("the pager '/nowhere/pager'")
+        terminal.type("j")
+        terminal.wait_for("step 1")
+        terminal.type("qq")
+        assert terminal.ended() == 0
+
+
+@pytest.mark.skipif(shutil.which("less") is None, reason="needs less")
+def test_a_part_is_read_in_less_and_the_app_comes_back(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGER", "less -r")
+    with Terminal("trace", run, "--question", "heat") as terminal:
+        terminal.wait_for("step 0")
+        terminal.type("o")
+        terminal.wait_for("(END)")
+        terminal.type("\x03q")
+        terminal.type("j")
+        terminal.wait_for("step 1")
+        terminal.type("qq")
+        assert terminal.ended() == 0
