@@ -1,0 +1,192 @@
+"""The state that a trace's first events left, and which events one run of a node wrote."""
+
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.eval.forks.written_turn import read_turn, written_turn
+from branchwise.graphs.executions import executions, taken_up_at
+from branchwise.graphs.ledger import Ledger
+from branchwise.graphs.rebuild import Setting, rebuild
+from branchwise.graphs.state import Spent
+
+USAGE = {"input": 10, "output": 1, "cached": 2, "reasoning": 0}
+READ = {"error": None, "usage": USAGE, "seconds": 0.5, "replayed": False}
+
+
+class Event(NamedTuple):
+    seq: int
+    kind: str
+    data: dict[str, Any]
+
+
+def trace(*steps: tuple[str, dict[str, Any]]) -> list[Event]:
+    return [Event(seq, kind, data) for seq, (kind, data) in enumerate(steps)]
+
+
+def start(*ids: str) -> tuple[str, dict[str, Any]]:
+    passages = [{"id": id, "title": "t", "text": "x"} for id in ids]
+    return "start", {"system": "be good", "content": "who?", "artifact": {"passages": passages}}
+
+
+def turn(*names: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    calls = [{"id": f"c{n}", "name": name, "args": {"query": name}} for n, name in enumerate(names)]
+    data = {"text": "", "tool_calls": calls, "invalid_tool_calls": [], "finish": "stop"}
+    return "model", {**data, "usage": USAGE, "seconds": 2.0, "replayed": False, **more}
+
+
+def result(of: int, content: str, *ids: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    passages = [{"id": id, "title": "t", "text": "x"} for id in ids]
+    data = {"of": of, "content": content, "artifact": {"passages": passages} if ids else {}}
+    return "tool", {**data, "call": {"id": f"c{of}"}, "error": None, "failure": None, **more}
+
+
+def setting(*, expands: bool = False, extracts: bool = False, has_tools: bool = True) -> Setting:
+    return Setting(expands, extracts, has_tools, shown=lambda r: f"[{' | '.join(r)}]")
+
+
+NOT_RUN = {"error": "not run: the tool-call budget is spent", "failure": "not_run"}
+
+
+def test_a_whole_turn_is_shown_in_the_order_of_its_calls() -> None:
+    events = trace(
+        start("f1"), turn("a", "b", "c"), result(2, "third", **NOT_RUN),
+        result(0, "first", "p", "q"), result(1, "second", "p"),
+    )  # fmt: skip
+    ledger = Ledger()
+    entry = rebuild(events, setting(), ledger)
+    state = entry.state
+    assert entry.node == "agent"
+    assert entry.fragments == ("f1",)
+    assert [message.text for message in state["messages"]] == ["be good", "who?", ""]
+    assert [message.text for message in state["pending"]] == ["first", "second", "third"]
+    assert [message.tool_call_id for message in state["pending"]] == ["c0", "c1", "c2"]
+    assert state["evidence"] == ["f1", "p", "q", "p"]
+    assert state["spent"] == Spent(turns=1, calls=2, tokens=11)
+    assert ledger.record() == {"agent": {"calls": 1, **USAGE, "seconds": 2.0}}
+
+
+def test_results_of_a_turn_that_is_not_whole_are_kept() -> None:
+    entry = rebuild(trace(start(), turn("a", "b"), result(1, "second", "p")), setting(), Ledger())
+    assert entry.node == "tools"
+    assert {of: kept.content for of, kept in entry.state["kept"].items()} == {1: "second"}
+    assert entry.state["pending"] == []
+    assert entry.state["evidence"] == []
+    assert entry.state["spent"] == Spent(turns=1, tokens=11)
+
+
+def test_results_without_a_place_belong_to_the_call_of_their_id() -> None:
+    late = result(1, "second")[1]
+    early = result(0, "first")[1]
+    for data in (late, early):
+        del data["of"]
+    entry = rebuild(
+        trace(start(), turn("a", "b"), ("tool", late), ("tool", early)), setting(), Ledger()
+    )
+    assert [message.text for message in entry.state["pending"]] == ["first", "second"]
+
+
+def test_expansion_and_extraction_are_what_the_agent_reads() -> None:
+    expansion = "expansion", {"readings": ["x?", "y?"], **READ}
+    passages = [READ, {**READ, "error": "server: 500", "usage": dict.fromkeys(USAGE, 0)}]
+    extraction = "extraction", {"of": 1, "content": "copied", "passages": passages}
+    events = trace(
+        start(), expansion, turn("a", "b"), result(0, "none"), result(1, "whole", "p", "q"),
+        extraction,
+    )  # fmt: skip
+    modules, ledger = setting(expands=True, extracts=True), Ledger()
+    assert rebuild(events[:1], modules, Ledger()).node == "expand"
+    assert rebuild(events[:2], modules, Ledger()).node == "agent"
+    assert rebuild(events[:5], modules, Ledger()).node == "extract"
+    entry = rebuild(events, modules, ledger)
+    assert entry.node == "agent"
+    assert entry.state["messages"][1].text == "who?\n\n[x? | y?]"
+    assert entry.state["readings"] == ("x?", "y?")
+    assert [message.text for message in entry.state["pending"]] == ["none", "copied"]
+    assert entry.state["spent"] == Spent(turns=1, calls=2, tokens=33)
+    counted = {role: usage.calls for role, usage in ledger.roles.items()}
+    assert counted == {"expander": 1, "agent": 1, "extractor": 1}
+
+
+def test_a_note_of_the_budget_ends_the_calls() -> None:
+    note = "budget", {"reason": "1 tool calls", "text": "answer now"}
+    events = trace(start(), turn("a"), result(0, "r"), note, turn("b"))
+    told = rebuild(events[:4], setting(), Ledger())
+    assert (told.node, told.state["told"]) == ("agent", True)
+    assert [message.text for message in told.state["pending"]] == ["r", "answer now"]
+    ended = rebuild(events, setting(), Ledger())
+    assert (ended.node, ended.state["told"]) == ("answer", False)
+    assert ended.state["messages"][-2].text == "answer now"
+
+
+def test_omissions_finish_and_direct_answers() -> None:
+    trimmed = "context_trimmed", {"omitted": 3, "newly": 3}
+    events = trace(start(), trimmed, turn("a", finish="refusal"))
+    entry = rebuild(events, setting(has_tools=False), Ledger())
+    assert entry.node == "answer"
+    assert (entry.state["omitted"], entry.state["finish"]) == (3, "refusal")
+
+
+def test_events_of_other_kinds_belong_to_what_follows_them() -> None:
+    events = trace(
+        start(), ("retry", {"role": "agent"}), ("plug_in", {}), turn("a", "b"), result(0, "r"),
+        ("plug_in", {}), result(1, "s"), turn(), ("repair", {}), ("retry", {}), turn(role="repair"),
+        ("answer", {}), ("plug_in", {}),
+    )  # fmt: skip
+    found = [(e.node, e.first, e.end) for e in executions(events)]
+    assert found == [
+        ("start", 0, 1), ("agent", 1, 4), ("tools", 4, 7), ("agent", 7, 8), ("answer", 8, 13)
+    ]  # fmt: skip
+    starts = [taken_up_at(events, place) for place in range(13)]
+    assert starts == [0, 1, 1, 1, 4, 5, 5, 7, 8, 8, 8, 8, 8]
+
+
+@pytest.mark.parametrize(
+    ("steps", "place"),
+    [
+        ((turn("a"), result(0, "r"), ("retry", {}), ("error", {})), 3),
+        ((turn("a", "b"), result(0, "r"), ("error", {})), 2),
+        ((turn("a"), result(0, "r"), turn(), ("repair", {}), ("error", {})), 4),
+        ((turn(), ("error", {})), 2),
+    ],
+)
+def test_an_error_is_of_the_node_that_failed(steps, place) -> None:
+    events = trace(start(), *steps)
+    assert taken_up_at(events, len(events) - 1) == place
+
+
+def test_a_trace_without_a_start_is_refused() -> None:
+    with pytest.raises(ValueError, match="begin"):
+        rebuild(trace(("answer", {})), setting(), Ledger())
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.text(st.characters(codec="utf-8")),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+TEXT = st.text(st.characters(codec="utf-8"), max_size=50)
+VALID = st.builds(
+    lambda name, args: {"id": "", "name": name, "args": args},
+    TEXT.filter(bool),
+    st.dictionaries(TEXT, JSON, max_size=3),
+)
+INVALID = st.builds(
+    lambda name, args: {"id": "", "name": name, "args": f"{args}{{"}, st.none() | TEXT, TEXT
+)
+SAID = TEXT | st.sampled_from(['{"tool_calls": [', '{"text": "a", "tool_calls": []}', '{"a": 1}'])
+
+
+@given(SAID, st.lists(VALID, max_size=3), st.lists(INVALID, max_size=2))
+def test_a_turn_that_is_written_and_read_is_the_same(text, valid, invalid) -> None:
+    calls = [{**call, "id": f"c{n}"} for n, call in enumerate([*valid, *invalid])]
+    data = {
+        "text": text, "tool_calls": calls[: len(valid)], "invalid_tool_calls": calls[len(valid) :],
+        "finish": "length",
+    }  # fmt: skip
+    assert read_turn(data, written_turn(data)) == data
