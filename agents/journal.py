@@ -17,7 +17,7 @@ class CallKey:
     has asked for the same key), so that repeated sampling stays independent.
     """
 
-    kind: Literal["model", "tool"]
+    kind: Literal["model", "tool", "node"]
     role: str
     digest: str
 

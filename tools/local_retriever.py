@@ -75,8 +75,12 @@ def _as_tool_errors() -> Iterator[None]:
 
 def _result(hits: Sequence[Hit]) -> tuple[str, ToolArtifact]:
     records = [PassageRecord(id=p.id, title=p.title, text=p.text, score=score) for p, score in hits]
-    text = "\n\n".join(map(_shown, records)) or "No passage matches the query."
-    return text, ToolArtifact(passages=records)
+    return passages_text(records), ToolArtifact(passages=records)
+
+
+def passages_text(records: Sequence[PassageRecord]) -> str:
+    """Passages as the agent is shown them."""
+    return "\n\n".join(map(_shown, records)) or "No passage matches the query."
 
 
 def _shown(record: PassageRecord) -> str:
