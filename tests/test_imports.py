@@ -17,8 +17,9 @@ MAY_IMPORT = {
     "ui": {"ui", "eval", "graphs", "agents", "tools", "corpora"},
 }
 HEAVY = {
-    "bm25s", "faiss", "langchain_core", "langchain_openai", "langgraph", "matplotlib", "numpy",
-    "openai", "pydantic", "scipy", "sentence_transformers", "torch", "transformers",
+    "bm25s", "faiss", "langchain_core", "langchain_openai", "langgraph", "matplotlib", "mcp",
+    "numpy", "openai", "pydantic", "scipy", "sentence_transformers", "starlette", "torch",
+    "transformers", "uvicorn",
 }  # fmt: skip
 
 

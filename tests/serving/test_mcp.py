@@ -275,6 +275,24 @@ async def test_a_client_that_vanishes_leaves_the_others_in_peace(serve, stuck):
     assert server.process.stderr.read() == ""
 
 
+async def test_a_signal_ends_it_with_calls_over_http_in_flight(serve, stuck):
+    server = serve("mcp", "--retriever", f"http:{stuck.url}", "--http", 0)
+
+    async def client(session):
+        call = tool_call(1, "local_retriever", query="a")
+        async with session.post(server.url, json=call) as response:
+            return response.status, await response.json()
+
+    accepts = {"Accept": "application/json, text/event-stream"}
+    async with aiohttp.ClientSession(headers=accepts) as session:
+        asked = asyncio.create_task(client(session))
+        await asyncio.to_thread(wait_for_call, stuck)
+        server.process.send_signal(signal.SIGINT)
+        assert await asyncio.to_thread(server.process.wait, 30) == 0
+        assert await asked == (503, {"error": "the server is stopping"})
+    assert server.process.stderr.read() == ""
+
+
 async def test_http_requests_that_are_no_mcp_are_refused(serve, options):
     server = serve("mcp", *options, "--http", 0)
     accepts = {"Accept": "application/json, text/event-stream"}

@@ -1,5 +1,6 @@
 """MCP over streamable HTTP, for any number of clients. Needs mcp."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from importlib.metadata import version
@@ -16,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from branchwise.tools.serving.guard import LoopbackOnly
-from branchwise.tools.serving.refusals import json_response, say_no_route
+from branchwise.tools.serving.refusals import STOPPING, json_response, refused, say_no_route
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 4 * 1024 * 1024
@@ -61,4 +62,9 @@ class _Endpoint:
         self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._sessions.handle_request(scope, receive, send)
+        """Answer a request; one that is under way when the server ends is told so."""
+        try:
+            await self._sessions.handle_request(scope, receive, send)
+        except asyncio.CancelledError:
+            # Only the end of the server cancels.
+            await refused(503, STOPPING, last=True)(scope, receive, send)

@@ -5,6 +5,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+STOPPING = "the server is stopping"
 _MAX_CHARS = 500
 
 

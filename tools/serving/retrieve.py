@@ -24,6 +24,7 @@ from branchwise.tools.batcher import LARGEST_BATCH, Batcher
 from branchwise.tools.serving.bodies import read_json
 from branchwise.tools.serving.guard import LoopbackOnly
 from branchwise.tools.serving.refusals import (
+    STOPPING,
     RefusalError,
     json_response,
     refused,
@@ -75,7 +76,7 @@ class _Server:
             return Response(status_code=_GONE)
         except asyncio.CancelledError:
             # Only the end of the server cancels. Clients that know 503 come back.
-            return refused(503, "the server is stopping", last=True)
+            return refused(503, STOPPING, last=True)
         return json_response(json_answer(found, with_scores=asked.return_scores))
 
     async def describe(self, _: Request) -> Response:
