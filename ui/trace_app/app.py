@@ -53,6 +53,8 @@ class TraceApp(App[None]):
     ) -> None:
         super().__init__()
         self.runs, self.live = list(runs), live
+        for run in runs:
+            run.leave_scoring()
         self._start = start
         self.questions = QuestionsScreen(self.runs)
         self._said: dict[str, float] = {}
@@ -134,6 +136,7 @@ class TraceApp(App[None]):
 
     def add_run(self, run: RunView) -> None:
         """Show a further run (a fork) beside the others; from now on it is followed."""
+        run.leave_scoring()
         self.runs.append(run)
         self._filling.want(self.questions.run)
         self._tell(RunAdded(run))

@@ -9,10 +9,11 @@ from threading import Event, Thread
 
 from branchwise.ui.traces.runs import PAGE, RunView
 
-WORK_SECONDS, REST_SECONDS = 0.05, 0.02
+WORK_SECONDS, REST_SECONDS = 0.03, 0.03
 """A key press waits for the interpreter's lock while this thread works, so it rests in between."""
 
 Known = Callable[[RunView, frozenset[int]], None]
+"""Told of a run's rows of which more is known; of none when all rows of the run were read."""
 
 
 class Filling:
@@ -63,6 +64,7 @@ class Filling:
                 return False
             run.line(row)
             self._stopped.wait(REST_SECONDS / 10)
+        self._known(run, frozenset())
         while rows := run.label_some(WORK_SECONDS):
             self._known(run, rows)
             if self._wanted.is_set():

@@ -24,7 +24,7 @@ from branchwise.ui.traces.reading import trace_of
 from branchwise.ui.traces.records import ENDED, answered, line_of, scored, unread
 from branchwise.ui.traces.run_paths import named_runs
 from branchwise.ui.traces.run_words import heads, means_of, run_line
-from branchwise.ui.traces.scores import RunScores
+from branchwise.ui.traces.scores import NO_VALUES, RunScores
 from branchwise.ui.traces.trace import Trace
 
 PAGE = 64
@@ -103,6 +103,10 @@ class RunView:
                 self._score_some([row])
             return self._known(row)
 
+    def leave_scoring(self) -> None:
+        """Until `refresh` only `label_some` and `trace` score: who draws rows does not wait."""
+        self._allowance = 0.0
+
     def lines(self) -> Sequence[ItemLine]:
         """All rows, as `line` gives each."""
         with self._reading():
@@ -118,13 +122,15 @@ class RunView:
             item = self._reader.rows.number(question, epoch)
         return None if item is None else self._row_of[item]
 
-    def summary(self) -> RunLine:
-        """The run on one line: how far it is, and the means of what has ended."""
+    def summary(self, *, quick: bool = False) -> RunLine:
+        """The run on one line: how far it is, and the means of what has ended. `quick`: without
+        means where nobody saved them, since rows have to be read for them."""
         with self._reading():
             progress = self._reader.progress()
             fresh = self._scores.items == progress["done"] + progress["failed"]
             fresh = fresh and self._scores.failed == progress["failed"]
-            means = self._scores.means if fresh else means_of(self.lines())
+            quickly = self._scores.means if fresh else NO_VALUES
+            means = quickly if fresh or quick else means_of(self.lines())
             return run_line(self.name, self._reader.meta, progress, means)
 
     def question(self, row: int) -> Question:

@@ -11,7 +11,7 @@ from hostile_trace import hostile_run
 from screen_text import check_frame, check_snapshot, screen_lines, screen_text
 from test_questions import AGAIN, bar, listed, under_cursor
 from textual.binding import Binding
-from waiting import until
+from waiting import means_shown, until
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import RunStore
@@ -68,6 +68,7 @@ async def test_help_lists_every_key_of_the_screen(base: RunView, other: RunView)
         await pilot.press("question_mark")
         shown = screen_text(app)
         assert [tooltip for tooltip in described if tooltip not in shown] == []
+        await means_shown(pilot)
         check_snapshot(app, "help")
         await pilot.press("question_mark")
         assert len(app.screen_stack) == 1
@@ -100,7 +101,7 @@ async def test_the_palette_does_what_keys_do(base: RunView) -> None:
 async def test_another_theme_changes_the_colours_and_nothing_else(base: RunView) -> None:
     app = TraceApp([base])
     async with app.run_test(size=SMALL) as pilot:
-        await until(pilot, lambda: "q Quit" in screen_text(app))
+        await means_shown(pilot)
         before = screen_text(app)
         app.theme = "textual-light"
         await pilot.pause()
@@ -161,7 +162,7 @@ async def test_a_run_that_is_not_followed_is_read_again_on_demand(fresh: RunView
         assert screen_lines(app)[1].rstrip().endswith(AGAIN)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: "1/6" in screen_lines(app)[0])
-        assert "1.00 1.00 1.00" in row_of(app, "kong")
+        await until(pilot, lambda: "1.00 1.00 1.00" in row_of(app, "kong"))
 
 
 async def test_a_run_that_is_added_is_shown_and_can_be_compared_with(

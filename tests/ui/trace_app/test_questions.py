@@ -14,6 +14,7 @@ from screen_text import (
 )
 from textual.app import App
 from textual.pilot import Pilot
+from waiting import means_shown
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.store import RunSpec, create_run
@@ -47,7 +48,8 @@ def bar(app: App[None]) -> str:
 
 async def test_a_run_opens_as_a_list(base: RunView, size: tuple[int, int]) -> None:
     app = TraceApp([base])
-    async with app.run_test(size=size):
+    async with app.run_test(size=size) as pilot:
+        await means_shown(pilot)
         check_snapshot(app, "questions")
         check_frame(app)
 
@@ -56,7 +58,8 @@ async def test_several_runs_stand_above_the_list(
     base: RunView, other: RunView, size: tuple[int, int]
 ) -> None:
     app = TraceApp([base, other])
-    async with app.run_test(size=size):
+    async with app.run_test(size=size) as pilot:
+        await means_shown(pilot)
         check_snapshot(app, "questions-two-runs")
 
 
@@ -173,6 +176,7 @@ async def test_subset_label_and_status_filter(base: RunView) -> None:
         assert listed(app) == ["heat"]
         assert "with incorrect_reasoning" in bar(app)
         await pilot.press("x", "t")
+        await means_shown(pilot)
         check_snapshot(app, "picker")
         await pilot.press("down", "down", "enter")
         assert listed(app) == ["jaws"]

@@ -16,3 +16,8 @@ async def until(pilot: Pilot[Any], happened: Callable[[], bool]) -> None:
     while not happened():
         assert time.monotonic() < end, f"it did not happen; the screen:\n{screen_text(pilot.app)}"
         await pilot.pause(0.01)
+
+
+async def means_shown(pilot: Pilot[Any]) -> None:
+    """Wait until the runs' mean scores are there: they are worked out in the background."""
+    await until(pilot, lambda: "P    –" not in screen_text(pilot.app))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Input
 
 from branchwise.ui.cells import run_name
@@ -19,7 +20,7 @@ from branchwise.ui.trace_app.widgets.filter_bar import FilterBar, in_words
 from branchwise.ui.trace_app.widgets.key_bar import KeyBar
 from branchwise.ui.trace_app.widgets.question_list import QuestionList
 from branchwise.ui.trace_app.widgets.run_strip import RunStrip
-from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.lines import ItemLine, RunLine
 from branchwise.ui.traces.order import SORTS, SUBSETS, Arrangement, arranged
 from branchwise.ui.traces.runs import RunView
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _NOTHING_LEFT = ("No question is left by these filters.", "Press x to clear them.")
 _ANY = ""
+CATCH_UP_SECONDS = 0.25
 
 
 class QuestionsScreen(Screen[None]):
@@ -61,6 +63,9 @@ class QuestionsScreen(Screen[None]):
         self._how, self._other = Arrangement(), cast("RunView | None", None)
         self._rows: Sequence[int] = range(runs[0].count)
         self._begin_on: int | None = None
+        self._lines_of_runs: Sequence[RunLine] = ()
+        self._known: set[RunView] = set()
+        self._catching_up: Timer | None = None
 
     def compose(self) -> ComposeResult:
         yield RunStrip()
@@ -113,34 +118,43 @@ class QuestionsScreen(Screen[None]):
         self._list.show(self.run, self.run.heads, rows, on)
         heads = self.query_one(ColumnHeads)
         heads.show(self.run.heads, self._how.sort, descending=self._how.descending)
-        other = self._other.name if self._other else None
-        words = in_words(self._how, len(rows), self.run.count, other)
-        self.query_one(FilterBar).show(words, self._followed())
+        self._show_bar()
 
-    def _followed(self) -> str:
-        """Whether what is still written to the run will be seen."""
-        line = self.trace_app.read(self.run.summary)
-        if line is None or line.done + line.failed == line.total:
-            return ""
-        return "followed" if self.trace_app.live else "^r reads it again"
+    def _show_bar(self) -> None:
+        other = self._other.name if self._other else None
+        words = in_words(self._how, len(self._rows), self.run.count, other)
+        line = self._lines_of_runs[self._index] if self._lines_of_runs else None
+        unfinished = line is not None and line.done + line.failed < line.total
+        again = "followed" if self.trace_app.live else "^r reads it again"
+        self.query_one(FilterBar).show(words, again if unfinished else "")
 
     def _show_runs(self) -> None:
-        lines = self.trace_app.read(lambda: [run.summary() for run in self._runs])
+        """Means that nobody saved wait until all rows were read in the background."""
+        lines = self.trace_app.read(
+            lambda: [run.summary(quick=run not in self._known) for run in self._runs]
+        )
         if lines is not None:
+            self._lines_of_runs = lines
             self.query_one(RunStrip).show(lines, self.run.heads, self._index)
+            self._show_bar()
 
     def _change(self, **fields: object) -> None:
         self._how = replace(self._how, **fields)  # type: ignore[arg-type]
         self._arrange()
 
     def on_run_changed(self, message: RunChanged) -> None:
-        self._show_runs()
-        if message.run is not self.run:
-            return
-        if self._how == Arrangement():
+        self._known.add(message.run)
+        if message.run is self.run and self._how == Arrangement():
             self._list.repaint(message.rows)
-        else:
+        if self._catching_up is None:
+            self._catching_up = self.set_timer(CATCH_UP_SECONDS, self._catch_up)
+
+    def _catch_up(self) -> None:
+        """What costs more than a few rows, once for all changes of a while."""
+        self._catching_up = None
+        if self._how != Arrangement():
             self._arrange()
+        self._show_runs()
 
     def on_run_added(self, message: RunAdded) -> None:
         self._show_runs()
