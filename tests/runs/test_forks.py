@@ -99,7 +99,7 @@ AGENTS = (
 
 
 def expands(body):
-    number = number_of({"messages": [{}, {"role": "user", "content": user_of(body)}]})
+    number = number_of(body)
     if number == 2:
         return fail(400, "no readings today")
     return say("none" if number == 6 else "Who directed Heat of 1995?\nWho directed Heat of 1986?")
@@ -413,3 +413,27 @@ def test_a_fork_whose_process_was_killed_is_resumed_and_asks_nothing_twice(
     assert plain(row.outcome) == plain(read(path, 2)[0].outcome)
     again = [body for body in chat_server.requests[sent + 3 :] if body in arrived[:2]]
     assert not again
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"expand": True, "extract": True}, {"tool_protocol": "text"}],
+    ids=["modules", "text"],
+)
+def test_a_fork_that_replays_its_parent_asks_nobody(
+    changes, chat_server, make_system, question_file, tmp_path
+):
+    protocol = {"tool_protocol": changes.get("tool_protocol", "native")}
+    changes = {name: value for name, value in changes.items() if name != "tool_protocol"}
+    # Calls that failed are not recorded: nothing could be replayed of them.
+    chat_server.play(by_role(expander=expands, extractor=say("Heat is a"), agent=searches))
+    system = make_system({"calls": 7}, **protocol).model_copy(update=changes)
+    path = run(str(question_file(1)), system, out=tmp_path / "run").path
+    sent = len(chat_server.requests)
+    row, events = read(path)
+    for event in events:
+        out = tmp_path / str(event.seq)
+        forked, trace = fork_of(path, "q0", event.seq, out, model=f"replay:{path}")
+        assert steps_of(trace) == steps_of(events)
+        assert plain(forked.outcome) == plain(row.outcome)
+    assert len(chat_server.requests) == sent
