@@ -60,11 +60,11 @@ def run_fork_in(app: "TraceApp", path: Path) -> RunView:
     def end(said: Callable[[], None]) -> None:
         timer.stop()
         app.reload(view)
+        if _has_ended(view):
+            _unended.pop(path, None)
         said()
 
     def ended(state: "RunState") -> None:
-        if state.stopped is None:
-            _unended.pop(path, None)
         end(partial(_say_how, app, view, state))
 
     def failed(error: Exception) -> None:
@@ -110,6 +110,13 @@ def _say_how(app: "TraceApp", view: RunView, state: "RunState") -> None:
         app.fail(f"{view.name} failed: {line.error}")
     else:
         app.notify(drawn(f"{view.name} has ended")[:300], markup=False)
+
+
+def _has_ended(view: RunView) -> bool:
+    try:
+        return view.line(0).status in ("done", "failed")
+    except READ_ERRORS:
+        return False
 
 
 def _how_to_go_on(path: Path) -> str:
