@@ -1,6 +1,6 @@
 """Queries a second through `branchwise serve retrieve`, beside the retriever in process.
 
-The corpus is that of benchmarks/retrieval.py: 100,000 passages, whose vectors are random; queries
+The corpus is made as in benchmarks/retrieval.py: 20,000 passages, whose vectors are random; queries
 are really encoded. In process means as many coroutines as there are clients, over one batcher,
 which is what the agents of a run are. The server is a process of its own, and so are its clients,
 each with one connection that it keeps; one request holds one query. Last, one client sends 512
@@ -8,7 +8,7 @@ queries in one request, as a training step of Search-R1 does.
 
 The three processes take turns, so that a busy machine slows all alike: read the ratios.
 
-    python benchmarks/serving.py [--passages 100000] [--repeats 5] [--retrievers flat,bm25]
+    python benchmarks/serving.py [--passages 20000] [--repeats 5] [--retrievers flat,bm25]
 """
 
 import argparse
@@ -174,7 +174,7 @@ def _make(corpus: Path, passages: int) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--passages", type=int, default=20_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--retrievers", default="flat,bm25")
     return parser.parse_args()
