@@ -8,34 +8,52 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from branchwise.corpora.folder import Corpus
+    from branchwise.corpora.graph.answers import Graph
     from branchwise.eval.experiment import Run, Selection, resume, run
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import score
     from branchwise.graphs.system import Budget, System
+    from branchwise.tools.errors import ToolError
+    from branchwise.tools.plugins.declared import tool
+    from branchwise.tools.plugins.results import ToolResult
+    from branchwise.tools.run_context import RunContext
 
     __version__: str
 
 __all__ = [
     "Budget",
+    "Corpus",
+    "Graph",
     "Run",
+    "RunContext",
     "Scores",
     "Selection",
     "System",
+    "ToolError",
+    "ToolResult",
     "__version__",
     "resume",
     "run",
     "score",
+    "tool",
 ]
 
 _HOMES = {
     "Budget": "branchwise.graphs.system",
+    "Corpus": "branchwise.corpora.folder",
+    "Graph": "branchwise.corpora.graph.answers",
     "Run": "branchwise.eval.experiment",
+    "RunContext": "branchwise.tools.run_context",
     "Scores": "branchwise.eval.scores",
     "Selection": "branchwise.eval.experiment",
     "System": "branchwise.graphs.system",
+    "ToolError": "branchwise.tools.errors",
+    "ToolResult": "branchwise.tools.plugins.results",
     "resume": "branchwise.eval.experiment",
     "run": "branchwise.eval.experiment",
     "score": "branchwise.eval.scoring",
+    "tool": "branchwise.tools.plugins.declared",
 }
 
 

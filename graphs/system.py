@@ -1,8 +1,13 @@
 """A system: everything that can be varied about how questions are answered."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from branchwise.agents.decoding import Decoding
+
+PluginSettings = Mapping[str, Mapping[str, JsonValue]]
+"""Settings of plug-ins by their names."""
 
 
 class Budget(BaseModel):
@@ -42,7 +47,9 @@ class System(BaseModel):
     `k` fixes the number of passages a search returns and takes it out of the tool's schema. `kg`
     is the folder of a built graph or the address of a SPARQL endpoint. `tools`: None is
     `local_retriever` where there is a retriever, and `wikidata_search` and `wikisparql` where
-    there is a graph; without tools the model answers directly. `expand`: the
+    there is a graph; without tools the model answers directly. A tool or node is named, or is
+    `file.py:NAME` or `package.module:NAME` (corpora/plugins/specs.py); `settings` are theirs, by
+    their names. `nodes` are the plug-in steps, in their order. `expand`: the
     question's readings are written out first, for the agent to answer each. `extract`: of each
     retrieved passage the agent sees what a model copied out of it.
     """
@@ -61,3 +68,9 @@ class System(BaseModel):
     decoding: Decoding = Decoding()
     budget: Budget = Budget()
     prompts: str | None = None
+    nodes: tuple[str, ...] = ()
+    settings: PluginSettings = {}
+
+    def __hash__(self) -> int:
+        # Settings are mappings, which have no hash; equal systems are equal in the rest, too.
+        return hash(self.model_dump_json(exclude={"settings"}))

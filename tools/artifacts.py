@@ -1,6 +1,9 @@
 """What a tool returns beside its text: the structured part that the trace keeps."""
 
-from typing import NotRequired, TypedDict
+# pydantic checks what plug-ins give, and takes no typing.TypedDict below Python 3.12.
+from typing import NotRequired
+
+from typing_extensions import TypedDict
 
 
 class PassageRecord(TypedDict):

@@ -1,26 +1,36 @@
 """The tools there are, by name."""
 
 import difflib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
+from branchwise.corpora.plugins.loading import distribution_of, entry_points
+from branchwise.corpora.plugins.specs import is_plugin
 from branchwise.corpora.retrieval import Retriever
 from branchwise.tools.batcher import Batcher
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
+    from branchwise.tools.plugins.injection import Surroundings
+
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What tools are made from: the corpus searched (k where the user fixed it) and the graph."""
+    """What tools are made from: the corpus searched (k where the user fixed it) and the graph.
+
+    `corpus`: its folder, for plug-ins that read it. `settings`: of plug-ins, by their names.
+    """
 
     retriever: Retriever | Batcher | None = None
     k: int | None = None
     graph: Graph | None = None
+    corpus: Path | None = None
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -35,12 +45,68 @@ def known_tools() -> dict[str, str]:
     return {name: entry.summary for name, entry in _TOOLS.items()}
 
 
-def make_tools(names: Sequence[str], context: ToolContext) -> "list[BaseTool]":
-    """The named tools, each once, in order.
+def installed_tools() -> dict[str, str]:
+    """Name of each tool that an installed package brings, and which package. Imports none."""
+    return {name: distribution_of(point) for name, point in entry_points("tools").items()}
 
-    Raises InputError for a name that is no tool, and for a tool whose corpus is missing.
+
+def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
+    """The named tools, each once, in order: built-in ones and plug-ins.
+
+    Raises InputError for a name that is no tool, for a tool whose corpus is missing, for a plug-in
+    that cannot be used, and for two of one name.
     """
-    return [_entry(name).make(context) for name in dict.fromkeys(names)]
+    made = [(spec, _made(spec, context)) for spec in dict.fromkeys(specs)]
+    _check_names(made)
+    return list({tool.name: tool for _, tool in made}.values())
+
+
+def _made(spec: str, context: ToolContext) -> "BaseTool":
+    if spec in _TOOLS:
+        return _TOOLS[spec].make(context)
+    if not is_plugin(spec) and spec not in entry_points("tools"):
+        raise _no_tool(spec)
+    from branchwise.tools.plugins.making import open_tool
+
+    return open_tool(spec, _surroundings(context))
+
+
+def _surroundings(context: ToolContext) -> "Surroundings":
+    from branchwise.corpora.folder import Corpus
+    from branchwise.tools.plugins.injection import Surroundings
+
+    opened: list[Corpus] = []
+
+    def corpus() -> Corpus | None:
+        if context.corpus and not opened:
+            opened.append(Corpus.open(context.corpus))
+        return opened[0] if opened else None
+
+    return Surroundings(corpus, context.graph, context.settings)
+
+
+def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:
+    """Refuse two tools of one name, and a plug-in that bears a built-in one's.
+
+    One plug-in may be named twice, in two ways.
+    """
+    first: dict[str, tuple[str, BaseTool]] = {}
+    for spec, tool in made:
+        other = first.setdefault(tool.name, (spec, tool))
+        origin = "a built-in tool" if tool.name in _TOOLS and spec != tool.name else None
+        if other[1] is not tool and not _is_same(other[1], tool):
+            origin = other[0]
+        if origin:
+            raise InputError(
+                f"the tool {tool.name} is there twice: {origin} and {spec}",
+                where="--tool",
+                remedy="leave one out, or give it another name",
+            )
+
+
+def _is_same(one: "BaseTool", other: "BaseTool") -> bool:
+    plugins = [getattr(tool, "plugin", getattr(tool, "inner", tool)) for tool in (one, other)]
+    return plugins[0] is plugins[1]
 
 
 def sections(names: Sequence[str]) -> list[str]:
@@ -49,12 +115,11 @@ def sections(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, found)))
 
 
-def _entry(name: str) -> _Entry:
-    if name in _TOOLS:
-        return _TOOLS[name]
-    near = difflib.get_close_matches(name, _TOOLS, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(_TOOLS)}"
-    raise InputError(f"there is no tool {name!r}", remedy=f"{hint} (see `branchwise tools list`)")
+def _no_tool(name: str) -> InputError:
+    known = [*_TOOLS, *installed_tools()]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
+    return InputError(f"there is no tool {name!r}", remedy=f"{hint} (see `branchwise tools list`)")
 
 
 def _local_retriever(context: ToolContext) -> "BaseTool":

@@ -1,0 +1,173 @@
+"""From a spec to the plug-in that it names, and to the code that this is."""
+
+import difflib
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from importlib import metadata
+from typing import Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.faults import importing
+from branchwise.corpora.plugins.files import import_file
+from branchwise.corpora.plugins.sources import Source, source_of_files, source_of_module
+from branchwise.corpora.plugins.specs import (
+    EntryPointSpec,
+    FileSpec,
+    Group,
+    ModuleSpec,
+    is_mcp,
+    parse_spec,
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a spec led to: the object as it stands there, and its source."""
+
+    object: Any
+    source: Source
+
+
+def load_plugin(spec: str, group: Group) -> Any:
+    """What `spec` names: a decorated function, an object, or a function that makes one.
+
+    A bare NAME is an entry point's in the group `branchwise.GROUP`; what is built in is for the
+    caller to look up before. Raises InputError, in one line, where there is none, or its file or
+    module cannot be imported. Nothing is imported twice.
+    """
+    return find_plugin(spec, group).object
+
+
+def find_plugin(spec: str, group: Group) -> Found:
+    """`load_plugin`, with where the plug-in comes from."""
+    if is_mcp(spec):
+        raise InputError(f"an MCP server has no {group}", where=spec, remedy="use it with --tool")
+    parsed = parse_spec(spec)
+    if isinstance(parsed, FileSpec):
+        return _of_file(parsed, group)
+    if isinstance(parsed, ModuleSpec):
+        return _of_module(parsed)
+    return _of_entry_point(parsed, group)
+
+
+def entry_points(group: Group) -> dict[str, metadata.EntryPoint]:
+    """The installed plug-ins of a kind, by name. Nothing is imported.
+
+    Raises InputError where two distributions install one of the same name.
+    """
+    found: dict[str, metadata.EntryPoint] = {}
+    for point in sorted(metadata.entry_points(group=f"branchwise.{group}"), key=lambda p: p.name):
+        other = found.setdefault(point.name, point)
+        if other.value != point.value:
+            raise InputError(
+                f"two installed packages bring {group} of the name {point.name!r}: "
+                f"{distribution_of(other)} and {distribution_of(point)}",
+                remedy="uninstall one of them, or name the one you mean as package.module:name",
+            )
+    return found
+
+
+def distribution_of(point: metadata.EntryPoint) -> str:
+    """`name==version` of the package that an entry point belongs to."""
+    return f"{point.dist.name}=={point.dist.version}" if point.dist else point.value
+
+
+def made(found: Any, expected: Callable[[Any], bool], place: str, kinds: str) -> Any:
+    """What a plug-in's name led to, or what it makes where it is a function that makes one.
+
+    `expected` says what is taken; `kinds` names that for the error. Raises InputError.
+    """
+    if not expected(found) and callable(found):
+        with importing(place):
+            try:
+                found = found()
+            except TypeError as error:
+                raise InputError(
+                    f"is no {kinds}, and cannot be called without arguments: {error}",
+                    where=place,
+                    remedy=f"name a {kinds}, or a function without arguments that returns one",
+                ) from None
+    if not expected(found):
+        raise InputError(
+            f"is {type(found).__name__!r}, not a {kinds}",
+            where=place,
+            remedy=f"name a {kinds}, or a function without arguments that returns one",
+        )
+    return found
+
+
+def _of_file(spec: FileSpec, group: Group) -> Found:
+    file = import_file(spec.path)
+    if not spec.name:
+        raise InputError(
+            f"names a file, but none of its {group}",
+            where=str(spec.path),
+            remedy=f"write {spec.path}:NAME ({_names_in(vars(file.module), file.module.__name__)})",
+        )
+    found = _attribute(file.module, spec.name, str(spec.path), file.module.__name__)
+    return Found(found, source_of_files(file.path, file.neighbours))
+
+
+def _of_module(spec: ModuleSpec, distribution: str | None = None) -> Found:
+    if not _is_there(spec.module):
+        raise InputError(
+            f"there is no module {spec.module!r}",
+            remedy=f"install its package, or name its file: {spec.module.split('.')[-1]}.py:"
+            f"{spec.name}",
+        )
+    with importing(f"{spec.module}:{spec.name}"):
+        module = importlib.import_module(spec.module)
+    found = _attribute(module, spec.name, spec.module, spec.module)
+    return Found(found, source_of_module(spec.module, found, distribution))
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module can be imported; its packages are, on the way."""
+    with importing(module):
+        try:
+            return importlib.util.find_spec(module) is not None
+        except ModuleNotFoundError as error:
+            if error.name and module.startswith(error.name):
+                return False
+            raise
+    raise AssertionError("importing() lets nothing pass silently")
+
+
+def _of_entry_point(spec: EntryPointSpec, group: Group) -> Found:
+    points = entry_points(group)
+    if spec.name not in points:
+        near = difflib.get_close_matches(spec.name, points, n=3, cutoff=0.5) or list(points)
+        raise InputError(
+            f"there is no plug-in {spec.name!r} among the {group}",
+            remedy=f"installed are {', '.join(near)}"
+            if near
+            else "none is installed; write file.py:NAME or package.module:NAME",
+        )
+    point = points[spec.name]
+    distribution = distribution_of(point) if point.dist else None
+    return _of_module(ModuleSpec(point.module, point.attr), distribution)
+
+
+def _attribute(module: object, name: str, place: str, module_name: str) -> Any:
+    try:
+        return reduce(getattr, name.split("."), module)
+    except AttributeError:
+        raise InputError(
+            f"there is no {name!r} in it",
+            where=place,
+            remedy=_names_in(vars(module), module_name, near=name),
+        ) from None
+
+
+def _names_in(names: Mapping[str, Any], module: str, near: str = "") -> str:
+    """What a user may have meant: public names that the module defines itself."""
+    own = [name for name, value in names.items() if _is_own(name, value, module)]
+    shown: Sequence[str] = difflib.get_close_matches(near, own, n=3, cutoff=0.5) or own[:8]
+    return f"it has {', '.join(shown)}" if shown else "it defines nothing"
+
+
+def _is_own(name: str, value: object, module: str) -> bool:
+    return not name.startswith("_") and getattr(value, "__module__", None) == module

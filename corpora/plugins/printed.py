@@ -1,0 +1,125 @@
+"""What a plug-in prints is caught, each call's apart: standard output is the harness's own.
+
+A command's output may be read by a program (`--json`). What a subprocess or a C library writes to
+the file descriptor itself is not caught.
+"""
+
+import contextlib
+import io
+import sys
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any, TextIO, cast
+
+MAX_PRINTED = 20_000
+"""Characters of a call's output that are kept."""
+
+
+class Printed:
+    """The output of one call; bounded, from any thread; what comes after its end is dropped."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._ended = False
+        self._lock = threading.Lock()
+
+    def add(self, text: str) -> None:
+        """Keep what there is room for; count the rest."""
+        with self._lock:
+            if not self._ended:
+                room = MAX_PRINTED - self._length
+                if room > 0:
+                    self._parts.append(text[:room])
+                self._length += len(text)
+
+    def end(self) -> str:
+        """What was printed; where it was too long it is cut and says so."""
+        with self._lock:
+            self._ended = True
+            text = "".join(self._parts)
+        cut = self._length > MAX_PRINTED
+        return f"{text}\n[cut: {self._length} characters]" if cut else text
+
+
+_CATCHING: ContextVar[Printed | None] = ContextVar("branchwise_printed", default=None)
+_MAIN = threading.main_thread()
+
+
+class _Routed:
+    """In the place of `sys.stdout`: to the call that prints, else to what was there before.
+
+    A thread that a plug-in began itself does not know its call: it prints to standard error.
+    """
+
+    def __init__(self, underneath: TextIO) -> None:
+        self._underneath = underneath
+
+    def write(self, text: str) -> int:
+        if (catching := _CATCHING.get()) is not None:
+            catching.add(_str(text))
+            return len(text)
+        return self._other().write(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        if _CATCHING.get() is None:
+            self._other().flush()
+
+    def isatty(self) -> bool:
+        return _CATCHING.get() is None and self._underneath.isatty()
+
+    @property
+    def buffer(self) -> Any:
+        catching = _CATCHING.get()
+        return self._other().buffer if catching is None else _Bytes(catching)
+
+    def _other(self) -> TextIO:
+        own = threading.current_thread() is _MAIN or not sys.stderr
+        return self._underneath if own else sys.stderr
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._underneath, name)
+
+
+class _Bytes(io.RawIOBase):
+    """`sys.stdout.buffer` of a plug-in."""
+
+    def __init__(self, catching: Printed) -> None:
+        self._catching = catching
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        content = bytes(data)
+        self._catching.add(content.decode(errors="replace"))
+        return len(content)
+
+
+def _str(text: object) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+    return text
+
+
+def route_output() -> None:
+    """Put the router in the place of `sys.stdout`, where it is not yet: before a plug-in runs."""
+    if sys.stdout is not None and not isinstance(sys.stdout, _Routed):
+        sys.stdout = cast("TextIO", _Routed(sys.stdout))
+
+
+@contextlib.contextmanager
+def catch_output() -> Iterator[Printed]:
+    """Catch what is printed in this context, and in threads and tasks that copy it."""
+    route_output()
+    printed = Printed()
+    token = _CATCHING.set(printed)
+    try:
+        yield printed
+    finally:
+        _CATCHING.reset(token)

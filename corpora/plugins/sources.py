@@ -1,0 +1,67 @@
+"""Which code a plug-in is: what enters the system's digest, so that changed code is noticed."""
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a plug-in comes from.
+
+    `sha256`: by file name without its folder, the digests of the file that defines it and of the
+    neighbours that this one imports. `distribution`: `name==version` of an installed one.
+    `place`: the file or module, for messages; it does not enter digests.
+    """
+
+    place: str
+    sha256: Mapping[str, str] = field(default_factory=dict)
+    distribution: str | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What answers depend on: JSON-serialisable, free of paths."""
+        installed = {"distribution": self.distribution} if self.distribution else {}
+        return {"sha256": dict(self.sha256), **installed}
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes; "" where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def source_of_files(path: Path, files: Iterable[Path]) -> Source:
+    """The source of a plug-in in a file, with those beside it that it imports."""
+    folder = path.parent
+    named = {file.relative_to(folder).as_posix(): file_digest(file) for file in (path, *files)}
+    return Source(str(path), dict(sorted(named.items())))
+
+
+def source_of_module(module: str, found: object, distribution: str | None) -> Source:
+    """The source of what a module's name led to: its file, and that of the module that defines it.
+
+    Only files of the same package count: a class of LangChain's may be what was found.
+    """
+    package = module.partition(".")[0]
+    defining = getattr(inspect.unwrap(found) if callable(found) else found, "__module__", module)
+    files = {}
+    for name in dict.fromkeys([module, str(defining)]):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file and name.partition(".")[0] == package:
+            files[f"{name.replace('.', '/')}{Path(file).suffix}"] = file_digest(Path(file))
+    installed = distribution or _distribution_of(package)
+    return Source(module, dict(sorted(files.items())), installed)
+
+
+def _distribution_of(package: str) -> str | None:
+    """`name==version` of the distribution that brings a top-level package, if one does."""
+    names = metadata.packages_distributions().get(package, [])
+    return "; ".join(sorted(f"{name}=={metadata.version(name)}" for name in set(names))) or None

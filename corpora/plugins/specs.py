@@ -1,0 +1,91 @@
+"""How a plug-in is named: NAME, `package.module:name`, `path/to/file.py:name`, `mcp:...`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from branchwise.corpora.errors import InputError
+
+Group = Literal["tools", "nodes", "retrievers", "metrics"]
+"""The kinds of plug-ins; their entry points are in the group `branchwise.KIND`."""
+
+MCP = "mcp:"
+
+
+@dataclass(frozen=True)
+class FileSpec:
+    """`path/to/file.py:name`; `name` is "" where it was left out."""
+
+    path: Path
+    name: str
+
+
+@dataclass(frozen=True)
+class ModuleSpec:
+    """`package.module:name`; `name` may have dots."""
+
+    module: str
+    name: str
+
+
+@dataclass(frozen=True)
+class EntryPointSpec:
+    """A bare NAME: something built in, else an entry point."""
+
+    name: str
+
+
+Spec = FileSpec | ModuleSpec | EntryPointSpec
+
+
+def parse_spec(text: str) -> Spec:
+    """Read a spec; an MCP server's (`is_mcp`) is none of these.
+
+    Raises InputError for one without a name where one is needed.
+    """
+    text = text.strip()
+    before, colon, name = text.rpartition(":")
+    if text.endswith(".py"):
+        return FileSpec(Path(text), "")
+    if not colon:
+        if not text or any(sign in text for sign in "/\\"):
+            raise _no_spec(text)
+        return EntryPointSpec(text)
+    if not before or not all(part.isidentifier() for part in name.split(".")):
+        raise _no_spec(text)
+    if before.endswith(".py") or "/" in before or "\\" in before:
+        return FileSpec(Path(before), name)
+    if not all(part.isidentifier() for part in before.split(".")):
+        raise _no_spec(text)
+    return ModuleSpec(before, name)
+
+
+def is_mcp(text: str) -> bool:
+    """Whether a spec names an MCP server, whose tools are found by asking it."""
+    return text.startswith(MCP)
+
+
+def is_plugin(text: str) -> bool:
+    """Whether a spec names code of somebody else by its place, and not by a bare name."""
+    return is_mcp(text) or ":" in text or text.endswith(".py")
+
+
+def absolute_spec(text: str, folder: Path | None = None) -> str:
+    """The spec with its file's whole path, so that it means the same from any folder.
+
+    A relative path is taken from `folder` (default: the working directory).
+    """
+    if is_mcp(text) or not is_plugin(text):
+        return text
+    spec = parse_spec(text)
+    if not isinstance(spec, FileSpec):
+        return text
+    path = ((folder or Path()) / spec.path.expanduser()).resolve()
+    return f"{path}:{spec.name}" if spec.name else str(path)
+
+
+def _no_spec(text: str) -> InputError:
+    return InputError(
+        f"{text[:200]!r} names no plug-in",
+        remedy="write file.py:NAME, package.module:NAME, or the NAME of one that is installed",
+    )

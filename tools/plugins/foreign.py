@@ -1,0 +1,134 @@
+"""A LangChain tool of anyone's, taken as it is, called like a plug-in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool, Tool
+from langchain_core.tools.base import ArgsSchema
+from pydantic import SkipValidation, ValidationError
+
+from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
+from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.plugins.sources import Source
+from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, bad_arguments, failed, told
+from branchwise.tools.plugins.results import (
+    ResultError,
+    bounded,
+    read_artifact,
+    read_result,
+    whole,
+)
+
+
+class ForeignTool(PluggedTool):
+    """Shows the model what `inner` shows, and calls it.
+
+    A tool that only has `_run` runs on a thread of its own, so that a hang can be abandoned.
+    """
+
+    inner: SkipValidation[BaseTool]
+
+    @classmethod
+    def of(cls, inner: BaseTool, source: Source) -> "ForeignTool":
+        """The tool, under its own name and description."""
+        return cls(
+            name=inner.name,
+            description=inner.description,
+            args_schema=shown_schema(inner),
+            response_format="content_and_artifact",
+            inner=inner,
+            source=source,
+        )
+
+    @property
+    def tool_call_schema(self) -> ArgsSchema:
+        """The inner tool's: it hides what is injected."""
+        if isinstance(self.args_schema, dict):
+            return {**self.args_schema, "description": self.description}
+        return self.inner.tool_call_schema
+
+    async def call(
+        self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
+    ) -> PluginResult:
+        """Invoke the tool with a tool call, as an agent of LangChain's would."""
+        request = {
+            "type": "tool_call",
+            "id": call_id or "call",
+            "name": self.name,
+            "args": dict(arguments),
+        }
+        invoke = self.inner.invoke if is_blocking(self.inner) else self.inner.ainvoke
+        try:
+            called = await call_plugin(
+                invoke, {"input": request}, name=self.name, seconds=self.limit(seconds)
+            )
+        except PluginFailure as failure:
+            # A tool's own code may use pydantic, too: only its schema's complaint is the model's.
+            if isinstance(failure.error, ValidationError) and self._is_of_arguments(failure.error):
+                return bad_arguments(failure.error)
+            return told(failure)
+        try:
+            return self._read(called.value, whole(called.printed))
+        except ResultError as error:
+            return failed(f"{self.name}: {error}", called.printed)
+        except Exception as error:  # noqa: BLE001 - what was returned may be an object of any class
+            return failed(f"{self.name}: {fault_line(error)}", called.printed)
+
+    def _is_of_arguments(self, error: ValidationError) -> bool:
+        return error.title in (self.name, getattr(self.inner.args_schema, "__name__", None))
+
+    def _read(self, message: Any, printed: str) -> PluginResult:
+        if not isinstance(message, ToolMessage):
+            text, artifact = read_result(message)
+            return PluginResult(text, artifact, printed)
+        text = bounded(_text(message))
+        if message.status == "error":
+            line = " ".join(f"{self.name}: {text}".split())
+            return PluginResult(f"Error: {text}", {}, printed, line, "failed")
+        return PluginResult(text, _artifact(message.artifact), printed)
+
+
+def shown_schema(tool: BaseTool) -> Any:
+    """What becomes `args_schema`; LangChain's plain `Tool` takes one text under a set name."""
+    if isinstance(tool, Tool) and not tool.args_schema:
+        return {
+            "type": "object",
+            "properties": {"__arg1": {"type": "string"}},
+            "required": ["__arg1"],
+        }
+    return tool.args_schema
+
+
+def is_blocking(tool: BaseTool) -> bool:
+    """Whether a tool has no asynchronous way to be called."""
+    own = type(tool)._arun
+    if own is BaseTool._arun:
+        return True
+    named = isinstance(tool, StructuredTool | Tool) and tool.coroutine is None
+    return named and own in (StructuredTool._arun, Tool._arun)
+
+
+def _text(message: ToolMessage) -> str:
+    """Its text; pictures and files are said to be left out."""
+    if isinstance(message.content, str):
+        return message.content
+    blocks = [block for block in message.content if isinstance(block, dict)]
+    left_out = [str(block.get("type")) for block in blocks if block.get("type") != "text"]
+    notes = [f"[left out: {kind[:40]}]" for kind in left_out]
+    return "\n".join(filter(None, [str(message.text), *notes]))
+
+
+def _artifact(value: Any) -> Mapping[str, Any]:
+    """What a tool gives beside its text: kept where JSON can hold it.
+
+    It was not made for our trace: a part that means something else there is kept under `artifact`.
+    """
+    if value is None:
+        return {}
+    for artifact in (value, {"artifact": value}):
+        try:
+            return read_artifact(artifact)
+        except ResultError:
+            continue
+    return {}

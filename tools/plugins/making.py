@@ -1,0 +1,74 @@
+"""From a spec on the command line or in a study to the tool that an agent gets."""
+
+from typing import Any
+
+from langchain_core.tools import BaseTool
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.loading import Found, find_plugin, made
+from branchwise.corpora.plugins.specs import is_plugin
+from branchwise.tools.plugins.declared import ToolPlugin
+from branchwise.tools.plugins.foreign import ForeignTool
+from branchwise.tools.plugins.injection import Surroundings, check_settings, fill
+from branchwise.tools.plugins.plugged import FunctionTool, PluggedTool
+
+_KINDS = "tool made with @branchwise.tool or LangChain tool"
+
+
+def open_tool(spec: str, surroundings: Surroundings) -> PluggedTool:
+    """The tool that a spec names, with its settings and what is injected.
+
+    Raises InputError where there is none, its settings do not fit, or it needs a corpus or graph
+    that is not there.
+    """
+    found = find_tool(spec)
+    if isinstance(found.object, ToolPlugin):
+        return _function_tool(found.object, found, surroundings)
+    tool = ForeignTool.of(found.object, found.source)
+    check_settings(tool.name, None, surroundings.settings.get(tool.name))
+    _check_schema(tool, spec)
+    return tool
+
+
+def find_tool(spec: str) -> Found:
+    """What a spec names: a `ToolPlugin` or a LangChain tool. Raises InputError."""
+    found = find_plugin(spec, "tools")
+    place = spec if is_plugin(spec) else f"{spec} ({found.source.place})"
+    return Found(made(found.object, _is_tool, place, _KINDS), found.source)
+
+
+def _is_tool(value: Any) -> bool:
+    return isinstance(value, ToolPlugin | BaseTool)
+
+
+def _function_tool(plugin: ToolPlugin, found: Found, surroundings: Surroundings) -> FunctionTool:
+    given = surroundings.settings.get(plugin.name)
+    settings = check_settings(plugin.name, plugin.settings, given)
+    return FunctionTool(
+        name=plugin.name,
+        description=plugin.description,
+        args_schema=dict(plugin.signature.schema),
+        response_format="content_and_artifact",
+        source=found.source,
+        section=plugin.section,
+        seconds=plugin.seconds,
+        render=plugin.render,
+        plugin=plugin,
+        injected=fill(plugin.name, plugin.signature.injected, surroundings, settings),
+        settings=settings.model_dump(mode="json") if settings else {},
+    )
+
+
+def _check_schema(tool: ForeignTool, spec: str) -> None:
+    """A LangChain tool that no model can be told of is refused before any work."""
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+
+    try:
+        convert_to_openai_tool(tool)
+    except Exception as error:  # noqa: BLE001 - anyone's class
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"the tool {tool.name} cannot be described to a model: {first}",
+            where=spec,
+            remedy="give it an args_schema that JSON has",
+        ) from None

@@ -1,0 +1,135 @@
+"""A plug-in's tool as the harness binds it to a model and calls it."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from langchain_core.tools import BaseTool
+from pydantic import SkipValidation, ValidationError
+
+from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
+from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.plugins.sources import Source
+from branchwise.tools.errors import ToolError
+from branchwise.tools.plugins.declared import Render, ToolPlugin
+from branchwise.tools.plugins.results import ResultError, read_result, whole
+
+MAX_SECONDS = 600.0
+"""Without a limit of the plug-in's own and outside a run."""
+
+
+@dataclass(frozen=True)
+class PluginResult:
+    """What a call came to. `error`: one line, or None; `failure` whose fault it is.
+
+    `content` is what the model reads, of an error as well.
+    """
+
+    content: str
+    artifact: Mapping[str, Any] = field(default_factory=dict)
+    printed: str = ""
+    error: str | None = None
+    failure: Literal["arguments", "failed"] | None = None
+
+
+def failed(
+    line: str, printed: str = "", failure: Literal["arguments", "failed"] = "failed"
+) -> PluginResult:
+    """A call that brought nothing, because of `line`."""
+    return PluginResult(f"Error: {line}", {}, printed, line, failure)
+
+
+class PluggedTool(BaseTool):
+    """A tool that is somebody else's code: called with care, and part of the system by its source.
+
+    Everything but `call` is LangChain's, so that it can be bound and invoked like any tool.
+    """
+
+    source: SkipValidation[Source]
+    section: str = ""
+    seconds: float | None = None
+    render: SkipValidation[Render | None] = None
+
+    @abstractmethod
+    async def call(
+        self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
+    ) -> PluginResult:
+        """Call with a model's arguments, for at most `seconds`. Raises nothing but cancellation."""
+
+    @property
+    def plugin_identity(self) -> Mapping[str, Any]:
+        """What answers depend on beside the schema: JSON-serialisable, free of paths."""
+        return {**self.source.identity, "section": self.section, "seconds": self.seconds}
+
+    def limit(self, seconds: float) -> float:
+        """Seconds that a call may take where `seconds` are left."""
+        return seconds if self.seconds is None else min(self.seconds, seconds)
+
+    def _run(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError("plug-ins are called in an event loop: use ainvoke")
+
+    async def _arun(self, **arguments: Any) -> tuple[str, Mapping[str, Any]]:
+        """For callers that know LangChain's tools only. Raises ToolError."""
+        result = await self.call(arguments, MAX_SECONDS)
+        if result.error is not None:
+            raise ToolError(result.content.removeprefix("Error: "))
+        return result.content, result.artifact
+
+
+class FunctionTool(PluggedTool):
+    """A function that was declared with `@tool`."""
+
+    plugin: SkipValidation[ToolPlugin]
+    injected: SkipValidation[Mapping[str, Callable[[], Any]]]
+    settings: SkipValidation[Mapping[str, Any]]
+
+    @property
+    def plugin_identity(self) -> Mapping[str, Any]:
+        """With the settings, as they were checked."""
+        return {**super().plugin_identity, "settings": dict(self.settings)}
+
+    async def call(
+        self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
+    ) -> PluginResult:
+        """Check the arguments, call the function, read what it returned."""
+        try:
+            given = self.plugin.signature.read(arguments)
+        except ValidationError as error:
+            return bad_arguments(error)
+        except RecursionError:
+            return failed("bad arguments: nested too deeply", failure="arguments")
+        filled = {name: value() for name, value in self.injected.items()}
+        try:
+            called = await call_plugin(
+                self.plugin.function,
+                given,
+                name=self.name,
+                seconds=self.limit(seconds),
+                injected=filled,
+            )
+        except PluginFailure as failure:
+            return told(failure)
+        try:
+            text, artifact = read_result(called.value)
+        except ResultError as error:
+            return failed(f"{self.name}: {error}", called.printed)
+        except Exception as error:  # noqa: BLE001 - what was returned may be an object of any class
+            return failed(f"{self.name}: {fault_line(error)}", called.printed)
+        return PluginResult(text, artifact, whole(called.printed))
+
+
+def told(failure: PluginFailure) -> PluginResult:
+    """A failed call; a ToolError's own words stand as they are."""
+    printed = whole(failure.printed)
+    if isinstance(failure.error, ToolError):
+        text = whole(str(failure.error))
+        return PluginResult(f"Error: {text}", {}, printed, " ".join(text.split()), "failed")
+    return failed(whole(failure.line), printed)
+
+
+def bad_arguments(error: ValidationError) -> PluginResult:
+    """What a model got wrong, by the first place of it."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return failed(f"bad arguments: {where}: {first['msg']}", failure="arguments")

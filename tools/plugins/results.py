@@ -1,0 +1,136 @@
+"""What a tool may return: text, or what JSON can say; beside it an artifact for the trace."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from branchwise.tools.artifacts import ToolArtifact
+
+MAX_RESULT_CHARS = 200_000
+"""A tool's text enters every later request of the item; past this it is cut and says so."""
+MAX_ARTIFACT_BYTES = 4 * 2**20
+WHAT_TO_RETURN = "return a str, a ToolResult, or a dict, list, number or model that JSON can hold"
+
+
+@dataclasses.dataclass(frozen=True)
+class ToolResult:
+    """A tool's text for the model, and an artifact that only the trace keeps.
+
+    `artifact`: keys of `ToolArtifact` (`passages`, `rows`, `matches`) have the shape documented
+    there, and count as evidence; any other key holds what JSON can, at most 4 MiB together.
+    """
+
+    text: str
+    artifact: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+class ResultError(Exception):
+    """A value that a tool may not return; the message says what it may."""
+
+
+def read_result(value: Any) -> tuple[str, dict[str, Any]]:
+    """Text and artifact of what a tool returned, both bounded and free of half characters.
+
+    Raises ResultError for what cannot be shown to a model, and for an artifact that cannot be kept.
+    """
+    if isinstance(value, ToolResult):
+        text, _ = read_result(value.text)
+        return text, read_artifact(value.artifact)
+    if isinstance(value, str):
+        return bounded(str.__str__(value)), {}
+    if isinstance(value, bytes | bytearray):
+        try:
+            return bounded(value.decode()), {}
+        except UnicodeDecodeError:
+            raise ResultError(f"it returned bytes that are not UTF-8; {WHAT_TO_RETURN}") from None
+    return bounded(_json_text(value)), {}
+
+
+def bounded(text: str) -> str:
+    """The text, cut where it is longer than `MAX_RESULT_CHARS`; the cut says so.
+
+    Half characters (lone surrogates), which no record can hold, become whole or "?".
+    """
+    shown = whole(text[:MAX_RESULT_CHARS])
+    return shown if len(text) <= MAX_RESULT_CHARS else f"{shown}\n[cut: {len(text)} characters]"
+
+
+def whole(text: str) -> str:
+    """Pairs of surrogates joined, lone ones replaced."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _json_text(value: Any) -> str:
+    plain_object = isinstance(value, BaseModel) or (
+        dataclasses.is_dataclass(value) and not isinstance(value, type)
+    )
+    if not plain_object and not isinstance(value, dict | list | tuple | int | float):
+        name = "None" if value is None else f"a {type(value).__name__}"
+        raise ResultError(f"it returned {name}; {WHAT_TO_RETURN}")
+    plain = _plain(value, f"a {type(value).__name__}")
+    try:
+        return json.dumps(plain, ensure_ascii=False)
+    except (ValueError, RecursionError) as error:
+        raise ResultError(
+            f"it returned what JSON cannot hold ({error}); {WHAT_TO_RETURN}"
+        ) from None
+
+
+def _plain(value: Any, what: str) -> Any:
+    from pydantic_core import to_jsonable_python
+
+    try:
+        return to_jsonable_python(value)
+    except Exception as error:  # noqa: BLE001 - serializers of anyone's models
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        said = first.encode("utf-8", "replace").decode()[:200]
+        raise ResultError(
+            f"it returned {what} that JSON cannot hold ({said}); {WHAT_TO_RETURN}"
+        ) from None
+
+
+_KNOWN = TypeAdapter(ToolArtifact)
+
+
+def read_artifact(value: Any) -> dict[str, Any]:
+    """An artifact as the trace keeps it. Raises ResultError, naming the place that is wrong."""
+    if not isinstance(value, Mapping):
+        raise ResultError(f"its artifact is a {type(value).__name__}; give a dict")
+    plain = _plain(dict(value), "an artifact")
+    known = {key: plain[key] for key in ToolArtifact.__annotations__ if key in plain}
+    try:
+        checked = _KNOWN.validate_python(known, strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ResultError(f"its artifact is wrong at {where}: {first['msg']}") from None
+    kept = _whole_within({**plain, **checked})
+    try:
+        size = len(orjson.dumps(kept))
+    except TypeError as error:
+        raise ResultError(f"its artifact holds what JSON cannot ({error})") from None
+    if size > MAX_ARTIFACT_BYTES:
+        raise ResultError(
+            f"its artifact is too large: {size} bytes, {MAX_ARTIFACT_BYTES} may be kept"
+        )
+    return dict(kept)
+
+
+def _whole_within(value: Any) -> Any:
+    """The same with whole characters everywhere; its depth is what pydantic serialised."""
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, dict):
+        return {_whole_within(key): _whole_within(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_whole_within(inner) for inner in value]
+    return value
