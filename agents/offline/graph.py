@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from branchwise.agents.offline.graph_view import GraphView, Property, Thing
-from branchwise.agents.offline.words import STOP_WORDS, names, stem, words
+from branchwise.agents.offline.words import STOP_WORDS, asked_name, stem, words
 
 MAX_READINGS = 14
 _ASKING = "who whom whose what which when where how many much long old tall name list"
@@ -66,12 +66,6 @@ def graph_account(question: str, view: GraphView) -> str:
     if not view.rows:
         return f"{found}, but no statement with {view.properties[0].label!r}"
     return f"took what the graph states by {view.properties[0].label!r}"
-
-
-def asked_name(question: str) -> str:
-    """The longest capitalised name in the question."""
-    found = (match[0].rstrip(".") for match in names(question))
-    return max((name.removesuffix("'s") for name in found), key=len, default="")
 
 
 def _bearers(name: str, view: GraphView) -> list[Thing]:

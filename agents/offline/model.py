@@ -22,10 +22,12 @@ from branchwise.agents.offline.conditions import read_listed
 from branchwise.agents.offline.given import keys_for
 from branchwise.agents.offline.graph import graph_account, graph_answers, next_graph_call
 from branchwise.agents.offline.graph_view import graph_view
+from branchwise.agents.offline.listings import is_listing
 from branchwise.agents.offline.modules import module_reply
 from branchwise.agents.offline.readings import readings
 from branchwise.agents.offline.searches import next_queries
 from branchwise.agents.offline.view import View
+from branchwise.agents.offline.words import asked_name
 
 PASSAGES_A_CALL = 8
 
@@ -60,17 +62,22 @@ class OfflineChatModel(BaseChatModel):
     ) -> ChatResult:
         if not kwargs.get("tools") and (said := module_reply(messages)) is not None:
             return _result(AIMessage(content=said))
-        view = View.of(messages)
+        listing = _listing_tool(kwargs.get("tools"))
+        view = View.of(messages, listing["name"] if listing else None)
         search = None if kwargs.get("tool_choice") == "none" else _search_tool(kwargs.get("tools"))
         queries = next_queries(view) if search else []
         calls = _calls(search, queries) if search else []
+        name = asked_name(view.question)
+        may_call = kwargs.get("tool_choice") != "none" and not view.must_answer
+        if listing and name and may_call and view.turns == 0:
+            calls += _calls(listing, [name])
         answers: dict[str, list[str]] = {}
         account = ""
         if not view.wants_conditions:
             graph = graph_view(messages)
             answers = graph_answers(view.question, graph)
             account = graph_account(view.question, graph)
-            if kwargs.get("tool_choice") != "none" and not view.must_answer:
+            if may_call:
                 asked = next_graph_call(view.question, graph, _graph_tools(kwargs.get("tools")))
                 calls += [asked] if asked else []
         message = _message(calls, view.turns) if calls else _answer(view, answers, account)
@@ -92,11 +99,20 @@ def _result(message: AIMessage) -> ChatResult:
 
 def _search_tool(schemas: Sequence[Mapping[str, Any]] | None) -> Mapping[str, Any] | None:
     """The function schema of a tool that takes one text; the one that says "passage" if several."""
-    functions = [schema["function"] for schema in schemas or () if "function" in schema]
-    takers = [function for function in functions if len(_text_arguments(function)) == 1]
-    takers = [f for f in takers if "SPARQL" not in f.get("description", "")]
+    takers = [f for f in _text_takers(schemas) if "SPARQL" not in f.get("description", "")]
+    takers = [function for function in takers if not is_listing(function)]
     passages = [f for f in takers if "passage" in f.get("description", "").lower()]
     return next(iter(passages or takers), None)
+
+
+def _listing_tool(schemas: Sequence[Mapping[str, Any]] | None) -> Mapping[str, Any] | None:
+    """The function schema of a tool that says what a name may refer to."""
+    return next(filter(is_listing, _text_takers(schemas)), None)
+
+
+def _text_takers(schemas: Sequence[Mapping[str, Any]] | None) -> list[Mapping[str, Any]]:
+    functions = [schema["function"] for schema in schemas or () if "function" in schema]
+    return [function for function in functions if len(_text_arguments(function)) == 1]
 
 
 def _text_arguments(function: Mapping[str, Any]) -> list[str]:

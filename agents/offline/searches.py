@@ -39,7 +39,8 @@ def next_queries(view: View) -> list[str]:
 
 
 def _about_readings(view: View) -> Iterator[str]:
-    found = readings(view.question, view.passages)
+    listed = [Seen("", title, "") for title in view.listed]
+    found = readings(view.question, [*view.passages, *listed])
     for title, own in found.items():
         yield f"{title} {_rest(view.question, own[0].base)}".strip()
     if found:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from branchwise.agents.offline.listed import split_readings
-from branchwise.agents.offline.words import base_name
+from branchwise.agents.offline.listings import listed_titles
+from branchwise.agents.offline.words import asked_name, base_name
 
 _FRAGMENT = re.compile(r"^\s*\[?(Fragment\s+\d+)\]?\s*[:.)-]?\s*(.*)$", re.IGNORECASE)
 _HEADER = re.compile(r"^\[([^\[\]\s]{1,200})\]\s+(\S.*)$")
@@ -43,24 +44,30 @@ class View:
     """A later user message (budget spent, repair) asks for the answer."""
     readings: tuple[str, ...] = ()
     """What the user's message lists as readings of the question; empty where it lists none."""
+    listed: tuple[str, ...] = ()
+    """Titles that a tool listed as what the asked name may refer to."""
 
     @classmethod
-    def of(cls, messages: Sequence[BaseMessage]) -> "View":
-        """Read a conversation; passages come in the order in which they were last shown."""
+    def of(cls, messages: Sequence[BaseMessage], listing: str | None = None) -> "View":
+        """Read a conversation; passages come in the order in which they were last shown.
+
+        `listing`: the tool that lists what a name may refer to; its calls are no searches.
+        """
         system = " ".join(m.text for m in messages if isinstance(m, SystemMessage))
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         spoken = [m for m in messages if isinstance(m, AIMessage)]
         asked, readings = split_readings(users[0]) if users else ("", ())
-        given = list(_fragments(asked))
+        question, given = _question(asked), list(_fragments(asked))
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(m.text)]
         return cls(
-            question=_question(asked),
+            question=question,
             passages=_once(given, shown),
-            queries=tuple(_queries(spoken)),
+            queries=tuple(_queries(spoken, listing)),
             turns=len(spoken),
             wants_conditions='"conditions"' in system,
             must_answer=len(users) > 1,
             readings=readings,
+            listed=listed_titles(messages, listing, asked_name(question)) if listing else (),
         )
 
 
@@ -75,10 +82,12 @@ def _once(given: Sequence[Seen], shown: Iterable[Seen]) -> tuple[Seen, ...]:
     return (*list({p.id: p for p in reversed(given)}.values())[::-1], *whole.values())
 
 
-def _queries(messages: Sequence[AIMessage]) -> Iterator[str]:
+def _queries(messages: Sequence[AIMessage], listing: str | None) -> Iterator[str]:
     for message in messages:
         for call in message.tool_calls:
             args: Mapping[str, Any] = call["args"]
+            if call["name"] == listing:
+                continue
             if "kind" not in args and "SELECT" not in str(args.get("query")):  # a graph's tools
                 yield from (value for value in args.values() if isinstance(value, str))
 

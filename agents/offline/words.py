@@ -68,6 +68,12 @@ def longest_name(text: str) -> str:
     return max((found[0] for found in names(text)), key=len, default="")
 
 
+def asked_name(question: str) -> str:
+    """The longest capitalised name in the question."""
+    found = (match[0].rstrip(".") for match in names(question))
+    return max((name.removesuffix("'s") for name in found), key=len, default="")
+
+
 def is_common(text: str) -> bool:
     """Whether only stop words make up `text`."""
     return all(word.lower() in STOP_WORDS for word in words(text))
