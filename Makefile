@@ -51,6 +51,7 @@ bench: install
 	$(BIN)/python benchmarks/sparql.py
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/scoring.py
+	$(BIN)/python benchmarks/trace.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/paired_statistics.py
 
