@@ -1,4 +1,4 @@
-"""Draws docs/images/trace.svg: `python docs/images/screenshot.py runs/demo/run` after `make demo`."""
+"""Draws trace.svg: `python docs/images/screenshot.py runs/demo/run` after `make demo`."""
 
 import asyncio
 import sys
