@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.graph.answers import Graph
+    from branchwise.corpora.plugins.retriever import retriever
     from branchwise.eval.experiment import Run, Selection, resume, run
+    from branchwise.eval.plugins.metric import metric
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import score
+    from branchwise.graphs.plugins.declared import node
+    from branchwise.graphs.state import AgentState
     from branchwise.graphs.system import Budget, System
     from branchwise.tools.errors import ToolError
     from branchwise.tools.plugins.declared import tool
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AgentState",
     "Budget",
     "Corpus",
     "Graph",
@@ -33,13 +38,17 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "__version__",
+    "metric",
+    "node",
     "resume",
+    "retriever",
     "run",
     "score",
     "tool",
 ]
 
 _HOMES = {
+    "AgentState": "branchwise.graphs.state",
     "Budget": "branchwise.graphs.system",
     "Corpus": "branchwise.corpora.folder",
     "Graph": "branchwise.corpora.graph.answers",
@@ -50,7 +59,10 @@ _HOMES = {
     "System": "branchwise.graphs.system",
     "ToolError": "branchwise.tools.errors",
     "ToolResult": "branchwise.tools.plugins.results",
+    "metric": "branchwise.eval.plugins.metric",
+    "node": "branchwise.graphs.plugins.declared",
     "resume": "branchwise.eval.experiment",
+    "retriever": "branchwise.corpora.plugins.retriever",
     "run": "branchwise.eval.experiment",
     "score": "branchwise.eval.scoring",
     "tool": "branchwise.tools.plugins.declared",

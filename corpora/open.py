@@ -19,6 +19,7 @@ from branchwise.corpora.retrieval import Hit, Retriever
 
 HYBRID = "hybrid"
 _SERVERS, _FLASHRAG = ("http:", "https:"), "flashrag:"
+_BUILT_IN = ("flat", "bm25", HYBRID)
 
 
 class _Index(Protocol):
@@ -56,24 +57,50 @@ class _Hybrid:
 
 
 def needs_corpus(name: str | None) -> bool:
-    """Whether a retriever of this name searches a corpus folder of ours."""
-    return name is None or not name.startswith((*_SERVERS, _FLASHRAG))
+    """Whether a retriever of this name searches an index in a corpus folder of ours."""
+    elsewhere = name is not None and name.startswith((*_SERVERS, _FLASHRAG))
+    return not elsewhere and not is_plugin_retriever(name)
 
 
-def absolute_name(name: str) -> str:
-    """The name with its file's whole path, so that it means the same from any folder."""
-    if not name.startswith(_FLASHRAG):
-        return name
-    return _FLASHRAG + str(Path(name.removeprefix(_FLASHRAG)).resolve())
+def is_plugin_retriever(name: str | None) -> bool:
+    """Whether a name is a plug-in's: `file.py:name`, `module:name`, or an installed one's."""
+    if name is None or name in _BUILT_IN or name.startswith((*_SERVERS, _FLASHRAG)):
+        return False
+    from branchwise.corpora.plugins.loading import entry_points
+    from branchwise.corpora.plugins.specs import is_plugin
+
+    return is_plugin(name) or name in entry_points("retrievers")
 
 
-def open_retriever(corpus_dir: Path | None, name: str | None = None) -> Retriever:
+def absolute_name(name: str, folder: Path | None = None) -> str:
+    """The name with its file's whole path, so that it means the same from any folder.
+
+    A relative path is taken from `folder` (default: the working directory).
+    """
+    if name.startswith(_FLASHRAG):
+        return _FLASHRAG + str(((folder or Path()) / name.removeprefix(_FLASHRAG)).resolve())
+    if is_plugin_retriever(name):
+        from branchwise.corpora.plugins.specs import absolute_spec
+
+        return absolute_spec(name, folder)
+    return name
+
+
+def open_retriever(
+    corpus_dir: Path | None,
+    name: str | None = None,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Retriever:
     """The retriever over index `name`, or `hybrid` for flat and bm25 fused.
 
     Without a name: the only index there is, else `flat`. `http:URL` and `flashrag:CONFIG.yaml`
-    search elsewhere, whatever the corpus. Raises InputError, with what mends it, where there is no
-    such index, it belongs to another corpus or encoder, or nothing answers.
+    search elsewhere, whatever the corpus; a plug-in (`file.py:name`, `module:name`, or the name of
+    an installed one) searches what it likes, with its own of the `settings` by plug-in name.
+    Raises InputError, with what mends it, where there is no such index, it belongs to another
+    corpus or encoder, nothing answers, or a plug-in cannot be used.
     """
+    if is_plugin_retriever(name):
+        return _open_plugin(corpus_dir, str(name), settings)
     if name is not None and name.startswith(_SERVERS):
         from branchwise.corpora.search_server import open_search_server
 
@@ -85,6 +112,20 @@ def open_retriever(corpus_dir: Path | None, name: str | None = None) -> Retrieve
     if corpus_dir is None:
         raise InputError("there is no corpus to search", remedy="add --corpus DIR")
     return _open_own(Path(corpus_dir), name)
+
+
+def _open_plugin(
+    corpus_dir: Path | None, name: str, settings: Mapping[str, Mapping[str, Any]] | None
+) -> Retriever:
+    from branchwise.corpora.plugins.searching import open_plugin
+
+    if corpus_dir is not None and name in index_names(Path(corpus_dir)):
+        raise InputError(
+            f"both an index of the corpus and an installed plug-in are called {name!r}",
+            where=str(corpus_dir),
+            remedy="name the plug-in as package.module:name, or rename the index's folder",
+        )
+    return open_plugin(name, corpus_dir, settings)
 
 
 def _open_own(corpus_dir: Path, name: str | None) -> Retriever:

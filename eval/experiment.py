@@ -1,8 +1,8 @@
 """Runs from beginning to end: made or continued, the same path."""
 
 import warnings
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +14,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.open import absolute_name
+from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
@@ -112,7 +113,7 @@ def run_spec(
         system_digest=agent.digest,
         epochs=epochs,
         version=version("branchwise"),
-        scoring=asdict(scoring) if scoring.asks else {},
+        scoring=replace(scoring, metrics=_located(scoring.metrics)).to_json(),
     )
 
 
@@ -156,9 +157,7 @@ def resume(
     return _continue(Path(path), agent, concurrency, observer, retry_failed=retry_failed)
 
 
-def make_agent(
-    system: System, task: str, restraints: Restraints = UNRESTRAINED
-) -> "Agent":
+def make_agent(system: System, task: str, restraints: Restraints = UNRESTRAINED) -> "Agent":
     """The agent that answers a task's questions in a run. Raises InputError."""
     from branchwise.graphs.agent import Agent
 
@@ -185,8 +184,13 @@ def _continue(
 
 
 def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
-    """Raise InputError for a matcher or judge that could not be asked when the run has ended."""
+    """Raise InputError for a matcher or judge that could not be asked when the run has ended, and
+    for metrics that could not be called."""
     scoring.check_task(task)
+    if scoring.metrics:
+        from branchwise.eval.plugins.loading import load_metrics
+
+        load_metrics(scoring.metrics)
     scoring.resolved(system.model_dump()).check_ready()
 
 
@@ -294,6 +298,10 @@ def _with_absolute_paths(system: System) -> System:
     roles = {role: located(spec) for role, spec in system.roles if spec is not None}
     models = {"model": located(system.model), "roles": system.roles.model_copy(update=roles)}
     return system.model_copy(update=paths | models)
+
+
+def _located(metrics: Sequence[str]) -> tuple[str, ...]:
+    return tuple(absolute_spec(spec) for spec in metrics)
 
 
 def _default_folder() -> Path:

@@ -4,15 +4,19 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate, aggregate
 from branchwise.eval.items import Accepted, AnsweredItem
 from branchwise.eval.predictions_file import MISSING
-from branchwise.eval.tasks import Metrics, Task
+from branchwise.eval.tasks import Column, Metrics, Task, get_task
+
+if TYPE_CHECKING:
+    from branchwise.eval.plugins.loading import LoadedMetric
+    from branchwise.eval.plugins.measuring import Measure
 
 SUBSETS = ("all", "ambiguous", "unambiguous")
 
@@ -22,7 +26,8 @@ class Scorer:
     """What scores depend on besides the items; its digest names them in a run's store.
 
     `model` and `judge`: the models that aligned branches and accepted answers, without their
-    addresses; `prompts`: digest of what they were told. None where names alone decide.
+    addresses; `prompts`: digest of what they were told. None where names alone decide. `metrics`:
+    further ones, of plug-ins, each as its column and its source (`LoadedMetric.to_json`).
     """
 
     task: str
@@ -34,9 +39,23 @@ class Scorer:
     model: str | None = None
     judge: str | None = None
     prompts: str | None = None
+    metrics: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
 
     def to_json(self) -> dict[str, Any]:
-        return dict(vars(self))
+        """Without `metrics` where there are none: digests stay those of before there were any."""
+        whole = dict(vars(self))
+        if not whole["metrics"]:
+            del whole["metrics"]
+        return whole
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of its reports: the task's, then those of plug-ins."""
+        further = (
+            Column(**{key: value for key, value in one.items() if key != "source"})
+            for one in self.metrics
+        )
+        return (*get_task(self.task).columns, *further)
 
     @property
     def digest(self) -> str:
@@ -67,7 +86,8 @@ class ItemScore:
     """One item's metrics; None is unscored on purpose.
 
     `matcher` says what aligned its branches where a model was to (`llm`, or `lexical` where that
-    brought nothing, which `problem` explains); `accepted` is what a judge settled.
+    brought nothing, which `problem` explains); `accepted` is what a judge settled. `failures`: by
+    metric of a plug-in, why it brought nothing.
     """
 
     id: str
@@ -77,6 +97,7 @@ class ItemScore:
     matcher: str | None = None
     problem: str | None = None
     accepted: tuple[Accepted, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Without what does not apply."""
@@ -90,6 +111,8 @@ class ItemScore:
             record |= {"matcher": self.matcher, "problem": self.problem}
         if self.accepted:
             record["accepted"] = [vars(pair) for pair in self.accepted]
+        if self.failures:
+            record["failures"] = dict(self.failures)
         return record
 
 
@@ -110,6 +133,28 @@ class Scores:
     def digest(self) -> str:
         return self.scorer.digest
 
+    @property
+    def failures(self) -> list[tuple[str, ItemScore]]:
+        """Metric and item, wherever a plug-in's metric brought nothing; `ItemScore.failures` says
+        why."""
+        return [(metric, item) for item in self.items for metric in item.failures]
+
+    def without_plugins(self) -> "Scores":
+        """The same without the metrics of plug-ins, under the digest that it has without them."""
+        further = {metric["key"] for metric in self.scorer.metrics}
+
+        def own(metrics: Mapping[str, Any]) -> dict[str, Any]:
+            return {key: value for key, value in metrics.items() if key not in further}
+
+        return replace(
+            self,
+            scorer=replace(self.scorer, metrics=()),
+            aggregates={subset: own(found) for subset, found in self.aggregates.items()},
+            items=tuple(
+                replace(item, metrics=own(item.metrics), failures={}) for item in self.items
+            ),
+        )
+
     def questions(self, subset: str) -> int:
         """How many questions a subset has, scored or not."""
         wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
@@ -129,30 +174,61 @@ class Scores:
         }
 
 
+def all_columns(scored: Iterable[Scores]) -> list[Column]:
+    """The columns of several scores of one task: the task's, then those of plug-ins in any."""
+    return list({c.key: c for scores in scored for c in scores.scorer.columns}.values())
+
+
+def common_columns(scored: Sequence[Scores]) -> list[Column]:
+    """The plug-ins' columns that all of several scores have: those that can be compared."""
+    own = {column.key for column in get_task(scored[0].scorer.task).columns}
+    held = [{column.key for column in scores.scorer.columns} for scores in scored]
+    found = all_columns(scored)
+    return [c for c in found if c.key not in own and all(c.key in keys for keys in held)]
+
+
 def score_items(
-    task: Task, items: Iterable[AnsweredItem], *, scorer: Scorer | None = None, seed: int = 0
+    task: Task,
+    items: Iterable[AnsweredItem],
+    *,
+    scorer: Scorer | None = None,
+    metrics: Sequence["LoadedMetric"] = (),
+    seed: int = 0,
 ) -> Scores:
     """Score items of one question set; their order changes nothing.
 
     A failed item is scored with an empty prediction, whatever it holds. `scorer` describes the
-    scoring where models took part in it; without one it is the task's own.
+    scoring where models took part in it; without one it is the task's own. `metrics`: further
+    ones, of plug-ins; where one brings nothing the item is unscored, and says why.
     """
     ordered = sorted(items, key=lambda item: (item.question.id, item.epoch))
     shown = any(item.evidence.passages for item in ordered)
     unscored = () if shown else tuple(c.key for c in task.columns if c.needs_evidence)
-    rows = tuple(_score(task, item, unscored) for item in ordered)
-    return Scores(
-        scorer or Scorer(task.name, task.version, task.matcher, seed=seed),
-        _count(ordered),
-        _aggregates(task, rows, seed),
-        rows,
-    )
+    further = _measures(metrics)
+    rows = tuple(_score(task, item, unscored, further) for item in ordered)
+    scorer = scorer or Scorer(task.name, task.version, task.matcher, seed=seed)
+    if metrics:
+        scorer = replace(scorer, metrics=tuple(metric.to_json() for metric in metrics))
+    keys = [*(column.key for column in task.columns), *(metric.name for metric in metrics)]
+    return Scores(scorer, _count(ordered), _aggregates(keys, rows, seed), rows)
 
 
-def _score(task: Task, item: AnsweredItem, unscored: Sequence[str]) -> ItemScore:
+def _measures(metrics: Sequence["LoadedMetric"]) -> Sequence["Measure"]:
+    if not metrics:
+        return ()
+    from branchwise.eval.plugins.measuring import measures
+
+    return measures(metrics)
+
+
+def _score(
+    task: Task, item: AnsweredItem, unscored: Sequence[str], further: Sequence["Measure"]
+) -> ItemScore:
     if item.error is not None:
         item = replace(item, prediction=Prediction())
     metrics = {**task.score(item), **dict.fromkeys(unscored)}
+    measured = {measure.metric.name: measure.of(item) for measure in further}
+    metrics |= {name: one.value for name, one in measured.items()}
     matched = item.matched
     return ItemScore(
         item.question.id,
@@ -162,6 +238,7 @@ def _score(task: Task, item: AnsweredItem, unscored: Sequence[str]) -> ItemScore
         matched.by if matched else None,
         matched.problem if matched else None,
         item.accepted,
+        {name: one.failure for name, one in measured.items() if one.failure is not None},
     )
 
 
@@ -182,14 +259,13 @@ def _is_answered(prediction: Prediction) -> bool:
 
 
 def _aggregates(
-    task: Task, rows: Sequence[ItemScore], seed: int
+    metrics: Sequence[str], rows: Sequence[ItemScore], seed: int
 ) -> dict[str, dict[str, Aggregate]]:
     chosen = {
         "all": rows,
         "ambiguous": [row for row in rows if row.ambiguous],
         "unambiguous": [row for row in rows if not row.ambiguous],
     }
-    metrics = [column.key for column in task.columns]
     return {
         subset: aggregate(
             {metric: question_means(chosen[subset], metric) for metric in metrics}, seed=seed

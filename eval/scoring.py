@@ -4,7 +4,7 @@ What comes of it is kept beside the run.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import AS_EVER, Progress, Settled, Settling
+from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store import RunReader, StoreError, open_run
@@ -37,7 +38,8 @@ from branchwise.eval.tasks import get_task
 
 @dataclass(frozen=True)
 class ScoringSettings:
-    """How a run is scored. `choice`: None is the run's own. `prices`: None are the built-in ones.
+    """How a run is scored. `choice`: None is the run's own. `metrics`: of plug-ins, by their specs
+    or themselves, beside those that the run is scored with. `prices`: None are the built-in ones.
 
     `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
     the whole corpus where gold names no support. `saves`: keep the result beside the run.
@@ -51,6 +53,7 @@ class ScoringSettings:
     read_passages: bool = False
     saves: bool = True
     decoding: Decoding = AS_EVER
+    metrics: tuple[Named, ...] = ()
     progress: Progress | None = None
     passage_progress: PassageProgress = silent
 
@@ -85,15 +88,18 @@ class ScoredRun:
         }
 
 
-def score(run: Run | Path | str, *, matcher: str | None = None) -> Scores:
+def score(
+    run: Run | Path | str, *, matcher: str | None = None, metrics: Iterable[Named] = ()
+) -> Scores:
     """Score every item of a run that has ended, and save the scores in the run folder.
 
     Failed items count 0; items that have not ended are in no mean (`Counts.pending` says how
     many; `branchwise resume` first). `matcher` as `branchwise score --matcher` takes it; None is
-    the run's own. Where the folder cannot be written, a warning says so.
+    the run's own. `metrics`: further ones, what `@metric` made or specs of such. Where the folder
+    cannot be written, a warning says so.
     """
     choice = None if matcher is None else ScoringChoice.parse(matcher)
-    return score_run(run, ScoringSettings(choice)).scores
+    return score_run(run, ScoringSettings(choice, metrics=tuple(metrics))).scores
 
 
 def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings()) -> ScoredRun:
@@ -127,12 +133,13 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     rows = [row for row in reader.items() if row.outcome is not None]
     items = list(reader.answered_items())
     choice = _choice(reader, settings)
-    prompts = _prompts(reader)
+    prompts, metrics = _prompts(reader), _metrics(reader, settings)
     settled = _settled(reader, items, choice, prompts, settings)
     pending = reader.progress()["pending"]
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
-        found = score_items(task, chosen, scorer=scorer_of(task, by, prompts, settled))
+        scorer = scorer_of(task, by, prompts, settled)
+        found = score_items(task, chosen, scorer=scorer, metrics=metrics)
         return replace(found, counts=replace(found.counts, pending=pending))
 
     scores = scores_of(settled.items, choice)
@@ -163,6 +170,13 @@ def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:
     choice = settings.choice or ScoringChoice(**reader.meta.get("scoring", {}))
     choice.check_task(reader.task, str(reader.path))
     return choice.resolved(reader.system)
+
+
+def _metrics(reader: RunReader, settings: ScoringSettings) -> tuple[LoadedMetric, ...]:
+    """Those that are asked for now, beside those that the run was begun with."""
+    asked = (*settings.metrics, *(settings.choice.metrics if settings.choice else ()))
+    kept = reader.meta.get("scoring", {}).get("metrics", ())
+    return metrics_of(asked, kept, str(reader.path))
 
 
 def _prompts(reader: RunReader) -> Prompts:
@@ -228,8 +242,11 @@ def _save(scored: ScoredRun, looked_up: _LookedUp | None) -> None:
     try:
         if looked_up and looked_up.key:
             keep_reach(scored.path, looked_up.key, looked_up.reach.to_json())
-        save_scores(scored.path, scored.scores.digest, scored.scores.to_json(), errors)
-        if lexical:
-            save_scores(scored.path, lexical.digest, lexical.to_json())
+        # What reads saved scores does not load plug-ins, and finds them without their metrics.
+        plain = scored.scores.without_plugins()
+        save_scores(scored.path, plain.digest, plain.to_json(), errors)
+        further = [one for one in (scored.scores, lexical) if one and one.scorer.metrics]
+        for scores in (*([lexical.without_plugins()] if lexical else []), *further):
+            save_scores(scored.path, scores.digest, scores.to_json())
     except StoreError as error:
         warnings.warn(str(error), stacklevel=3)

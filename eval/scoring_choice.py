@@ -1,8 +1,8 @@
 """Who aligns branches and settles answers when a run is scored: names alone, or models."""
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self, get_args
 
 from branchwise.agents.spec import ModelSpec, is_replay, suggested
@@ -23,16 +23,34 @@ class ScoringChoice:
     `matcher`: `lexical` (names alone), `llm` (a model aligns branches), or `both`, beside each
     other. `model`: the matcher's model spec. `judge_entities`: whether a model settles answers that
     normalisation and aliases do not; `judge`: its model spec. Specs that are None are filled in by
-    `resolved`.
+    `resolved`. `metrics`: specs of further metrics, which are plug-ins.
     """
 
     matcher: Kind = "lexical"
     model: str | None = None
     judge_entities: bool = False
     judge: str | None = None
+    metrics: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # As a run keeps it, it is a list.
+        object.__setattr__(self, "metrics", tuple(self.metrics))
+
+    def to_json(self) -> dict[str, Any]:
+        """What a run keeps of it: nothing where names alone decide and nothing is added."""
+        kept = asdict(self) if self.asks else {}
+        kept.pop("metrics", None)
+        return kept | ({"metrics": list(self.metrics)} if self.metrics else {})
 
     @classmethod
-    def parse(cls, matcher: str, *, judge_entities: bool = False, judge: str | None = None) -> Self:
+    def parse(
+        cls,
+        matcher: str,
+        *,
+        judge_entities: bool = False,
+        judge: str | None = None,
+        metrics: Iterable[str] = (),
+    ) -> Self:
         """Read `--matcher`: a kind, a model spec (which means `llm` with it), or `both:SPEC`.
 
         `judge` alone asks for judging, too. Raises InputError for anything else.
@@ -46,7 +64,8 @@ class ScoringChoice:
             if spec is not None:
                 role_spec(role, spec)
         chosen: Kind = next(known for known in KINDS if known == kind)
-        return cls(chosen, model or None, judge_entities or judge is not None, judge)
+        asked = judge_entities or judge is not None
+        return cls(chosen, model or None, asked, judge, tuple(metrics))
 
     @property
     def asks(self) -> bool:

@@ -18,6 +18,7 @@ from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import Settled, Settling
+from branchwise.eval.plugins.loading import load_metrics
 from branchwise.eval.predictions_file import MISSING, read_predictions
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring import ScoringSettings
@@ -82,11 +83,12 @@ def score_predictions(
     choice = settings.choice or BY_NAMES
     choice.check_task(task.name, str(predictions))
     choice = choice.resolved(None)
-    prompts = Prompts.load()
+    prompts, metrics = Prompts.load(), load_metrics((*settings.metrics, *choice.metrics))
     settled = _settled(items, predictions, choice, prompts, settings)
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
-        return score_items(task, chosen, scorer=scorer_of(task, by, prompts, settled))
+        scorer = scorer_of(task, by, prompts, settled)
+        return score_items(task, chosen, scorer=scorer, metrics=metrics)
 
     scores, lexical = scores_of(settled.items, choice), None
     if settled.lexical is not None:

@@ -36,7 +36,11 @@ class Batcher:
         self._queue: deque[_Waiting] = deque()
         self._lock = threading.Lock()
         self._working = False
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="retriever")
+        # A plug-in's search may hang; its own thread is a daemon, which holds no exit.
+        self._thread = getattr(retriever, "daemon", None) or ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix="retriever"
+        )
+        self._largest = min(LARGEST_BATCH, getattr(retriever, "batch", LARGEST_BATCH))
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -67,7 +71,7 @@ class Batcher:
 
     def _next_batch(self) -> list[_Waiting]:
         with self._lock:
-            count = min(len(self._queue), LARGEST_BATCH)
+            count = min(len(self._queue), self._largest)
             batch = [self._queue.popleft() for _ in range(count)]
             self._working = bool(batch)
         return batch

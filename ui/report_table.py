@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from branchwise.eval.scores import Counts, Scorer, Scores
-from branchwise.eval.tasks import Column, get_task
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.scores import Counts, Scorer, Scores, all_columns
+from branchwise.eval.tasks import Column
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
 from branchwise.ui.console import printable
 
@@ -28,7 +29,8 @@ def report_tables(
     """
     for task in dict.fromkeys(scores.scorer.task for _, scores in runs):
         chosen = [(name, scores) for name, scores in runs if scores.scorer.task == task]
-        wanted = [c for c in get_task(task).columns if only is None or c.table in only]
+        held = all_columns([scores for _, scores in chosen])
+        wanted = [c for c in held if only is None or c.table in only]
         columns = [c for c in wanted if _has_values(c, chosen)]
         for title in dict.fromkeys(column.table for column in columns):
             yield heading(title, [name for name, _ in chosen])
@@ -38,7 +40,12 @@ def report_tables(
 
 
 def _has_values(column: Column, runs: Sequence[NamedScores]) -> bool:
-    return any(scores.aggregates["all"][column.key].n for _, scores in runs)
+    return any(_mean(scores, "all", column).n for _, scores in runs)
+
+
+def _mean(scores: Scores, subset: str, column: Column) -> Aggregate:
+    """One of nothing where the run was not scored with the metric, which is a plug-in's then."""
+    return scores.aggregates[subset].get(column.key, Aggregate(None, 0, None, None))
 
 
 def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
@@ -54,8 +61,8 @@ def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
         for name, scores in runs:
             label = plain(subset) if len(runs) == 1 else indented(plain(run_name(name)))
             n = scores.questions(subset)
-            found = scores.aggregates[subset]
-            cells = [mean_cell(found[column.key], column.digits, n) for column in columns]
+            means = [(_mean(scores, subset, column), column.digits) for column in columns]
+            cells = [mean_cell(found, digits, n) for found, digits in means]
             table.add_row(label, str(n), *cells)
     return table
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from branchwise.eval.scores import common_columns
 from branchwise.eval.statistics import compare_systems, summary_line
 from branchwise.eval.tasks import get_task
 from branchwise.ui.cells import heading, indented, plain, run_name
@@ -12,7 +13,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 MAIN = 3
-"""Metrics that are summed up: the task's first ones (strict precision, recall, exact match)."""
+"""Metrics that are summed up: the task's first ones (strict precision, recall, exact match).
+
+Those of plug-ins come behind them."""
 
 
 def study_summary(systems: Sequence[NamedScores]) -> "Iterator[RenderableType]":
@@ -20,7 +23,9 @@ def study_summary(systems: Sequence[NamedScores]) -> "Iterator[RenderableType]":
     if len(systems) < 2:
         return
     (base, scores), others = systems[0], dict(systems[1:])
-    metrics = [column.key for column in get_task(scores.scorer.task).columns[:MAIN]]
+    further = common_columns([scores, *others.values()])
+    columns = (*get_task(scores.scorer.task).columns[:MAIN], *further)
+    metrics = [column.key for column in columns]
     compared = compare_systems(scores, others, metrics=metrics, subsets=("all",))
     yield heading(f"changes against {run_name(base)}", [])
     for name, comparison in compared.items():

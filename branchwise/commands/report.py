@@ -19,6 +19,7 @@ from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
     Matcher,
+    Metrics,
     PriceFile,
     chosen,
     load_prices,
@@ -44,6 +45,7 @@ def report(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
+    metric: Metrics = None,
     prices: PriceFile = None,
     html: Annotated[
         Path | None,
@@ -68,18 +70,24 @@ def report(
 
     Example: branchwise report runs/base runs/expanded --html report.html
     """
-    from branchwise.commands.score import print_runs
+    from branchwise.commands.score import print_runs, say
     from branchwise.eval.ceilings.breakdowns import get_grouping
     from branchwise.eval.scoring import ScoringSettings
+    from branchwise.ui.metric_failures import failure_lines
 
     groupings = tuple(get_grouping(one).name for name in by or () for one in name.split(","))
     choice = chosen(matcher, judge_entities, judge)
     chosen_runs = _named(paths)
     settings = ScoringSettings(
-        choice, load_prices(prices or chosen_runs.prices), asks=False, saves=False
+        choice,
+        load_prices(prices or chosen_runs.prices),
+        asks=False,
+        saves=False,
+        metrics=tuple(metric or ()),
     )
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
+    say(failure_lines([run.scores for _, run in runs]))
     _check_breakdowns(groupings, runs)
     exports = Exports(markdown, latex, csv, figures)
     if html is not None or exports.wanted:

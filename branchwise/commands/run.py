@@ -10,9 +10,11 @@ from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
     Matcher,
+    Metrics,
     PriceFile,
     chosen,
     load_prices,
+    with_metrics,
 )
 from branchwise.commands.system_options import SystemOptions, with_system_options
 
@@ -45,6 +47,7 @@ def run(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
+    metric: Metrics = None,
     prices: PriceFile = None,
 ) -> None:
     """Answer a question set with a system and score it.
@@ -52,10 +55,10 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
     settings, priced = system.to_system(), load_prices(prices)
+    scoring = with_metrics(chosen(matcher, judge_entities, judge), metric)
     allow_open_files(concurrency, extract=settings.extract)
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
-    from branchwise.eval.scoring_choice import BY_NAMES
     from branchwise.ui.progress import RunProgress
 
     loaded = load_questions(questions)
@@ -71,7 +74,7 @@ def run(
             epochs=epochs,
             concurrency=concurrency,
             observer=progress,
-            scoring=chosen(matcher, judge_entities, judge) or BY_NAMES,
+            scoring=scoring,
         )
     finish(made, priced)
 
@@ -180,7 +183,7 @@ def show_scores(made: "Run", prices: "Prices | None" = None) -> "Scores":
     scored = score_and_save(made.path, ScoringSettings(prices=prices))
     print_runs([(made.path.name, scored)], brief=True)
     console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
-    exit_if_in_vain(scored.settled)
+    exit_if_in_vain(scored.settled, scored.scores)
     return scored.scores
 
 

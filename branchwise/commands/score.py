@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +15,7 @@ from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
     Matcher,
+    Metrics,
     PriceFile,
     ScanCorpus,
     Timeout,
@@ -24,6 +25,7 @@ from branchwise.commands.scoring_options import (
 
 if TYPE_CHECKING:
     from branchwise.eval.judging.settle import Settled
+    from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
 
 
@@ -43,6 +45,7 @@ def score(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
+    metric: Metrics = None,
     scan_corpus: ScanCorpus = False,
     prices: PriceFile = None,
     concurrency: Concurrency = 8,
@@ -65,6 +68,7 @@ def score(
         concurrency,
         read_passages=scan_corpus,
         decoding=Decoding(timeout=timeout, attempts=attempts),
+        metrics=tuple(metric or ()),
     )
     if path is not None and questions is None and predictions is None and task is None:
         _score_run(path, settings, as_json=json_output)
@@ -92,7 +96,7 @@ def _score_run(path: Path, settings: "ScoringSettings", *, as_json: bool) -> Non
         typer.echo(printable_json({"name": name, **scored.to_json()}))
     else:
         print_runs([(name, scored)])
-    exit_if_in_vain(scored.settled)
+    exit_if_in_vain(scored.settled, scored.scores)
 
 
 def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
@@ -125,21 +129,29 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
                 raise
             why = "interrupted"
     options = f" {settings.choice.options}" if settings.choice else ""
+    options += "".join(f" --metric {shlex.quote(str(one))}" for one in settings.metrics)
     line = f"branchwise: {why}; what was answered is kept; go on with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)
     sys.exit(1)
 
 
-def exit_if_in_vain(settled: "Settled") -> None:
-    """End with exit code 1, below what was shown, where a model was asked and settled nothing."""
-    from branchwise.ui.console import error_console
+def exit_if_in_vain(settled: "Settled", *scores: "Scores") -> None:
+    """End with exit code 1, below what was shown, where a model was asked and settled nothing, or a
+    metric of a plug-in brought nothing for an item."""
     from branchwise.ui.matcher_notes import in_vain_lines
+    from branchwise.ui.metric_failures import failure_lines
 
-    lines = in_vain_lines(settled)
+    if say([*in_vain_lines(settled), *failure_lines(scores)]):
+        sys.exit(1)
+
+
+def say(lines: "Sequence[str]") -> bool:
+    """Print lines on standard error; whether there were any."""
+    from branchwise.ui.console import error_console
+
     for line in lines:
         error_console().print(f"branchwise: {line}", markup=False, soft_wrap=True)
-    if lines:
-        sys.exit(1)
+    return bool(lines)
 
 
 def print_runs(
@@ -188,4 +200,4 @@ def _score_file(
 
         for table in predictions_report(predictions.name, found):
             console().print(table)
-    exit_if_in_vain(found.settled)
+    exit_if_in_vain(found.settled, found.scores)

@@ -42,6 +42,16 @@ PriceFile = Annotated[
 ]
 
 
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        help="A further metric, file.py:NAME, module:NAME or the name of an installed one; "
+        "repeatable.",
+        metavar="SPEC",
+        rich_help_panel=SCORING,
+    ),
+]
 ScanCorpus = Annotated[
     bool,
     typer.Option(
@@ -93,3 +103,12 @@ def chosen(matcher: str | None, judge_entities: bool, judge: str | None) -> "Sco
         return None
     kind = "lexical" if matcher is None else matcher
     return ScoringChoice.parse(kind, judge_entities=judge_entities, judge=judge)
+
+
+def with_metrics(choice: "ScoringChoice | None", specs: list[str] | None) -> "ScoringChoice":
+    """The choice, by default names alone, with further metrics."""
+    from dataclasses import replace
+
+    from branchwise.eval.scoring_choice import BY_NAMES
+
+    return replace(choice or BY_NAMES, metrics=tuple(specs or ()))

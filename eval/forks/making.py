@@ -212,5 +212,5 @@ def _spec(parent: _Parent, agent: "Agent", record: Mapping[str, Any]) -> RunSpec
     scoring = meta.get("scoring") or {}
     if scoring:
         # By the parent's own models: another agent must not become another judge.
-        scoring = asdict(ScoringChoice(**scoring).resolved(meta["system"]))
+        scoring = ScoringChoice(**scoring).resolved(meta["system"]).to_json()
     return replace(spec, scoring=scoring, fork=record)

@@ -35,6 +35,7 @@ _LOST_ON_THE_WAY = (
     Kind("unreadable", "in an unreadable answer", lambda found: found.lost_at["repair"]),
     Kind("left_out", "left out by the agent", lambda found: found.lost_at["agent"]),
     Kind("extraction", "lost in extraction", lambda found: found.lost_at["extraction"]),
+    Kind("node", "taken out by a node", lambda found: found.lost_at["node"]),
     Kind("never_retrieved", "never retrieved", missing_with(Label.INCOMPLETE_EXTRACTION)),
 )
 

@@ -15,9 +15,10 @@ from branchwise.eval.reporting.question_reports import (
     analysed_answer,
     question_report,
 )
-from branchwise.eval.scores import Scores
+from branchwise.eval.scores import Scores, all_columns, common_columns
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.statistics import Comparison, compare_systems
+from branchwise.eval.tasks import Column
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,16 @@ class StudyReport:
     def base(self) -> SystemReport:
         """The system that the others are compared with."""
         return self.systems[0]
+
+    @property
+    def columns(self) -> list[Column]:
+        """The metrics of any system: the task's, then those of plug-ins."""
+        return all_columns([one.scores for one in self.systems])
+
+    @property
+    def further(self) -> list[Column]:
+        """The plug-ins' metrics that every system has, so that they are compared."""
+        return common_columns([one.scores for one in self.systems])
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable, all of it."""

@@ -190,6 +190,12 @@ def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:
         for field in _SCORER_FIELDS
         if getattr(base.scorer, field) != getattr(other.scorer, field)
     ]
+    sources = [{one["key"]: one["source"] for one in s.scorer.metrics} for s in (base, other)]
+    said += [
+        f"the metric {key} is other code on the two sides"
+        for key in sources[0].keys() & sources[1].keys()
+        if sources[0][key] != sources[1][key]
+    ]
     epochs = _epochs(base.items), _epochs(other.items)
     if epochs[0] != epochs[1] and all(epochs):
         said.append(f"another number of epochs: {epochs[0]} and {epochs[1]}")

@@ -10,7 +10,8 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.graph.open import graph_folder, open_graph
 from branchwise.corpora.manifest import index_names
-from branchwise.corpora.open import HYBRID, needs_corpus
+from branchwise.corpora.open import HYBRID, absolute_name, is_plugin_retriever, needs_corpus
+from branchwise.corpora.plugins.loading import load_plugin
 from branchwise.corpora.search_server import server_url
 from branchwise.eval.judging.readiness import role_spec
 from branchwise.eval.store.recordings import open_recordings
@@ -121,7 +122,10 @@ def _check_retriever(text: str, folder: Path, place: Place) -> None:
         check_file("retriever", written, absolute(written, folder), place)
         return
     try:
-        server_url(text)
+        if is_plugin_retriever(text):
+            load_plugin(absolute_name(text, folder), "retrievers")
+        else:
+            server_url(text)
     except InputError as error:
         raise StudyError(f"retriever: {error.what}", place, error.remedy) from None
 
@@ -167,7 +171,7 @@ def tools_of(system: System) -> tuple[str, ...]:
 def retriever_of(system: System) -> str | None:
     """The retriever that a system searches with; None where it searches nothing."""
     if system.retriever is not None and not needs_corpus(system.retriever):
-        is_server = not system.retriever.startswith(FLASHRAG)
+        is_server = system.retriever.startswith(("http:", "https:"))
         return server_url(system.retriever) if is_server else system.retriever
     if system.retriever or not system.corpus:
         return system.retriever

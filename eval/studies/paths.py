@@ -8,7 +8,7 @@ from typing import Literal
 
 from branchwise.agents.spec import REPLAY, ModelSpec, is_replay
 from branchwise.corpora.graph.open import is_address
-from branchwise.corpora.open import needs_corpus
+from branchwise.corpora.open import absolute_name, is_plugin_retriever, needs_corpus
 
 FLASHRAG = "flashrag:"
 _PATHS = frozenset({"corpus", "kg", "prompts"})
@@ -29,6 +29,8 @@ def resolved(key: str, text: str, folder: Path) -> str:
     """A value with the path in it made absolute, as a system keeps it."""
     if key == "retriever" and text.startswith(FLASHRAG):
         return FLASHRAG + str(absolute(text.removeprefix(FLASHRAG), folder))
+    if key == "retriever" and is_plugin_retriever(text):
+        return absolute_name(text, folder)
     if is_replay(text):
         return f"{REPLAY}{absolute(str(ModelSpec.parse(text).run), folder)}"
     if key not in _PATHS or is_elsewhere(key, text):

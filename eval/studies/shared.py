@@ -21,14 +21,15 @@ class SharedSources:
     """Retrievers and graphs, each opened once however many systems name it."""
 
     def __init__(self) -> None:
-        self._retrievers: dict[tuple[str | None, str | None], Batcher | None] = {}
+        self._retrievers: dict[tuple[str | None, str | None, str], Batcher | None] = {}
         self._graphs: dict[str, Graph] = {}
 
     def retriever(self, system: System) -> Batcher | None:
         """What the system searches, asked by all that share it in common batches."""
         from branchwise.graphs.agent import retriever_of
 
-        key = (_place(system.corpus), system.retriever)
+        settings = system.model_dump_json(include={"settings"})
+        key = (_place(system.corpus), system.retriever, settings)
         if key not in self._retrievers:
             found = retriever_of(system)
             self._retrievers[key] = Batcher(found) if found else None

@@ -121,14 +121,16 @@ def _p(found: Difference) -> str:
 
 
 def _metrics(report: StudyReport) -> tuple[tuple[str, str], ...]:
+    further = tuple((c.key, " ".join(c.heading.split())) for c in report.further)
     if report.task == "branches":
-        return STRICT.columns
-    return ((main_metric(report), main_metric(report).replace("_", " ")),)
+        return (*STRICT.columns, *further)
+    return ((main_metric(report), main_metric(report).replace("_", " ")), *further)
 
 
 def _words(report: StudyReport) -> list[tuple[str, str]]:
     """Metric and its word, recall first."""
     if report.task == "branches":
         order = ("strict_recall", "strict_precision", "strict_em")
-        return [(metric, _WORDS[metric]) for metric in order]
+        further = _metrics(report)[len(STRICT.columns) :]
+        return [*((metric, _WORDS[metric]) for metric in order), *further]
     return [(metric, words.capitalize()) for metric, words in _metrics(report)]

@@ -1,23 +1,25 @@
 """Scores as tables in the shape of DeepAmbigQA's: systems below each other, subsets beside."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from branchwise.eval.reporting.published import Published, published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks import Column, get_task
 from branchwise.ui.html.published import published_notes, published_rows
 from branchwise.ui.html.systems import aggregate, subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, mean, subset_words
 
 
 class Family(NamedTuple):
-    """Metrics that stand side by side: caption, (metric, heading) pairs, what they mean."""
+    """Metrics that stand side by side: caption, (metric, heading) pairs, what they mean; `digits`
+    after the point where they are not two."""
 
     caption: str
     columns: tuple[tuple[str, str], ...]
     note: str
+    digits: Mapping[str, int] = {}
 
 
 STRICT = Family(
@@ -35,7 +37,10 @@ POOLED = Family(
 def score_tables(report: StudyReport) -> list[Table]:
     """The main tables; published numbers stand in the one whose metric is nearest to theirs."""
     known = published(report.benchmark)
-    tables = [_table(report, family) for family in _families(report.task)]
+    own = get_task(report.task).columns
+    further = [column for column in report.columns if column not in own]
+    families = [*_families(report.task), *_by_table(further)]
+    tables = [_table(report, family) for family in families]
     if known and report.task == "branches":
         tables[1] = _with_published(tables[1], known, subsets(report))
     return [table for table in tables if table.rows]
@@ -44,7 +49,11 @@ def score_tables(report: StudyReport) -> list[Table]:
 def score_cells(system: SystemReport, family: Family, chosen: Sequence[str]) -> tuple[Cell, ...]:
     """The means of a family's metrics, subset by subset."""
     return tuple(
-        mean(aggregate(system, metric, subset), system.scores.questions(subset))
+        mean(
+            aggregate(system, metric, subset),
+            system.scores.questions(subset),
+            family.digits.get(metric, 2),
+        )
         for subset in chosen
         for metric, _ in family.columns
     )
@@ -59,12 +68,16 @@ def subset_groups(report: StudyReport, width: int) -> tuple[tuple[str, int], ...
 def _families(task: str) -> list[Family]:
     if task == "branches":
         return [STRICT, POOLED]
-    columns = get_task(task).columns
+    return _by_table(get_task(task).columns)
+
+
+def _by_table(columns: Sequence[Column]) -> list[Family]:
     return [
         Family(
             table[:1].upper() + table[1:],
             tuple((c.key, c.heading.replace("\n", " ").strip()) for c in chosen),
             " ".join(f"{c.note[:1].upper()}{c.note[1:]}." for c in chosen if c.note),
+            {c.key: c.digits for c in chosen},
         )
         for table in dict.fromkeys(column.table for column in columns)
         for chosen in [[column for column in columns if column.table == table]]

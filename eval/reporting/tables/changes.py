@@ -23,7 +23,7 @@ _HOLM = "p is corrected by Holm's method over the systems that are compared with
 
 def changes_table(report: StudyReport) -> Table:
     """The main metrics side by side: difference with its interval, then p after Holm."""
-    metrics = main_metrics(report)
+    metrics = (*main_metrics(report), *report.further)
     columns = [system_column(), subset_column(), Column("n", "n", "count")]
     for metric in metrics:
         title = metric_title(metric)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.published import Published, PublishedSystem, Subset, published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.subsets import subsets
@@ -10,6 +11,7 @@ from branchwise.eval.reporting.tables.table import (
     Cell,
     Column,
     Table,
+    Unit,
     subset_column,
     system_column,
 )
@@ -51,8 +53,8 @@ def results_tables(report: StudyReport) -> list[Table]:
     A metric that no system has a value for is left out.
     """
     groups: dict[str, list[Metric]] = {}
-    for metric in get_task(report.task).columns:
-        if any(s.aggregates["all"][metric.key].n for _, s in _scored(report)):
+    for metric in report.columns:
+        if any(_mean(s, "all", metric).n for _, s in _scored(report)):
             groups.setdefault(metric.table, []).append(metric)
     named = zip(("results", *map(_slug, [*groups][1:])), groups.items(), strict=False)
     return [_results(report, name, title, metrics) for name, (title, metrics) in named]
@@ -117,7 +119,7 @@ def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metri
         Column("scored_by", "scored by", "text", printed=several),
         subset_column(),
         Column("n", "n", "count"),
-        *(Column(one.key, metric_title(one), "share", one.digits) for one in metrics),
+        *(Column(one.key, metric_title(one), _unit(report, one), one.digits) for one in metrics),
     )
     rows: list[tuple[Cell, ...]] = []
     for subset in subsets(report):
@@ -139,10 +141,19 @@ def _scored(report: StudyReport) -> Iterator[tuple[str, Scores]]:
         yield system.name, system.scores
 
 
+def _unit(report: StudyReport, metric: Metric) -> Unit:
+    """A plug-in's metric may be any number."""
+    return "share" if metric in get_task(report.task).columns else "value"
+
+
+def _mean(scores: Scores, subset: str, metric: Metric) -> Aggregate:
+    """One of nothing where a system was not scored with the metric, which is a plug-in's then."""
+    return scores.aggregates[subset].get(metric.key, Aggregate(None, 0, None, None))
+
+
 def _row(name: str, scores: Scores, subset: str, metrics: Sequence[Metric]) -> tuple[Cell, ...]:
-    found = scores.aggregates[subset]
     by = scored_by(scores.scorer)
-    means = (found[metric.key] for metric in metrics)
+    means = (_mean(scores, subset, metric) for metric in metrics)
     return (name, "measured", by, subset, scores.questions(subset), *means)
 
 

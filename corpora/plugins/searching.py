@@ -1,0 +1,145 @@
+"""A retriever plug-in at work: made, asked on a thread of its own, its rankings checked."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import BaseModel
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.folder import Corpus
+from branchwise.corpora.plugins.calling import PluginFailure
+from branchwise.corpora.plugins.loading import find_plugin, made
+from branchwise.corpora.plugins.rankings import RankingError, checked_rankings
+from branchwise.corpora.plugins.retriever import RetrieverPlugin
+from branchwise.corpora.plugins.settings import Given, check_settings
+from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.worker import DaemonThread, Worker
+from branchwise.corpora.retrieval import Hit, RetrieverError
+
+_PROBE, _PROBED = "What is the capital of France?", 3
+_MAX_IDENTITY = 100_000
+_WHERE = "--retriever"
+_Search = Callable[[Sequence[str], int], Any]
+
+
+class PluginRetriever:
+    """A plug-in as a retriever. Thread-safe: callers wait for each other.
+
+    `batch`: how many queries go in one call; a call that brings nothing fails for all of them.
+    `daemon`: where a `Batcher` does its work, so that a search that hangs holds no exit.
+    """
+
+    def __init__(
+        self, plugin: RetrieverPlugin, make: Callable[[], Any], identity: Mapping[str, Any]
+    ) -> None:
+        self.name, self.batch, self._seconds = plugin.name, plugin.batch, plugin.seconds
+        self.identity = identity
+        self.daemon = DaemonThread(f"searches of {plugin.name}")
+        self._worker: Worker[_Search] = Worker(plugin.name, make, plugin.loading_seconds)
+
+    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
+        """For each query its best `k` passages, in the plug-in's order. Raises RetrieverError."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        parts = [queries[at : at + self.batch] for at in range(0, len(queries), self.batch)]
+        return [ranking for part in parts for ranking in self._search(list(part), k)]
+
+    def _search(self, queries: list[str], k: int) -> list[list[Hit]]:
+        # The plug-in may change what it is given: the list is its own.
+        asked, count = list(queries), len(queries)
+        try:
+            found = self._worker.call(lambda search: search(asked, k), self._seconds)
+            return checked_rankings(found, count, k)
+        except PluginFailure as failure:
+            raise RetrieverError(failure.line) from failure.error
+        except RankingError as error:
+            raise RetrieverError(f"{self.name}: {error}") from None
+
+
+def open_plugin(
+    spec: str, corpus: Path | None = None, settings: Given | None = None
+) -> PluginRetriever:
+    """The retriever plug-in of a spec, made and asked one query now, so that errors show at once.
+
+    `settings`: as the user gave them, by plug-in name. Raises InputError.
+    """
+    found = find_plugin(spec, "retrievers")
+    plugin: RetrieverPlugin = made(
+        found.object, lambda one: isinstance(one, RetrieverPlugin), spec, "@retriever"
+    )
+    checked = check_settings(plugin.name, plugin.settings, (settings or {}).get(plugin.name))
+    opened = Corpus.open(corpus) if corpus is not None and _takes_corpus(plugin) else None
+    arguments = _arguments(plugin, corpus, opened, checked)
+    own: dict[str, Any] = {}
+
+    def make() -> _Search:
+        returned = plugin.function(**arguments)
+        search = getattr(returned, "search", returned)
+        if not callable(search) or inspect.iscoroutinefunction(search):
+            what = "an async search" if callable(search) else type(returned).__name__
+            raise TypeError(f"returned {what}; return an object with search(queries, k)")
+        own["identity"] = getattr(returned, "identity", None)
+        return search  # type: ignore[no-any-return]
+
+    retriever = PluginRetriever(plugin, make, {})
+    try:
+        retriever._worker.begin()
+        retriever.identity = _identity(plugin, found.source, checked, opened, own["identity"])
+        retriever.search([_PROBE], _PROBED)
+    except (PluginFailure, RetrieverError) as error:
+        what = f"the retriever cannot be used: {error}"
+        raise InputError(what, where=plugin.place, remedy="mend it there") from None
+    return retriever
+
+
+def _takes_corpus(plugin: RetrieverPlugin) -> bool:
+    return any(kind in ("path", "corpus") for kind, _ in plugin.given.values())
+
+
+def _arguments(
+    plugin: RetrieverPlugin, path: Path | None, corpus: Corpus | None, settings: BaseModel | None
+) -> dict[str, Any]:
+    there: dict[str, Any] = {"path": path, "corpus": corpus, "settings": settings}
+    given = {name: there[kind] for name, (kind, _) in plugin.given.items()}
+    for name, (kind, optional) in plugin.given.items():
+        if kind != "settings" and given[name] is None and not optional:
+            raise InputError(
+                f"the retriever {plugin.name} searches a corpus, and there is none",
+                where=_WHERE,
+                remedy="add --corpus DIR",
+            )
+    return given
+
+
+def _identity(
+    plugin: RetrieverPlugin,
+    source: Source,
+    settings: BaseModel | None,
+    corpus: Corpus | None,
+    own: Any,
+) -> dict[str, Any]:
+    """What rankings depend on, as far as it can be known: JSON-serialisable, free of paths."""
+    identity: dict[str, Any] = {"kind": "plugin", "name": plugin.name, "source": source.identity}
+    if settings is not None:
+        identity["settings"] = settings.model_dump(mode="json")
+    if corpus is not None:
+        identity["corpus_sha256"] = corpus.sha256
+    if own is not None:
+        identity["own"] = _own_identity(plugin, own)
+    return identity
+
+
+def _own_identity(plugin: RetrieverPlugin, own: Any) -> Any:
+    try:
+        body = orjson.dumps(own)
+    except (TypeError, ValueError) as error:
+        what = f"the identity of {plugin.name} is no JSON: {error}"
+        raise InputError(what, where=plugin.place, remedy="make it texts, numbers, lists") from None
+    if len(body) > _MAX_IDENTITY:
+        what = f"the identity of {plugin.name} has {len(body):,} bytes"
+        remedy = f"at most {_MAX_IDENTITY:,}: give a hash of what is long"
+        raise InputError(what, where=plugin.place, remedy=remedy)
+    return orjson.loads(body)
