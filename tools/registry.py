@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.plugins.loading import distribution_of, entry_points
-from branchwise.corpora.plugins.specs import is_plugin
+from branchwise.corpora.plugins.specs import is_mcp, is_plugin
 from branchwise.corpora.retrieval import Retriever
 from branchwise.tools.batcher import Batcher
+from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -51,13 +52,20 @@ def installed_tools() -> dict[str, str]:
 
 
 def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
-    """The named tools, each once, in order: built-in ones and plug-ins.
+    """The named tools, each once, in order: built-in ones, plug-ins, and those of MCP servers.
 
     Raises InputError for a name that is no tool, for a tool whose corpus is missing, for a plug-in
-    that cannot be used, and for two of one name.
+    or server that cannot be used, and for two of one name.
     """
-    made = [(spec, _made(spec, context)) for spec in dict.fromkeys(specs)]
-    _check_names(made)
+    of_spec = {spec: [_made(spec, context)] for spec in specs if not is_mcp(spec)}
+    of_servers = open_mcp_tools([spec for spec in specs if is_mcp(spec)])
+    of_spec |= of_servers
+    made = [(spec, tool) for spec in dict.fromkeys(specs) for tool in of_spec[spec]]
+    try:
+        _check_names(made)
+    except InputError:
+        close_now(tool for tools in of_servers.values() for tool in tools)
+        raise
     return list({tool.name: tool for _, tool in made}.values())
 
 
@@ -68,10 +76,11 @@ def _made(spec: str, context: ToolContext) -> "BaseTool":
         raise _no_tool(spec)
     from branchwise.tools.plugins.making import open_tool
 
-    return open_tool(spec, _surroundings(context))
+    return open_tool(spec, surroundings(context))
 
 
-def _surroundings(context: ToolContext) -> "Surroundings":
+def surroundings(context: ToolContext) -> "Surroundings":
+    """What plug-ins are filled with; the corpus is opened when the first asks for it."""
     from branchwise.corpora.folder import Corpus
     from branchwise.tools.plugins.injection import Surroundings
 

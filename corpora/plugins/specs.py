@@ -73,9 +73,14 @@ def is_plugin(text: str) -> bool:
 def absolute_spec(text: str, folder: Path | None = None) -> str:
     """The spec with its file's whole path, so that it means the same from any folder.
 
-    A relative path is taken from `folder` (default: the working directory).
+    A relative path is taken from `folder` (default: the working directory); of an MCP server's
+    command, the words that are files there. Raises InputError for a command that cannot be read.
     """
-    if is_mcp(text) or not is_plugin(text):
+    if is_mcp(text):
+        from branchwise.corpora.plugins.mcp_specs import absolute_mcp
+
+        return absolute_mcp(text, folder or Path())
+    if not is_plugin(text):
         return text
     spec = parse_spec(text)
     if not isinstance(spec, FileSpec):

@@ -1,0 +1,101 @@
+"""How an MCP server is named: `mcp:COMMAND ARGS...` or `mcp:http://HOST/mcp`, then `#TOOL`."""
+
+import re
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.specs import MCP
+
+_ONE_TOOL = re.compile(r"#([\w./-]{1,128})$")
+_EXAMPLES = "write mcp:COMMAND ARGS..., or mcp:http://HOST:PORT/mcp"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A program to start, by its words, or an address; `url` is "" for a program."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+
+    @property
+    def place(self) -> str:
+        """For messages: the program, or the address without what may be a key."""
+        if self.url:
+            parts = urlsplit(self.url)
+            return f"{MCP}{parts.scheme}://{parts.netloc}{parts.path}"
+        return MCP + shlex.join(self.command)
+
+
+@dataclass(frozen=True)
+class McpSpec:
+    """A server, and the one of its tools that is meant; "" means all."""
+
+    server: Server
+    tool: str = ""
+
+
+def parse_mcp(text: str) -> McpSpec:
+    """Read a spec; the words of a command are split as a shell does, and given to no shell.
+
+    `python` alone is the Python that runs us, in which our own extras are installed. Raises
+    InputError.
+    """
+    named = text.removeprefix(MCP).strip()
+    tool = ""
+    if one := _ONE_TOOL.search(named):
+        named, tool = named[: one.start()].strip(), one[1]
+    if named.startswith(("http://", "https://")):
+        return McpSpec(_at(named), tool)
+    try:
+        words = shlex.split(named)
+    except ValueError as error:
+        raise InputError(
+            f"the command cannot be read: {error}", where=text[:200], remedy=_EXAMPLES
+        ) from None
+    if not words or "\0" in named:
+        raise InputError("names no MCP server", where=repr(text[:200]), remedy=_EXAMPLES)
+    if words[0] == "python":
+        words[0] = sys.executable
+    return McpSpec(Server(command=tuple(words)), tool)
+
+
+def _at(url: str) -> Server:
+    try:
+        parts = urlsplit(url)
+        known = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        known = False
+    if not known or not url.isprintable() or " " in url:
+        raise InputError("is no address of an MCP server", where=repr(url[:200]), remedy=_EXAMPLES)
+    if parts.username or parts.password:
+        raise InputError(
+            "the address holds a user or a password, which the run would keep",
+            where=f"{MCP}{parts.scheme}://{parts.hostname}",
+            remedy="leave it out of the address",
+        )
+    return Server(url=url)
+
+
+def absolute_mcp(text: str, folder: Path) -> str:
+    """The spec with whole paths for the words that are files of `folder`."""
+    spec = parse_mcp(text)
+    if spec.server.url:
+        return text
+    words = shlex.split(_ONE_TOOL.sub("", text.removeprefix(MCP).strip()))
+    whole = [_whole(word, folder, first=n == 0) for n, word in enumerate(words)]
+    return MCP + shlex.join(whole) + (f"#{spec.tool}" if spec.tool else "")
+
+
+def _whole(word: str, folder: Path, *, first: bool) -> str:
+    """A bare word in the first place is looked for on the PATH."""
+    if word.startswith("-") or (first and "/" not in word):
+        return word
+    path = folder / word
+    try:
+        return str(path.absolute()) if path.is_file() else word
+    except OSError:
+        return word

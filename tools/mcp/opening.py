@@ -1,0 +1,62 @@
+"""From specs to tools: each server is opened once, and closed with the agent that has its tools."""
+
+import importlib.util
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.mcp_specs import McpSpec, Server, parse_mcp
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
+_NEEDED = ("langchain_mcp_adapters", "mcp")
+
+
+def open_mcp_tools(specs: Sequence[str]) -> "dict[str, list[BaseTool]]":
+    """The tools of each `mcp:` spec, its servers' conversations open.
+
+    Several specs of one server share a conversation. Raises InputError, in one line, where a
+    server cannot be used; then none is left open.
+    """
+    by_server: dict[Server, dict[str, McpSpec]] = {}
+    for text in dict.fromkeys(specs):
+        spec = parse_mcp(text)
+        by_server.setdefault(spec.server, {})[text] = spec
+    if not by_server:
+        return {}
+    _require_extra()
+    from branchwise.tools.mcp.server import McpServer
+    from branchwise.tools.mcp.tools import mcp_tools
+
+    found: dict[str, list[BaseTool]] = {}
+    try:
+        for server, named in by_server.items():
+            tools = mcp_tools(McpServer(server), list(named.values()))
+            found |= {text: tools[spec] for text, spec in named.items()}
+    except BaseException:
+        close_now(tool for some in found.values() for tool in some)
+        raise
+    return {text: found[text] for text in dict.fromkeys(specs)}
+
+
+async def close_mcp_tools(tools: "Iterable[BaseTool]") -> None:
+    """End the conversations of those that are MCP servers' tools; a later call begins another."""
+    for server in {id(s): s for tool in tools if (s := getattr(tool, "server", None))}.values():
+        await server.aclose()
+
+
+def close_now(tools: "Iterable[BaseTool]") -> None:
+    """The same, for callers without a loop."""
+    for server in {id(s): s for tool in tools if (s := getattr(tool, "server", None))}.values():
+        server.close()
+
+
+def _require_extra() -> None:
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"tools of MCP servers need {' and '.join(missing)}",
+            where="--tool mcp:",
+            remedy="pip install 'branchwise[mcp]'",
+        )

@@ -1,0 +1,132 @@
+"""Tools of MCP servers as an agent's tools. Import lazily: it needs the extra `mcp`."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+from langchain_core.tools import BaseTool
+from langchain_core.tools.base import ArgsSchema
+from mcp import McpError
+from pydantic import SkipValidation
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.plugins.mcp_specs import McpSpec
+from branchwise.corpora.plugins.sources import Source
+from branchwise.tools.mcp.results import read_call
+from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
+from branchwise.tools.mcp.session import LostError
+from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, failed
+
+CALL_SECONDS = 120.0
+MAX_SECTION_CHARS = 4000
+MAX_DESCRIPTION_BYTES = 64 * 1024
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class McpTool(PluggedTool):
+    """One tool of a server. Its identity is the server's name and version and its own schema."""
+
+    server: SkipValidation[McpServer]
+
+    @property
+    def tool_call_schema(self) -> ArgsSchema:
+        """The server's own JSON schema, as it stands."""
+        assert isinstance(self.args_schema, dict)
+        return {**self.args_schema, "description": self.description}
+
+    async def call(
+        self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
+    ) -> PluginResult:
+        """Call it on the server; a call that takes too long is cancelled there, too."""
+        limit = self.limit(seconds)
+        try:
+            async with asyncio.timeout(limit) as over:
+                result = await self.server.call(self.name, arguments)
+            return read_call(self.name, result)
+        except LostError as error:
+            return failed(f"{self.name}: the MCP server is gone: {error}; ask again")
+        except McpError as error:
+            return failed(f"{self.name}: {fault_line(error).removeprefix('McpError: ')}")
+        except Exception as error:  # noqa: BLE001 - the SDK's and the transport's, of any kind
+            if isinstance(error, TimeoutError) and over.expired():
+                return failed(f"{self.name}: no result within {limit:g} seconds (cancelled)")
+            return failed(f"{self.name}: {fault_line(error)}")
+
+
+def mcp_tools(server: McpServer, specs: Sequence[McpSpec]) -> dict[McpSpec, list[McpTool]]:
+    """Open a server; by spec, the tools that it names.
+
+    Raises InputError where the server cannot be used, has no such tool, or one that no model can
+    be told of; the server is closed then.
+    """
+    listed = server.open()
+    try:
+        found = {spec: _chosen(spec, listed) for spec in specs}
+        chosen = {one.name: one for some in found.values() for one in some}
+        tools = {name: _tool(one, server, listed) for name, one in chosen.items()}
+        return {spec: [tools[one.name] for one in some] for spec, some in found.items()}
+    except BaseException:
+        server.close()
+        raise
+
+
+def _chosen(spec: McpSpec, listed: Listed) -> list[BaseTool]:
+    names = [tool.name for tool in listed.tools]
+    place = spec.server.place
+    if spec.tool:
+        one = [tool for tool in listed.tools if tool.name == spec.tool][:1]
+        if not one:
+            known = ", ".join(names[:20])[:500] or "none"
+            raise InputError(
+                f"the MCP server has no tool {spec.tool!r}", where=place, remedy=f"it has {known}"
+            )
+        return one
+    if not names or len(names) > MAX_TOOLS:
+        count = "no tools" if not names else f"more than {MAX_TOOLS} tools"
+        raise InputError(
+            f"the MCP server has {count}",
+            where=place,
+            remedy="name those that you mean as #NAME behind it",
+        )
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise InputError(
+            f"the MCP server has the tool {min(twice)!r} twice",
+            where=place,
+            remedy="give one of them another name there",
+        )
+    return list(listed.tools)
+
+
+def _tool(one: BaseTool, server: McpServer, listed: Listed) -> McpTool:
+    _check(one, server.server.place)
+    return McpTool(
+        name=one.name,
+        description=one.description,
+        args_schema=one.args_schema,
+        response_format="content_and_artifact",
+        server=server,
+        seconds=CALL_SECONDS,
+        section=listed.instructions[:MAX_SECTION_CHARS],
+        source=Source(server.server.place, {}, f"{listed.name}=={listed.version}"),
+    )
+
+
+def _check(tool: BaseTool, place: str) -> None:
+    """What model servers refuse in every request is refused before the first."""
+    problem = ""
+    schema = tool.args_schema
+    if not _NAME.fullmatch(tool.name):
+        problem = "its name is not made of 1 to 64 letters, digits, _ and -"
+    elif not isinstance(schema, dict) or schema.get("type", "object") != "object":
+        problem = "its schema is not that of an object"
+    elif len(orjson.dumps([tool.description, schema])) > MAX_DESCRIPTION_BYTES:
+        problem = f"its description and schema are larger than {MAX_DESCRIPTION_BYTES} bytes"
+    if problem:
+        raise InputError(
+            f"the tool {tool.name[:80]!r} of the MCP server cannot be given to a model: {problem}",
+            where=place,
+            remedy="name the others as #NAME behind the server",
+        )

@@ -1,0 +1,98 @@
+"""A conversation with an MCP server, over its standard streams or HTTP. Needs the extra `mcp`."""
+
+import os
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types import Implementation
+
+from branchwise.corpora.plugins.mcp_specs import Server
+
+_TAIL_BYTES = 4096
+
+
+class ErrorOutput:
+    """The end of what a program writes to standard error, which is read and not shown."""
+
+    def __init__(self) -> None:
+        reading, writing = os.pipe()
+        self.writing = os.fdopen(writing, "w")
+        self._tail = b""
+        self._thread = threading.Thread(
+            target=self._read, args=(reading,), name="MCP server's errors", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Close our side; the program has its own."""
+        self.writing.close()
+
+    def last_line(self) -> str:
+        """Its last line, printable; "" where it wrote none."""
+        self._thread.join(0.2)  # what a program that has ended wrote is on its way
+        lines = [
+            line for line in self._tail.decode("utf-8", "replace").splitlines() if line.strip()
+        ]
+        return printable(lines[-1]) if lines else ""
+
+    def _read(self, reading: int) -> None:
+        with os.fdopen(reading, "rb", buffering=0) as source:
+            while chunk := source.read(65536):
+                self._tail = (self._tail + chunk)[-_TAIL_BYTES:]
+
+
+def printable(text: str) -> str:
+    """On one line, short, without what a terminal would obey."""
+    flat = " ".join(text.split())[:300]
+    return "".join(character if character.isprintable() else "?" for character in flat)
+
+
+@asynccontextmanager
+async def conversation(
+    server: Server, errors: ErrorOutput, heard: Callable[[Exception], None]
+) -> AsyncIterator[ClientSession]:
+    """A session that is connected and not yet initialised.
+
+    A program gets the few variables that MCP's SDK passes on (PATH, HOME, ...), so none of our
+    keys, and ends with the conversation. `heard` is told of what is no message of the protocol.
+    """
+
+    async def on_message(message: object) -> None:
+        if isinstance(message, Exception):
+            heard(message)
+
+    settings = _session_settings(on_message)
+    if server.url:
+        errors.close()
+        connection = StreamableHttpConnection(
+            transport="streamable_http", url=server.url, session_kwargs=settings
+        )
+        async with create_session(connection) as session:
+            yield session
+        return
+    # Not the adapters' way, which gives the program our standard error.
+    parameters = StdioServerParameters(
+        command=server.command[0],
+        args=list(server.command[1:]),
+        encoding_error_handler="replace",
+    )
+    try:
+        async with (
+            stdio_client(parameters, errlog=errors.writing) as streams,
+            ClientSession(*streams, **settings) as session,
+        ):
+            errors.close()
+            yield session
+    finally:
+        errors.close()
+
+
+def _session_settings(on_message: Callable[[object], Awaitable[None]]) -> dict[str, Any]:
+    ourselves = Implementation(name="branchwise", version=version("branchwise"))
+    return {"message_handler": on_message, "client_info": ourselves}
