@@ -14,13 +14,15 @@ from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
 from branchwise.agents.bodies import whole_characters
+from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Slot
+from branchwise.graphs.run_contexts import PluginCall
 from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
 from branchwise.graphs.system import Budget
 from branchwise.tools.errors import ToolError
+from branchwise.tools.plugins.plugged import PluggedTool
+from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 
-# A tool's text enters every later request of the item; past this it is cut and says so.
-MAX_RESULT_CHARS = 200_000
 MAX_ERROR_CHARS = 500
 # A call made just before the item's seconds run out still gets this long.
 MIN_TOOL_SECONDS = 10.0
@@ -34,21 +36,33 @@ class ToolResult:
     """What a call came to: text for the model, artifact for the trace, error where it failed.
 
     `failure` says what kind of error it is; records from before it was kept do not have it.
+    Only of plug-ins: what the call printed, and what it asked the agent's model.
     """
 
     content: str
     artifact: Mapping[str, Any]
     error: str | None = None
     failure: Failure | None = None
+    printed: str = ""
+    asked: Sequence[Mapping[str, Any]] = ()
 
     def record(self) -> dict[str, Any]:
         """As it is kept: JSON-serialisable."""
-        return dict(vars(self))
+        record = dict(vars(self))
+        for name in ("printed", "asked"):
+            if not record[name]:
+                del record[name]
+        return record
 
 
-def make_tool_node(tools: Sequence[BaseTool], budget: Budget) -> Node:
-    """The node `tools`: answers every tool call of the last message."""
-    by_name = {tool.name: tool for tool in tools}
+def make_tool_node(
+    tools: Sequence[BaseTool], budget: Budget, caller: ModelCaller | None = None
+) -> Node:
+    """The node `tools`: answers every tool call of the last message.
+
+    `caller`: the agent's model, which plug-ins may ask.
+    """
+    by_name = {tool.name: _Called(tool, caller) for tool in tools}
 
     async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
         last, context, spent = state["messages"][-1], runtime.context, state["spent"]
@@ -92,10 +106,23 @@ def turn_results(
     return {"pending": messages, "evidence": shown, "spent": spent.plus(calls=made)}
 
 
+@dataclass(frozen=True)
+class _Called:
+    """A tool, and for a plug-in's the model that it may ask."""
+
+    tool: BaseTool
+    caller: ModelCaller | None
+
+    async def answer(self, call: Mapping[str, Any], context: ItemContext, slot: Slot) -> ToolResult:
+        if isinstance(self.tool, PluggedTool):
+            return await _call_plugged(self.tool, call, context, slot, self.caller)
+        return await _invoke(self.tool, call, context.time_left)
+
+
 def _answer_call(
     of: int,
     call: Mapping[str, Any],
-    tools: Mapping[str, BaseTool],
+    tools: Mapping[str, _Called],
     context: ItemContext,
     *,
     within_budget: bool,
@@ -112,7 +139,7 @@ def _answer_call(
 async def _finish_call(
     of: int,
     call: Mapping[str, Any],
-    tools: Mapping[str, BaseTool],
+    tools: Mapping[str, _Called],
     context: ItemContext,
     slot: Slot | None,
     refused: ToolResult | None,
@@ -125,7 +152,7 @@ async def _finish_call(
     elif slot.value is not None:
         result = ToolResult(**slot.value)
     else:
-        result = await _invoke(tools[call["name"]], call, context.time_left)
+        result = await tools[call["name"]].answer(call, context, slot)
         await context.journal.keep(slot, result.record())
     context.event(
         "tool",
@@ -138,7 +165,7 @@ async def _finish_call(
     return result
 
 
-def _refusal(call: Mapping[str, Any], tools: Mapping[str, BaseTool]) -> ToolResult | None:
+def _refusal(call: Mapping[str, Any], tools: Mapping[str, _Called]) -> ToolResult | None:
     """Why a call cannot be made at all: arguments that are no JSON object, an unknown tool."""
     if call.get("type") == "invalid_tool_call" or not isinstance(call["args"], dict):
         return _refused(
@@ -185,6 +212,28 @@ async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> 
         return _failure(f"{type(error).__name__}: {error}")
     artifact = message.artifact if isinstance(message.artifact, Mapping) else {}
     return ToolResult(bounded(whole_characters(message.text)), artifact)
+
+
+async def _call_plugged(
+    tool: PluggedTool,
+    call: Mapping[str, Any],
+    context: ItemContext,
+    slot: Slot,
+    caller: ModelCaller | None,
+) -> ToolResult:
+    """Call a plug-in's tool, which answers whatever it does."""
+    its_call = PluginCall(tool.name, context, caller)
+    seconds = max(context.time_left, MIN_TOOL_SECONDS)
+    with its_call.context(slot.asker):
+        result = await tool.call(call["args"], seconds, str(call["id"] or ""))
+    return ToolResult(
+        result.content if result.error is None else bounded(result.content),
+        result.artifact,
+        None if result.error is None else result.error[:MAX_ERROR_CHARS],
+        result.failure,
+        result.printed,
+        tuple(its_call.asked),
+    )
 
 
 def _failure(problem: str, failure: Failure = "failed") -> ToolResult:

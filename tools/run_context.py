@@ -10,6 +10,10 @@ async def _nobody(system: str, message: str) -> str:
     raise RuntimeError("there is no model to ask here")
 
 
+def _nobody_blocking(system: str, message: str) -> str:
+    raise RuntimeError("there is no model to ask here")
+
+
 @dataclass(frozen=True)
 class RunContext:
     """The item that a plug-in is called for.
@@ -23,6 +27,7 @@ class RunContext:
     epoch: int = 0
     time_left: Callable[[], float] = field(default=lambda: float("inf"), repr=False)
     model: Callable[[str, str], Awaitable[str]] = field(default=_nobody, repr=False)
+    model_blocking: Callable[[str, str], str] = field(default=_nobody_blocking, repr=False)
 
     @property
     def seconds_left(self) -> float:
@@ -36,6 +41,10 @@ class RunContext:
         under the plug-in's name. Raises RuntimeError where the model gives no text.
         """
         return await self.model(system, message)
+
+    def ask_blocking(self, system: str, message: str) -> str:
+        """`ask` for functions that are not async: it blocks their thread."""
+        return self.model_blocking(system, message)
 
 
 _CURRENT: ContextVar[RunContext | None] = ContextVar("branchwise_run_context", default=None)

@@ -1,7 +1,7 @@
 """A plug-in's tool as the harness binds it to a model and calls it."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -75,6 +75,12 @@ class PluggedTool(BaseTool):
         if result.error is not None:
             raise ToolError(result.content.removeprefix("Error: "))
         return result.content, result.artifact
+
+
+def plugin_sections(tools: Sequence[BaseTool]) -> list[str]:
+    """What plug-ins among the tools add to the system prompt, each text once, in order."""
+    found = [tool.section.strip() for tool in tools if isinstance(tool, PluggedTool)]
+    return list(dict.fromkeys(filter(None, found)))
 
 
 class FunctionTool(PluggedTool):

@@ -1,0 +1,83 @@
+"""What a plug-in's call is given of its item: question, time left, the agent's model."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from branchwise.agents.bodies import whole_characters
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.journal import Asker
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
+from branchwise.graphs.module_call import ask_module
+from branchwise.graphs.state import ItemContext
+from branchwise.tools.run_context import RunContext, running
+
+MAX_ASKS = 64
+"""Questions that one call may put to the model: no budget of turns counts them."""
+MAX_KEPT_CHARS = 20_000
+"""Characters of each prompt and message that the trace keeps."""
+_ROLES = (AGENT, EXPANDER, EXTRACTOR, "matcher", "judge", "repair")
+
+
+@dataclass
+class PluginCall:
+    """One call of a plug-in: `asked` is what it asked the model, as the trace keeps it."""
+
+    name: str
+    item: ItemContext
+    caller: ModelCaller | None
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    _ended: bool = False
+
+    @contextmanager
+    def context(self, asker: Asker | None) -> Iterator[RunContext]:
+        """The call's `RunContext`, to be had while the call lasts."""
+        loop = asyncio.get_running_loop()
+
+        async def ask(system: str, message: str) -> str:
+            if asyncio.get_running_loop() is loop:
+                return await self._ask(system, message)
+            # A thread with a loop of its own: connections and journal belong to the item's.
+            work = asyncio.run_coroutine_threadsafe(self._ask(system, message), loop)
+            return await asyncio.wrap_future(work)
+
+        def ask_blocking(system: str, message: str) -> str:
+            return asyncio.run_coroutine_threadsafe(self._ask(system, message), loop).result()
+
+        made = RunContext(
+            question=self.item.question,
+            item=asker.question if asker else "",
+            epoch=asker.epoch if asker else 0,
+            time_left=lambda: self.item.time_left,
+            model=ask,
+            model_blocking=ask_blocking,
+        )
+        try:
+            with running(made):
+                yield made
+        finally:
+            self._ended = True
+
+    async def _ask(self, system: str, message: str) -> str:
+        if self._ended:
+            raise RuntimeError("the call that asks has ended")
+        if self.caller is None:
+            raise RuntimeError("there is no model to ask here")
+        if len(self.asked) >= MAX_ASKS:
+            raise RuntimeError(f"a call may ask the model {MAX_ASKS} times")
+        place = {"system": _kept(system), "message": _kept(message)}
+        self.asked.append(place)
+        role = f"{self.name} (plug-in)" if self.name in _ROLES else self.name
+        said = await ask_module(
+            self.caller, role, whole_characters(system), whole_characters(message), self.item
+        )
+        place |= {"content": _kept(said.text), **said.record()}
+        if said.error is not None:
+            raise RuntimeError(f"the model gave no answer: {said.error}")
+        return said.text
+
+
+def _kept(text: str) -> str:
+    return whole_characters(text)[:MAX_KEPT_CHARS]
