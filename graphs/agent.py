@@ -31,11 +31,14 @@ from branchwise.graphs.executions import RecordedEvent
 from branchwise.graphs.expand_node import shown_readings
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
+from branchwise.graphs.plugins.making import make_nodes, names_by_slot
 from branchwise.graphs.rebuild import Entry, Setting, rebuild
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections
+from branchwise.tools.mcp.opening import close_mcp_tools
+from branchwise.tools.plugins.plugged import PluggedTool, plugin_sections
+from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections, surroundings
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -99,13 +102,15 @@ class Agent:
         self._retriever = retriever or retriever_of(system)
         self._graph = graph or (open_graph(system.kg) if system.kg else None)
         names = self._default_tools() if system.tools is None else system.tools
-        self.tools = make_tools(names, ToolContext(self._retriever, system.k, self._graph))
+        corpus = Path(system.corpus) if system.corpus else None
+        around = ToolContext(self._retriever, system.k, self._graph, corpus, system.settings)
+        self.tools = make_tools(names, around)
         _check_something_to_extract(system, self.tools)
         self._sections = [self.prompts.render(name) for name in sections(names)]
+        self._sections += plugin_sections(self.tools)
+        self.nodes = make_nodes(system.nodes, surroundings(around))
         self._format = FORMATS[answer_format]
-        self.graph = build_graph(
-            self._models, self.tools, self.prompts, self._format, system.budget
-        )
+        self.graph = self._built()
         self._entered: dict[str, CompiledStateGraph[AgentState, ItemContext, Any, Any]] = {}
         self._models.explain(lambda: self.identity)
 
@@ -117,8 +122,10 @@ class Agent:
     def identity(self) -> Mapping[str, Any]:
         """Everything that answers depend on, JSON-serialisable, free of paths and keys."""
         graph = {"kg": self._graph.identity()} if self._graph else {}
+        nodes = {"nodes": [node.identity for node in self.nodes]} if self.nodes else {}
         return {
             **graph,
+            **nodes,
             **self._models.identity,
             "budget": self.system.budget.model_dump(mode="json"),
             "prompts": self.prompts.digest_of(self._prompt_names()),
@@ -135,8 +142,10 @@ class Agent:
         return hashlib.sha256(body).hexdigest()
 
     async def aclose(self) -> None:
-        """Close the models' connections, which open again, and the graph, which does not."""
+        """Close models' and MCP servers' connections, which open again, and the graph, which does
+        not."""
         await self._models.aclose()
+        await close_mcp_tools(self.tools)
         if self._graph:
             self._graph.close()
 
@@ -169,7 +178,7 @@ class Agent:
             system, user = (message.text for message in entry.state["pending"])
             given = {"passages": [passage.model_dump() for passage in brief.passages]}
             context.event("start", system=system, content=user, artifact=given)
-        limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget))
+        limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget, len(self.nodes)))
         graph = self._graph_at(entry.node)
         end = await graph.ainvoke(entry.state, config=limit, context=context)
         return Outcome(
@@ -192,6 +201,7 @@ class Agent:
             extracts=self._models.extractor is not None,
             has_tools=bool(self.tools),
             shown=shown,
+            nodes=names_by_slot(self.nodes),
         )
         return rebuild(opening, setting, ledger or Ledger())
 
@@ -213,16 +223,22 @@ class Agent:
         if not node:
             return self.graph
         if node not in self._entered:
-            parts = (self._models, self.tools, self.prompts, self._format, self.system.budget)
-            self._entered[node] = build_graph(*parts, start_at=node)
+            self._entered[node] = self._built(node)
         return self._entered[node]
+
+    def _built(
+        self, start_at: str | None = None
+    ) -> "CompiledStateGraph[AgentState, ItemContext, Any, Any]":
+        parts = (self._models, self.tools, self.prompts, self._format, self.system.budget)
+        return build_graph(*parts, start_at=start_at, plugins=self.nodes)
 
 
 def retriever_of(system: System) -> Retriever | None:
     """What the system searches; None where it searches nothing. Raises InputError."""
     if system.corpus is None and needs_corpus(system.retriever):
         return None
-    return open_retriever(Path(system.corpus) if system.corpus else None, system.retriever)
+    corpus = Path(system.corpus) if system.corpus else None
+    return open_retriever(corpus, system.retriever, system.settings)
 
 
 def _check_something_to_extract(system: System, tools: Sequence[BaseTool]) -> None:
@@ -235,4 +251,7 @@ def _check_something_to_extract(system: System, tools: Sequence[BaseTool]) -> No
 
 
 def _tool_identity(tool: BaseTool) -> Mapping[str, Any]:
-    return convert_to_openai_tool(tool)
+    schema = convert_to_openai_tool(tool)
+    if isinstance(tool, PluggedTool):
+        return {**schema, "plugin": dict(tool.plugin_identity)}
+    return schema

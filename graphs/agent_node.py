@@ -42,8 +42,9 @@ def make_agent_node(
     prompts: Prompts,
     budget: Budget,
     schema: Mapping[str, Any],
+    answer_at: str = "answer",
 ) -> Node:
-    """The node `agent`; goes on to `tools` or `answer`.
+    """The node `agent`; goes on to `tools`, or with its last words to `answer_at`.
 
     `schema` shapes the answer where the model is called without tools.
     """
@@ -78,7 +79,7 @@ def make_agent_node(
         }
         # A model that calls tools although it was told to answer has its text read as the answer.
         wants_tools = bool(reply.message.tool_calls or reply.message.invalid_tool_calls)
-        return Command(update=update, goto="tools" if wants_tools and asked else "answer")
+        return Command(update=update, goto="tools" if wants_tools and asked else answer_at)
 
     return agent
 

@@ -79,11 +79,17 @@ async def _repair(
 
 
 def _closed(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """Without open tool calls in the last message: servers refuse a call that has no result."""
-    last = messages[-1]
+    """Without open tool calls in the last message: servers refuse a call that has no result.
+
+    Where a node answered in the agent's place, without the agent's own words: several servers
+    refuse two messages of an assistant in a row.
+    """
+    *before, last = messages
+    if before and isinstance(last, AIMessage) and isinstance(before[-1], AIMessage):
+        before.pop()
     if isinstance(last, AIMessage) and (last.tool_calls or last.invalid_tool_calls):
         last = AIMessage(last.text or "(no answer)")
-    return [*messages[:-1], last]
+    return [*before, last]
 
 
 def _finished(

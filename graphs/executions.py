@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from branchwise.graphs.plugins.slots import graph_name
+
 _NODES: Mapping[str, str] = {
     "start": "start",
     "expansion": "expand",
@@ -46,6 +48,8 @@ def node_of(event: RecordedEvent) -> str | None:
     """
     if event.kind == "model":
         return "answer" if event.data.get("role") == "repair" else "agent"
+    if event.kind == "node":
+        return graph_name(str(event.data.get("name")))
     return _NODES.get(event.kind)
 
 

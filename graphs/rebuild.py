@@ -13,6 +13,8 @@ from branchwise.graphs.executions import RecordedEvent, node_of, recorded_calls
 from branchwise.graphs.expand_node import with_readings
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import SILENT
+from branchwise.graphs.plugins.slots import Slot, graph_name
+from branchwise.graphs.plugins.updates import applied
 from branchwise.graphs.state import AgentState, Spent
 from branchwise.graphs.tool_node import ToolResult, calls_of, turn_results
 
@@ -21,13 +23,14 @@ from branchwise.graphs.tool_node import ToolResult, calls_of, turn_results
 class Setting:
     """What of the system decides the way through the graph.
 
-    `shown`: readings as the agent is shown them.
+    `shown`: readings as the agent is shown them. `nodes`: names of the plug-ins' nodes, by slot.
     """
 
     expands: bool
     extracts: bool
     has_tools: bool
     shown: Callable[[Sequence[str]], str]
+    nodes: Mapping[Slot, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class _Rebuilt:
     results: dict[int, ToolResult] = field(default_factory=dict)
     told: bool = False
     node: str = ""
+    ran: list[str] = field(default_factory=list)
 
     def take(self, event: RecordedEvent) -> None:
         """The next event."""
@@ -82,6 +86,7 @@ class _Rebuilt:
             "context_trimmed": self._context_trimmed,
             "tool": self._tool,
             "extraction": self._extraction,
+            "node": self._plugin,
         }
         if node_of(event) == "agent":
             self._model(event.data)
@@ -109,14 +114,17 @@ class _Rebuilt:
         self.pending = [SystemMessage(data["system"]), HumanMessage(data["content"])]
         self.fragments = tuple(p["id"] for p in data["artifact"]["passages"])
         self.evidence = list(self.fragments)
-        self.node = "expand" if self.setting.expands else "agent"
+        if self.setting.expands:
+            self.node = "expand"
+        else:
+            self._enter("before_agent")
 
     def _expansion(self, data: Mapping[str, Any]) -> None:
         self._charge(EXPANDER, data)
         if data["readings"]:
             self.readings = tuple(data["readings"])
             self.pending = with_readings(self.pending, self.setting.shown(self.readings))
-        self.node = "agent"
+        self._enter("before_agent")
 
     def _budget(self, data: Mapping[str, Any]) -> None:
         self.pending = [*self.pending, HumanMessage(data["text"])]
@@ -133,7 +141,11 @@ class _Rebuilt:
         self._charge(AGENT, data)
         self.finish = data["finish"]
         goes_on = calls_of(message) and self.setting.has_tools and not self.told
-        self.node, self.told = "tools" if goes_on else "answer", False
+        self.told = False
+        if goes_on:
+            self.node = "tools"
+        else:
+            self._enter("before_answer")
 
     def _tool(self, data: Mapping[str, Any]) -> None:
         last = self.messages[-1]
@@ -148,7 +160,7 @@ class _Rebuilt:
         self.pending, self.spent = update["pending"], update["spent"]
         self.evidence += update["evidence"]
         self.results = {}
-        self.node = "extract" if self.setting.extracts else "agent"
+        self._enter("after_tools")
 
     def _extraction(self, data: Mapping[str, Any]) -> None:
         of = data["of"]
@@ -158,6 +170,36 @@ class _Rebuilt:
         for passage in data["passages"]:
             self._charge(EXTRACTOR, passage)
         self.node = "agent"
+
+    def _plugin(self, data: Mapping[str, Any]) -> None:
+        state = AgentState(pending=self.pending, evidence=self.evidence)
+        update = applied(data["update"], state)
+        self.pending = update.get("pending", self.pending)
+        self.readings = update.get("readings", self.readings)
+        self.evidence += update.get("evidence", ())
+        self.messages += update.get("messages", ())
+        self.finish = update.get("finish", self.finish)
+        for asked in data.get("asked", ()):
+            self._charge(data["name"], asked)
+        self.ran.append(data["name"])
+        self._next(data["slot"])
+
+    def _enter(self, slot: Slot) -> None:
+        self.ran = []
+        self._next(slot)
+
+    def _next(self, slot: Slot) -> None:
+        """The first node of the slot that did not run, else the step behind the slot.
+
+        Nodes that the run had and the system has not are passed over.
+        """
+        left = [name for name in self.setting.nodes.get(slot, ()) if name not in self.ran]
+        behind = {
+            "before_agent": "agent",
+            "after_tools": "extract" if self.setting.extracts else "agent",
+            "before_answer": "answer",
+        }
+        self.node = graph_name(left[0]) if left else behind[slot]
 
     def _charge(self, role: str, record: Mapping[str, Any]) -> None:
         """A call that brought a reply; one that failed is in no ledger."""

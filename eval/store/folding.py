@@ -26,10 +26,15 @@ class StoredPassage(NamedTuple):
 def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]]:
     """The record without passage texts, and the passages it refers to.
 
-    Looks at `artifact.passages` (tools/artifacts.py) and at `content`; other keys are kept as
-    they are. `content` becomes a list of text pieces and `{"p": hash}` references (`line` where
-    the text stands there on one line).
+    Looks at `artifact.passages` (tools/artifacts.py) and at `content`, and at those of the tool
+    messages that a node changed (`update.pending`); other keys are kept as they are. `content`
+    becomes a list of text pieces and `{"p": hash}` references (`line` where the text stands there
+    on one line).
     """
+    if changed := _changed_messages(record):
+        folded = [fold(message) for message in changed]
+        slim_messages = [slim for slim, _ in folded]
+        return _with_messages(record, slim_messages), [p for _, found in folded for p in found]
     listed = record.get("artifact", {}).get("passages")
     if not listed:
         return dict(record), []
@@ -44,6 +49,19 @@ def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]
         "content": _fold_text(record["content"], passages),
         "artifact": artifact,
     }, passages
+
+
+def _changed_messages(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The tool messages that a node changed; `of` tells them from those of an opening."""
+    update = record.get("update")
+    if not isinstance(update, dict):
+        return []
+    pending = update.get("pending") or []
+    return pending if pending and "of" in pending[0] else []
+
+
+def _with_messages(record: Mapping[str, Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
+    return {**record, "update": {**record["update"], "pending": messages}}
 
 
 def fold_question(question: Question) -> tuple[bytes, list[StoredPassage]]:
@@ -95,6 +113,8 @@ def on_one_line(text: str) -> str:
 
 def references(record: Mapping[str, Any]) -> list[str]:
     """Hashes of the passages that a folded record refers to."""
+    if changed := _changed_messages(record):
+        return [hash for message in changed for hash in references(message)]
     return [slim["p"] for slim in record.get("artifact", {}).get("passages") or ()]
 
 
@@ -104,8 +124,10 @@ def unfold(
     """The record as it was; `lookup` returns the stored passage of a hash.
 
     Without `contents`, `content` is "" where it is nothing but the passages of the artifact, put
-    into words: to write these out again is a third of the work.
+    into words: to write these out again is a third of the work. What a node made of them is whole.
     """
+    if changed := _changed_messages(record):
+        return _with_messages(record, [unfold(message, lookup) for message in changed])
     listed = record.get("artifact", {}).get("passages")
     if not listed:
         return dict(record)

@@ -75,7 +75,7 @@ class ItemJournal:
         if known is None:
             slim, passages = fold(record)
             self._passages += passages
-            if passages:
+            if passages and artifact is not None:
                 kept = {"content": slim["content"], "artifact": slim["artifact"]}
                 self._folds[id(artifact)] = (artifact, kept)
         else:

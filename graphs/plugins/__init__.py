@@ -1,0 +1,1 @@
+"""Steps of the graph that users write: see `declared.node`."""

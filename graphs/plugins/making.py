@@ -1,0 +1,49 @@
+"""The nodes of a system: found by their specs, with what they need."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.loading import find_plugin, made
+from branchwise.graphs.plugins.declared import NodePlugin
+from branchwise.graphs.plugins.running import MadeNode
+from branchwise.graphs.plugins.slots import SLOTS, Slot
+from branchwise.tools.plugins.injection import Surroundings, check_settings, fill
+
+
+def load_node(spec: str) -> NodePlugin:
+    """The node that a spec names. Raises InputError, in one line, where there is none."""
+    found = find_plugin(spec, "nodes")
+    kind = f'node: a function with @node("{SLOTS[1]}")'
+    plugin: NodePlugin = made(found.object, lambda one: isinstance(one, NodePlugin), spec, kind)
+    return replace(plugin, source=found.source)
+
+
+def make_nodes(specs: Sequence[str], surroundings: Surroundings) -> list[MadeNode]:
+    """The nodes in their order, with settings and what else they are filled with.
+
+    Raises InputError: a spec that names no node, two nodes of one name, settings that do not fit,
+    a corpus or graph that is not there.
+    """
+    nodes: dict[str, MadeNode] = {}
+    places: dict[str, str] = {}
+    for spec in specs:
+        plugin = load_node(spec)
+        if plugin.name in nodes:
+            raise InputError(
+                f"two nodes are called {plugin.name!r}: {places[plugin.name]} and {spec}",
+                where="--node",
+                remedy="leave one out, or give it another name: @node(..., name=...)",
+            )
+        given = surroundings.settings.get(plugin.name)
+        settings = check_settings(plugin.name, plugin.settings, given)
+        filled = fill(plugin.name, plugin.injected, surroundings, settings)
+        nodes[plugin.name], places[plugin.name] = MadeNode(plugin, filled, settings), spec
+    return list(nodes.values())
+
+
+def names_by_slot(nodes: Sequence[MadeNode]) -> dict[Slot, list[str]]:
+    """The nodes' names in the order in which each slot runs them."""
+    return {
+        slot: [node.plugin.name for node in nodes if node.plugin.slot == slot] for slot in SLOTS
+    }

@@ -1,0 +1,128 @@
+"""A plug-in's node as a step of the graph: recalled or called, recorded, applied."""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from langgraph.runtime import Runtime
+from pydantic import BaseModel
+
+from branchwise.agents.bodies import whole_characters
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.journal import Asker, CallKey
+from branchwise.agents.reply import Usage
+from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
+from branchwise.graphs.plugins.declared import NodePlugin
+from branchwise.graphs.plugins.updates import WrongUpdate, applied, update_record
+from branchwise.graphs.run_contexts import PluginCall
+from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
+
+# A node that begins just before the item's seconds run out still gets this long.
+MIN_SECONDS = 10.0
+MAX_ERROR_CHARS = 500
+_SEEN = ("messages", "pending", "readings", "evidence", "spent", "finish")
+"""What of the state a node is given."""
+
+
+@dataclass(frozen=True)
+class MadeNode:
+    """A node with what fills its parameters (for each, what gives its value at a call), and with
+    its settings, checked."""
+
+    plugin: NodePlugin
+    filled: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    settings: BaseModel | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What answers depend on of it, JSON-serialisable, free of paths."""
+        return {
+            "name": self.plugin.name,
+            "slot": self.plugin.slot,
+            "settings": self.settings.model_dump(mode="json") if self.settings else {},
+            "source": self.plugin.source.identity if self.plugin.source else {},
+        }
+
+
+def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> Node:
+    """The step of a plug-in's node. What it does wrong leaves the state as it was.
+
+    `caller`: the agent's model, which it may ask. Its result is committed before it is used; a
+    resumed item does not call it again.
+    """
+    plugin = made.plugin
+
+    async def run(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
+        context, began = runtime.context, time.perf_counter()
+        slot = context.journal.recall(_key(plugin, state))
+        record = slot.value
+        if record is None:
+            its_call = PluginCall(plugin.name, context, caller)
+            record = await _called(made, state, its_call, slot.asker)
+            await context.journal.keep(slot, record)
+        context.event(
+            "node",
+            name=plugin.name,
+            slot=plugin.slot,
+            seconds=round(time.perf_counter() - began, 4),
+            replayed=slot.value is not None,
+            **record,
+        )
+        update = applied(record["update"], state)
+        if asked := record.get("asked"):
+            update["spent"] = sum_of(asked, state["spent"])
+        return update
+
+    return run
+
+
+def sum_of(asked: Sequence[Mapping[str, Any]], spent: Spent) -> Spent:
+    """What was spent, with the tokens of what a node asked the model."""
+    for one in asked:
+        spent = spent.plus(usage=Usage(**one["usage"])) if one.get("usage") else spent
+    return spent
+
+
+async def _called(
+    made: MadeNode, state: AgentState, its_call: PluginCall, asker: Asker | None
+) -> dict[str, Any]:
+    """What the trace keeps of a call: `printed`, `error`, `update`, and what it `asked`."""
+    plugin = made.plugin
+    seen = {key: state[key] for key in _SEEN if key in state}  # type: ignore[literal-required]
+    limit = min(plugin.seconds, max(its_call.item.time_left, MIN_SECONDS))
+    printed, error, update = "", None, dict[str, Any]()
+    try:
+        with its_call.context(asker):
+            called = await call_plugin(
+                plugin.function,
+                {plugin.state: seen},
+                name=plugin.name,
+                seconds=limit,
+                injected={name: value() for name, value in made.filled.items()},
+            )
+        printed = called.printed
+        update = update_record(plugin.slot, called.value, state)
+    except PluginFailure as failure:
+        printed, error = failure.printed, failure.line
+    except WrongUpdate as wrong:
+        error = f"{plugin.name}: {wrong}"
+    except Exception as fault:  # noqa: BLE001 - what it returned may be anyone's class
+        error = f"{plugin.name}: what it returned cannot be read: {type(fault).__name__}: {fault}"
+    asked = {"asked": list(its_call.asked)} if its_call.asked else {}
+    return {
+        **asked,
+        "printed": whole_characters(printed),
+        "error": error and " ".join(whole_characters(error).split())[:MAX_ERROR_CHARS],
+        "update": update,
+    }
+
+
+def _key(plugin: NodePlugin, state: AgentState) -> CallKey:
+    """Of what the node is given that may differ between two calls of one item."""
+    last = state["messages"][-1:]
+    given = [(m.type, m.text) for m in (*last, *state["pending"])]
+    body = orjson.dumps([plugin.slot, len(state["messages"]), given, state.get("readings", ())])
+    return CallKey("node", plugin.name, hashlib.sha256(body).hexdigest())

@@ -1,0 +1,23 @@
+"""Where in the graph a plug-in's step stands."""
+
+from typing import Literal, get_args
+
+Slot = Literal["before_agent", "after_tools", "before_answer"]
+"""`before_agent`: once, behind query expansion. `after_tools`: behind the tools of a turn, before
+evidence extraction. `before_answer`: behind the agent's last words, before they are read."""
+
+SLOTS: tuple[Slot, ...] = get_args(Slot)
+
+RETURNS: dict[Slot, tuple[str, ...]] = {
+    "before_agent": ("pending", "readings"),
+    "after_tools": ("pending",),
+    "before_answer": ("messages",),
+}
+"""What of the state a node of a slot may return."""
+
+_PREFIX = "node_"
+
+
+def graph_name(name: str) -> str:
+    """What the node is called in the graph, where it must not meet a step or a key of the state."""
+    return f"{_PREFIX}{name}"
