@@ -297,7 +297,12 @@ def _with_absolute_paths(system: System) -> System:
         paths["retriever"] = absolute_name(system.retriever)
     roles = {role: located(spec) for role, spec in system.roles if spec is not None}
     models = {"model": located(system.model), "roles": system.roles.model_copy(update=roles)}
-    return system.model_copy(update=paths | models)
+    specs = {
+        name: tuple(absolute_spec(spec) for spec in named)
+        for name in ("tools", "nodes")
+        if (named := getattr(system, name)) is not None
+    }
+    return system.model_copy(update=paths | models | specs)
 
 
 def _located(metrics: Sequence[str]) -> tuple[str, ...]:

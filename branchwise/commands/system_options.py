@@ -54,7 +54,11 @@ class SystemOptions:
     ] = None
     tool: Annotated[
         list[str] | None,
-        _option("Tool by name, repeatable. Default: all that --corpus and --kg allow.", TOOLS),
+        _option(
+            "Tool, repeatable: a name, file.py:NAME, package.module:NAME or mcp:COMMAND. "
+            "Default: all that --corpus and --kg allow.",
+            TOOLS,
+        ),
     ] = None
     expand: Annotated[
         bool,
@@ -64,6 +68,14 @@ class SystemOptions:
         bool,
         _option("Show the agent what helps of each passage, word for word.", MODULES, "--extract"),
     ] = False
+    node: Annotated[
+        list[str] | None,
+        _option("Step of your own, repeatable: file.py:NAME, package.module:NAME.", MODULES),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        _option("Setting of a plug-in, repeatable: NAME.KEY=VALUE.", MODULES, "--set"),
+    ] = None
     expander: Annotated[
         str | None, _option("Model that expands. Default: the agent's.", MODULES)
     ] = None
@@ -103,6 +115,7 @@ class SystemOptions:
 
     def _system(self) -> "System":
         from branchwise.agents.decoding import Decoding
+        from branchwise.corpora.plugins.written_settings import read_settings
         from branchwise.graphs.system import Budget, Roles, System
         from branchwise.graphs.system_checks import check_system
 
@@ -117,6 +130,8 @@ class SystemOptions:
             extract=self.extract,
             roles=Roles(expander=self.expander, extractor=self.extractor),
             prompts=str(self.prompts) if self.prompts else None,
+            nodes=tuple(self.node or ()),
+            settings=read_settings(self.settings or ()),
             decoding=Decoding.model_validate(
                 {
                     "temperature": self.temperature,
