@@ -171,7 +171,7 @@ class Agent:
         `opening`: first events of a trace, behind which the question is taken up (`entry`).
         """
         counted = ledger or Ledger()
-        entry = self.entry(opening, counted) if opening else self._beginning(brief)
+        entry = self.entry(opening, counted) if opening else self.beginning(brief)
         seconds = self.system.budget.seconds
         context = ItemContext(journal, seconds, entry.fragments, brief.question, counted)
         if not opening:
@@ -205,7 +205,8 @@ class Agent:
         )
         return rebuild(opening, setting, ledger or Ledger())
 
-    def _beginning(self, brief: Brief) -> Entry:
+    def beginning(self, brief: Brief) -> Entry:
+        """The state in which the graph begins with a question."""
         fragments = tuple(passage.id for passage in brief.passages)
         system_prompt = "\n\n".join([self.prompts.render(brief.prompt), *self._sections])
         start = AgentState(

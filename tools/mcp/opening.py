@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _NEEDED = ("langchain_mcp_adapters", "mcp")
 
 
-def open_mcp_tools(specs: Sequence[str]) -> "dict[str, list[BaseTool]]":
+def open_mcp_tools(specs: Sequence[str]) -> "dict[str, Sequence[BaseTool]]":
     """The tools of each `mcp:` spec, its servers' conversations open.
 
     Several specs of one server share a conversation. Raises InputError, in one line, where a
@@ -29,7 +29,7 @@ def open_mcp_tools(specs: Sequence[str]) -> "dict[str, list[BaseTool]]":
     from branchwise.tools.mcp.server import McpServer
     from branchwise.tools.mcp.tools import mcp_tools
 
-    found: dict[str, list[BaseTool]] = {}
+    found: dict[str, Sequence[BaseTool]] = {}
     try:
         for server, named in by_server.items():
             tools = mcp_tools(McpServer(server), list(named.values()))

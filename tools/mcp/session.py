@@ -61,10 +61,9 @@ class Session:
         opened(self)
         # The SDK reports on what a server does wrong, with tracebacks; we do in one line.
         logging.getLogger("mcp").addHandler(logging.NullHandler())
+        waiting: set[asyncio.Future[Any]] = {self._ready, self._task}
         try:
-            await asyncio.wait(
-                [self._ready, self._task], timeout=seconds, return_when="FIRST_COMPLETED"
-            )
+            await asyncio.wait(waiting, timeout=seconds, return_when="FIRST_COMPLETED")
             why = "" if self._ready.done() else self._why_not(seconds)
         except asyncio.CancelledError:
             await self.close()

@@ -1,0 +1,166 @@
+"""A system as one LangGraph graph, for Python: a question in, its answers out."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from branchwise.agents.bodies import whole_characters
+from branchwise.agents.journal import MemoryJournal
+from branchwise.corpora.errors import InputError
+from branchwise.graphs.agent import Agent, Brief
+from branchwise.graphs.base import recursion_limit
+from branchwise.graphs.ledger import Ledger
+from branchwise.graphs.state import AgentState, ItemContext
+from branchwise.graphs.system import System
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langgraph.graph.state import CompiledStateGraph
+    from langgraph.types import Checkpointer
+
+    _Steps = CompiledStateGraph[AgentState, ItemContext, Any, Any]
+
+MAX_QUESTION_CHARS = 100_000
+NODE = "branchwise"
+_PROMPTS = {
+    "branches": {True: "answer_with_tools", False: "answer_directly"},
+    "conditions": {True: "conditions_with_tools", False: "conditions_directly"},
+}
+"""By answer format and whether there are tools, the prompt file that says what to do."""
+
+
+class Asked(TypedDict):
+    """What a graph of `build` takes."""
+
+    question: str
+
+
+class Answered(TypedDict):
+    """What it gives; plain JSON, so that any checkpointer can keep it.
+
+    `answers`: by branch, its entities. `prediction`: the whole of what was read: `reasoning`,
+    `answers`, and `citations` where the format has them. `how`: strict, tolerant, repaired or
+    failed; then `problem` says what could not be read. `evidence`: ids of the passages that were
+    retrieved, each once, in order. `usage`: by role, model calls, their tokens and seconds.
+    """
+
+    answers: dict[str, list[str]]
+    prediction: dict[str, Any]
+    how: str
+    problem: str | None
+    evidence: list[str]
+    usage: dict[str, dict[str, Any]]
+
+
+class AskedAndAnswered(Asked, Answered):
+    """The state between the two."""
+
+
+def build(
+    system: System,
+    answer_format: str = "branches",
+    *,
+    model: "BaseChatModel | None" = None,
+    checkpointer: "Checkpointer" = None,
+) -> "CompiledStateGraph[AskedAndAnswered, None, Asked, Answered]":
+    """Compile the whole graph of a system: `{"question": str}` in, `Answered` out.
+
+    Its one node, `branchwise`, is the graph that runs use (`[expand]? -> agent <-> (tools ->
+    [extract]?) -> answer`), which streams (`subgraphs=True`) and is drawn (`xray=True`) step by
+    step. It takes no context: each invocation has a journal of its own, in memory, and nothing is
+    recorded. It can be a node of another graph, and be invoked many times at once, from any event
+    loop, or without one by `invoke`. With a `checkpointer`, its own or an outer graph's, a question
+    whose model failed goes on at the step that failed.
+
+    `answer_format`: `branches` (entities by branch) or `conditions` (free texts by condition).
+    `model`: a LangChain chat model in the place of the system's.
+
+    Raises:
+        InputError: what `system` names cannot be had, before anything is asked; or, when it is
+            invoked, `question` is no text.
+    """
+    if answer_format not in _PROMPTS:
+        raise InputError(
+            f"there is no answer format {answer_format!r}",
+            remedy=f"known are {', '.join(_PROMPTS)}",
+        )
+    agent = Agent(system, answer_format, model=model)
+    steps = agent.graph
+    limit = recursion_limit(system.budget, len(agent.nodes))
+    loop = _Loop()
+
+    async def answer(steps: "_Steps", state: Asked) -> Answered:
+        brief = _brief(state, answer_format, has_tools=bool(agent.tools))
+        journal, ledger = MemoryJournal(), Ledger()
+        context = ItemContext(
+            journal, system.budget.seconds, question=brief.question, ledger=ledger
+        )
+        begun = agent.beginning(brief).state
+        end = await steps.ainvoke(begun, {"recursion_limit": limit}, context=context)
+        return _answered(cast(AgentState, end), ledger)
+
+    # Both name `steps` themselves: LangGraph looks there for the graph within a node.
+    async def ask(state: Asked) -> Answered:
+        return await answer(steps, state)
+
+    def ask_blocking(state: Asked) -> Answered:
+        return loop.run(answer(steps, state))
+
+    graph: StateGraph[AskedAndAnswered, None, Asked, Answered] = StateGraph(
+        AskedAndAnswered, input_schema=Asked, output_schema=Answered
+    )
+    graph.add_node(NODE, RunnableLambda(ask_blocking, ask, name=NODE))
+    graph.add_edge(START, NODE)
+    graph.add_edge(NODE, END)
+    return graph.compile(checkpointer, name=NODE)
+
+
+def _brief(state: Mapping[str, Any], answer_format: str, *, has_tools: bool) -> Brief:
+    question = state.get("question")
+    if not isinstance(question, str) or not question.strip():
+        raise InputError("there is no question", remedy='invoke the graph with {"question": "..."}')
+    if len(question) > MAX_QUESTION_CHARS:
+        raise InputError(
+            f"the question has {len(question)} characters",
+            remedy=f"ask with at most {MAX_QUESTION_CHARS}",
+        )
+    line = " ".join(whole_characters(question).split())
+    return Brief(_PROMPTS[answer_format][has_tools], line, line)
+
+
+def _answered(end: AgentState, ledger: Ledger) -> Answered:
+    prediction = end["prediction"].model_dump(mode="json")
+    return Answered(
+        answers=prediction["answers"],
+        prediction=prediction,
+        how=end["how"],
+        problem=end["problem"],
+        evidence=list(dict.fromkeys(end["evidence"])),
+        usage=ledger.record(),
+    )
+
+
+class _Loop:
+    """One event loop for all that is invoked without one: connections stay open between calls."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def run(self, work: Coroutine[Any, Any, Answered]) -> Answered:
+        """Run it there, in the caller's context, and wait; a wait that ends early cancels it."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=self._loop.run_forever, name=NODE, daemon=True).start()
+        done = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return done.result()
+        except BaseException:
+            done.cancel()
+            raise
