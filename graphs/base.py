@@ -45,7 +45,8 @@ def build_graph(
     setting: one turn, then the answer. `start_at`: the node that is entered first, with a state
     that earlier steps left (graphs/rebuild.py); None is the beginning.
     """
-    graph: StateGraph[AgentState, ItemContext, Any, Any] = StateGraph(AgentState, ItemContext)
+    # ItemContext is not declared: it is no JSON, and LangGraph's tools ask for schemas of all.
+    graph: StateGraph[AgentState, ItemContext, Any, Any] = StateGraph(AgentState)
     caller = models.agent
     slots = _Slots(graph, plugins, caller)
     answer_at = slots.add("before_answer", "answer")

@@ -4,11 +4,14 @@ import operator
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol, TypedDict
+from typing import Annotated, Any, Protocol
 
 from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
+
+# LangGraph's tools ask pydantic for its schema, which takes no typing.TypedDict below Python 3.12.
+from typing_extensions import TypedDict
 
 from branchwise.agents.caller import Usage
 from branchwise.agents.journal import Journal

@@ -1,0 +1,1 @@
+"""A system as one LangGraph graph, for LangGraph's own tools."""
