@@ -54,6 +54,7 @@ _ROWS = (
     _Row("  never retrieved", missing_with(Label.INCOMPLETE_EXTRACTION)),
     _Row("  retrieved, left out by the agent", lambda found: found.lost_at["agent"]),
     _Row("  retrieved, lost in extraction", lambda found: found.lost_at["extraction"]),
+    _Row("  taken out by a node", lambda found: found.lost_at["node"]),
     _Row("  lost with an unreadable answer", lambda found: found.lost_at["repair"]),
     _Row("  under the wrong branch", missing_with(Label.WRONG_BRANCH)),
     _Row("branches with nothing retrieved", lambda found: found.branches, True, needs_trace=True),

@@ -17,6 +17,7 @@ from branchwise.ui.tool_steps import short
 _LOST_AT = {
     "agent": "left out by the agent",
     "extraction": "lost in extraction",
+    "node": "taken out by a node",
     "repair": "lost with an answer that could not be read",
 }
 _MOST_PADDING = 30
@@ -68,7 +69,8 @@ def why_missing(answer: MissingAnswer) -> str:
     if answer.under is not None:
         return f"under {short(answer.under, 60)!r}"
     if answer.lost_at is not None:
-        return f"{_LOST_AT[answer.lost_at]}{_places(answer.places, answer.retrieved)}"
+        at = "" if answer.lost_step is None else f" at step {answer.lost_step}"
+        return f"{_LOST_AT[answer.lost_at]}{at}{_places(answer.places, answer.retrieved)}"
     if answer.label is Label.INCOMPLETE_EXTRACTION:
         return "never retrieved"
     return "missing"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from branchwise.ui.node_steps import node_label
 from branchwise.ui.steps import MALFORMED, describe
 from branchwise.ui.tool_steps import short
 
@@ -98,5 +99,6 @@ _OWN: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "tool": _tool,
     "extraction": _extraction,
     "expansion": _expansion,
+    "node": node_label,
     "answer": _answer,
 }

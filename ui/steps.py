@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from branchwise.ui.module_steps import expansion_lines, extraction_lines
+from branchwise.ui.node_steps import node_lines
 from branchwise.ui.tool_steps import SHOWN_RESULTS, call_lines, indented, result_lines, short
 
 MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
@@ -133,6 +134,7 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "start": _start,
     "expansion": expansion_lines,
     "model": _model,
+    "node": node_lines,
     "answer": _answer,
     "budget": _budget,
     "retry": _retry,

@@ -53,7 +53,8 @@ class Ceilings:
     def context_loss(self) -> float | None:
         """extracted - shown: what was in no request that the model answered.
 
-        Results that never fitted the context window, or those that an item which failed had last.
+        Results that never fitted the context window, those that an item which failed had last, and
+        what plug-ins' nodes took out.
         """
         return _difference(self.extracted, self.shown)
 

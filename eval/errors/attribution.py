@@ -22,6 +22,8 @@ from branchwise.eval.errors.trace_reading import (
     MAX_PROBLEM_CHARS,
     TraceEvent,
     TraceReading,
+    listed,
+    mapping,
     read_trace,
 )
 from branchwise.eval.errors.trail import Place, Trail, trail_of
@@ -47,6 +49,8 @@ class _Case:
     matches: BranchMatches
     trail: Trail
     unread: frozenset[GoldPair]
+    written: frozenset[GoldPair]
+    rewritten_at: int | None
     known: bool
 
     def name(self, pair: GoldPair) -> str:
@@ -68,8 +72,10 @@ def attribute(item: AnsweredItem, events: Iterable[TraceEvent]) -> ItemErrors:
     """Say for every gold answer that is missing, and every wrong one, where it was lost.
 
     `events` is the item's trace, empty where there is none. A missing answer is, in this order:
-    under another key (wrong_branch); dropped by the evidence extraction wherever it was retrieved;
-    lost with a text that could not be read (repair); retrieved (agent); or never retrieved. A
+    under another key (wrong_branch); dropped by the evidence extraction, or taken out by a
+    plug-in's node, wherever it was retrieved (the first place decides); in the agent's answer, and
+    not in that of a node behind it (node); lost with a text that could not be read (repair);
+    retrieved (agent); or never retrieved. A
     result that never fitted the context window was retrieved, and lost at the agent. For tasks in
     `TASKS` only.
     """
@@ -125,6 +131,8 @@ def _case(item: AnsweredItem, reading: TraceReading) -> _Case:
         matches,
         trail_of(sought, reading),
         _unread(item, reading, sought),
+        _written(reading, sought),
+        reading.rewritten.seq if reading.rewritten else None,
         known=reading.events > 0 and item.error is None,
     )
 
@@ -132,16 +140,39 @@ def _case(item: AnsweredItem, reading: TraceReading) -> _Case:
 def _unread(item: AnsweredItem, reading: TraceReading, sought: Sought) -> frozenset[GoldPair]:
     """Gold answers in the agent's last text, where this could not be read as an answer.
 
-    A refusal is none, whatever it mentions.
+    Of a node's text, where one stands in its place. A refusal is none, whatever it mentions.
     """
     said = reading.answering
     if said is None or item.how not in ("repaired", "failed"):
         return frozenset()
-    if said.data.get("finish") in _DECLINED:
+    if reading.rewritten is not None:
+        records = listed(mapping(reading.rewritten.data.get("update")).get("messages"))
+        text = "\n".join(str(record.get("content")) for record in records)
+    elif said.data.get("finish") in _DECLINED:
         return frozenset()
+    else:
+        text = str(said.data.get("text") or "")
+    return _pairs_in([text[-MAX_ANSWERING_CHARS:]], sought)
+
+
+def _written(reading: TraceReading, sought: Sought) -> frozenset[GoldPair]:
+    """Gold answers of the agent's own answer, where a node put another in its place."""
+    said = reading.answering
+    if said is None or reading.rewritten is None or said.data.get("finish") in _DECLINED:
+        return frozenset()
+    from branchwise.agents.answer import parse_answer
+    from branchwise.agents.formats import FORMATS
+
     text = str(said.data.get("text") or "")[-MAX_ANSWERING_CHARS:]
+    read = parse_answer(text, FORMATS["branches"]).prediction
+    answers = read.answers.values() if read else ()
+    return _pairs_in([one for texts in answers for one in texts], sought)
+
+
+def _pairs_in(texts: Sequence[str], sought: Sought) -> frozenset[GoldPair]:
+    """The gold answers that texts mention."""
     first_text = len(sought.pairs)
-    found = (thing for thing in sought.in_text(text) if thing < first_text)
+    found = (thing for text in texts for thing in sought.in_text(text) if thing < first_text)
     return frozenset(pair for thing in found for pair in sought.pairs[thing])
 
 
@@ -150,11 +181,11 @@ def _missing(case: _Case) -> Iterator[MissingAnswer]:
     for pair in case.matches.missing:
         entity = case.gold.sets[pair.branch].entities[pair.entity]
         places = case.trail.places.get(pair, ())
-        label, lost_at = None, None
+        label, lost_at, lost_step = None, None, None
         if pair in under:
             label = Label.WRONG_BRANCH
         elif case.known:
-            label, lost_at = _lost(case, pair, places)
+            label, lost_at, lost_step = _lost(case, pair, places)
         yield MissingAnswer(
             branch=case.name(pair),
             text=entity.name,
@@ -164,17 +195,24 @@ def _missing(case: _Case) -> Iterator[MissingAnswer]:
             under=under.get(pair),
             places=_first(places),
             retrieved=len(places),
+            lost_step=lost_step,
         )
 
 
-def _lost(case: _Case, pair: GoldPair, places: Sequence[Place]) -> tuple[Label, LostAt | None]:
-    if places and all(map(case.trail.dropped, places)):
-        return Label.INCORRECT_REASONING, "extraction"
+def _lost(
+    case: _Case, pair: GoldPair, places: Sequence[Place]
+) -> tuple[Label, LostAt | None, int | None]:
+    """The label, who lost it, and the step of the node that did."""
+    if places and all(case.trail.dropped(at) or at.node is not None for at in places):
+        node = places[0].node
+        return Label.INCORRECT_REASONING, "extraction" if node is None else "node", node
+    if pair in case.written:
+        return Label.INCORRECT_REASONING, "node", case.rewritten_at
     if pair in case.unread:
-        return Label.INCORRECT_REASONING, "repair"
+        return Label.INCORRECT_REASONING, "repair", None
     if places:
-        return Label.INCORRECT_REASONING, "agent"
-    return Label.INCOMPLETE_EXTRACTION, None
+        return Label.INCORRECT_REASONING, "agent", None
+    return Label.INCOMPLETE_EXTRACTION, None, None
 
 
 def _other_keys(case: _Case) -> dict[GoldPair, str]:

@@ -17,7 +17,8 @@ class MissingAnswer:
 
     `label`: incomplete_extraction, incorrect_reasoning or wrong_branch; None where it cannot be
     said: the item failed, or there is no trace. `lost_at` is there with incorrect_reasoning,
-    `under` (the predicted key that has it) with wrong_branch. `places`: where it was retrieved,
+    `under` (the predicted key that has it) with wrong_branch, `lost_step` (the step of the node
+    that took it out) where it was lost at a node. `places`: where it was retrieved,
     the first of them in order of the trace (one that the agent saw among them, if there is one);
     `retrieved`: how many there are.
     """
@@ -30,6 +31,7 @@ class MissingAnswer:
     under: str | None = None
     places: tuple[Place, ...] = ()
     retrieved: int = 0
+    lost_step: int | None = None
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ each answer. The others are our own.
 from enum import StrEnum
 from typing import Literal
 
-LostAt = Literal["agent", "extraction", "repair"]
+LostAt = Literal["agent", "extraction", "node", "repair"]
 """Who lost an answer that was retrieved: the agent that did not give it, the evidence extraction
-that kept no span with it, or the repair of an answer that could not be read."""
+that kept no span with it, a plug-in's node that took it out of what the agent saw or wrote, or the
+repair of an answer that could not be read."""
 
 CallFailure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 """What is wrong with a tool call: its arguments do not fit, there is no such tool, the tool failed
@@ -42,8 +43,9 @@ class Label(StrEnum):
     INCORRECT_REASONING = (
         "incorrect_reasoning",
         """A gold answer was retrieved (or the agent wrote it in a text that could not be read)
-        but is not in the answer; `lost_at` says who lost it: the agent, the evidence extraction
-        or the repair. DeepAmbigQA (arXiv:2511.01323), error analysis.""",
+        but is not in the answer; `lost_at` says who lost it: the agent, the evidence
+        extraction, a plug-in's node or the repair. DeepAmbigQA (arXiv:2511.01323), error
+        analysis.""",
     )
     WRONG_TOOL_CALL = (
         "wrong_tool_call",

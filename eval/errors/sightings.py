@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from branchwise.eval.errors.node_changes import Sighting, changed
 from branchwise.eval.errors.sought import Found, Sought
 from branchwise.eval.errors.trace_reading import ToolCall, listed, mapping
 
@@ -13,24 +14,18 @@ _MAX_CUT = 60
 _LABEL = "Label"
 
 
-class Sighting(NamedTuple):
-    """A piece of evidence: what it mentions (`things`), and which of these the agent saw there."""
-
-    things: Found
-    shown: Found
-    passage: str | None = None
-    row: int | None = None
-
-
 def sightings(call: ToolCall, sought: Sought) -> Iterator[Sighting]:
     """Passages, rows, matches by name, or the text of a tool that has none of them.
 
     Nothing for a call that failed: its text repeats what was asked. What its tool did not put out
-    (rows behind those that fitted) was not retrieved.
+    (rows behind those that fitted) was not retrieved. What nodes brought in is evidence, too.
     """
-    if call.error is not None:
-        return
-    for sighting in _pieces(call, mapping(call.data.get("artifact")), sought):
+    pieces: Iterator[Sighting] = iter(())
+    if call.error is None:
+        pieces = _pieces(call, mapping(call.data.get("artifact")), sought)
+    if call.changes:
+        pieces = _after_nodes(call, pieces, sought)
+    for sighting in pieces:
         if sighting.things:
             yield sighting if call.seen else sighting._replace(shown=frozenset())
 
@@ -44,6 +39,16 @@ def _pieces(call: ToolCall, artifact: Mapping[str, Any], sought: Sought) -> Iter
     if "rows" in artifact:
         yield from _rows(mapping(artifact["rows"]), _rows_shown(content), sought)
     yield from _matches(listed(artifact.get("matches")), sought)
+
+
+def _after_nodes(call: ToolCall, pieces: Iterator[Sighting], sought: Sought) -> Iterator[Sighting]:
+    """What nodes left and brought, less what extraction, which read this, cut off then."""
+    for piece in changed(pieces, call.changes, sought):
+        if call.extraction is None or piece.step is None:
+            yield piece
+        else:
+            text = str(call.extraction.get("content") or "")
+            yield piece._replace(shown=piece.shown & sought.in_text(text))
 
 
 def given_passages(start: Mapping[str, Any], sought: Sought) -> Iterator[Sighting]:

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from branchwise.eval.errors.node_changes import Change, changes_of
+
 MODULE_KINDS = ("expansion", "extraction")
 MAX_TOOL_CHARS, MAX_PROBLEM_CHARS = 80, 500
 """Of a tool's name (a model may make one up) and of a problem in words, so much is kept."""
@@ -28,6 +30,7 @@ class ToolCall:
     and output of all model calls until it was made. `extraction`: the record of the evidence
     extraction of its passages, where there was one. `seen`: whether the agent was asked anything
     with this result before it; False where it did not fit the context window from the start.
+    `changes`: what plug-ins' nodes made of the result, in order, before extraction read it.
     """
 
     number: int
@@ -36,6 +39,7 @@ class ToolCall:
     tokens: int
     extraction: Mapping[str, Any] | None = None
     seen: bool = True
+    changes: tuple[Change, ...] = ()
 
     @property
     def tool(self) -> str:
@@ -52,7 +56,8 @@ class ToolCall:
 @dataclass(frozen=True)
 class TraceReading:
     """`calls` in the order made; `answering` is the agent's last turn, before any repair;
-    `modules`: the events of query expansion and evidence extraction."""
+    `modules`: the events of query expansion and evidence extraction; `rewritten`: the last node's
+    that put another text in the place of what the agent answered."""
 
     calls: tuple[ToolCall, ...] = ()
     tokens: int = 0
@@ -63,6 +68,7 @@ class TraceReading:
     budget: TraceEvent | None = None
     events: int = 0
     modules: tuple[TraceEvent, ...] = ()
+    rewritten: TraceEvent | None = None
 
 
 @dataclass
@@ -73,6 +79,7 @@ class _Turn:
     calls: list[Any] = field(default_factory=list)
     results: list[TraceEvent] = field(default_factory=list)
     extractions: list[TraceEvent] = field(default_factory=list)
+    nodes: list[TraceEvent] = field(default_factory=list)
     omitted: int = 0
 
 
@@ -94,11 +101,17 @@ def read_trace(events: Iterable[TraceEvent]) -> TraceReading:
             turns[-1].results.append(event)
         elif event.kind == "extraction":
             turns[-1].extractions.append(event)
+        elif event.kind == "node":
+            if "messages" in mapping(event.data.get("update")):
+                last["rewritten"] = event
+            elif event.data.get("slot") == "after_tools":
+                turns[-1].nodes.append(event)
         elif event.kind == "context_trimmed":
             turns[-1].omitted = _number(event.data.get("omitted"))
         elif event.kind == "model" and event.data.get("role") != "repair":
             turns.append(_Turn(tokens, _called(event.data)))
             last["answering"] = event
+            last.pop("rewritten", None)
         elif event.kind in ("start", "budget"):
             last.setdefault(event.kind, event)
         elif event.kind in ("repair", "answer"):
@@ -112,6 +125,7 @@ def _numbered(turns: Iterable[_Turn]) -> Iterator[ToolCall]:
     made = 0
     for turn in turns:
         extractions = {_place(event, turn.calls, ()): event.data for event in turn.extractions}
+        changes = changes_of(turn.nodes) if turn.nodes else {}
         for place, event in sorted(_places(turn), key=lambda pair: pair[0]):
             made += 1
             yield ToolCall(
@@ -122,6 +136,7 @@ def _numbered(turns: Iterable[_Turn]) -> Iterator[ToolCall]:
                 extraction=extractions.get(place),
                 # What was left out in an earlier turn had been seen; only this turn's had not.
                 seen=made > turn.omitted,
+                changes=tuple(changes.get(place, ())),
             )
 
 

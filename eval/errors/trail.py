@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import GoldBranches
-from branchwise.eval.errors.sightings import Sighting, given_passages, sightings
+from branchwise.eval.errors.node_changes import Sighting
+from branchwise.eval.errors.sightings import given_passages, sightings
 from branchwise.eval.errors.sought import Sought
 from branchwise.eval.errors.trace_reading import TraceEvent, TraceReading, read_trace
 
@@ -22,6 +23,7 @@ class Place:
     a tool that returns plain text). `shown`: whether the agent saw it there: extraction left the
     mention, and the result was in a request that was answered. A result that is left out of later
     requests, to fit the context window, was shown before; one that never fitted was not.
+    `node`: step of the plug-in's node that took it out of what the agent saw, if one did.
     """
 
     step: int
@@ -29,6 +31,7 @@ class Place:
     passage: str | None = None
     row: int | None = None
     shown: bool = True
+    node: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class Trail:
 
     def dropped(self, place: Place) -> bool:
         """Whether it was extraction that kept the agent from seeing the text there."""
-        return not place.shown and place.step in self.extracted
+        return not place.shown and place.node is None and place.step in self.extracted
 
 
 def read_trail(
@@ -80,9 +83,12 @@ def read_trail(
 def trail_of(sought: Sought, reading: TraceReading) -> Trail:
     """The same for a trace that was read already."""
     found: dict[int, list[Place]] = defaultdict(list)
-    for place_shown, place_hidden, sighting in _placed(sought, reading):
+    for shown, hidden, sighting in _placed(sought, reading):
         for thing in sighting.things:
-            found[thing].append(place_shown if thing in sighting.shown else place_hidden)
+            place = shown if thing in sighting.shown else hidden
+            if (node := sighting.taken.get(thing)) is not None:
+                place = replace(hidden, node=node)
+            found[thing].append(place)
     places = {n: tuple(sorted(listed, key=_step)) for n, listed in found.items()}
     first_text = len(sought.pairs)
     return Trail(
@@ -100,7 +106,10 @@ def trail_of(sought: Sought, reading: TraceReading) -> Trail:
         calls=tuple(CallCost(c.step, c.tool, c.tokens, c.error) for c in reading.calls),
         tokens=reading.tokens,
         extracted=frozenset(
-            call.step for call in reading.calls if call.extraction is not None and call.seen
+            step
+            for call in reading.calls
+            if call.extraction is not None and call.seen
+            for step in (call.step, *(change.step for change in call.changes))
         ),
     )
 
@@ -109,9 +118,9 @@ def _placed(sought: Sought, reading: TraceReading) -> Iterator[tuple[Place, Plac
     """Each sighting with its place, as one that was shown and as one that was not."""
     for step, number, sighting in _sightings(sought, reading):
         passage, row = sighting.passage, sighting.row
-        shown = Place(step, number, passage, row)
+        shown = Place(step if sighting.step is None else sighting.step, number, passage, row)
         whole = len(sighting.shown) == len(sighting.things)
-        yield shown, shown if whole else Place(step, number, passage, row, False), sighting
+        yield shown, shown if whole else replace(shown, shown=False), sighting
 
 
 def _sightings(sought: Sought, reading: TraceReading) -> Iterator[tuple[int, int, Sighting]]:

@@ -12,7 +12,8 @@ which of them it answers (`of`, the first if it says nothing). Expected are, eac
   calls:    [number, tool, kind]
   format_error, budget_spent: the reason and the step
 
-A place is `step.call`, then the passage or `row N`, then `hidden` where the agent did not see it.
+A place is `step.call`, then the passage or `row N`, then `hidden` where the agent did not see it,
+and `by N` where the node of step N took it out. Behind `node` stands the step that lost the answer.
 """
 
 from collections.abc import Iterator, Mapping
@@ -66,7 +67,8 @@ def found(errors: ItemErrors) -> Record:
 
 def _missing(answer: MissingAnswer) -> list[str]:
     head = [answer.branch, answer.text, answer.label.value if answer.label else "unknown"]
-    return head + [w for w in (answer.lost_at, answer.under) if w] + _places(answer)
+    step = "" if answer.lost_step is None else f" {answer.lost_step}"
+    return head + [f"{w}{step}" for w in (answer.lost_at, answer.under) if w] + _places(answer)
 
 
 def _wrong(answer: WrongAnswer, errors: ItemErrors) -> list[str]:
@@ -84,7 +86,8 @@ def _places(answer: MissingAnswer | WrongAnswer) -> list[str]:
 
 def _place(place: Place) -> str:
     where = place.passage or (f"row {place.row}" if place.row is not None else "")
-    words = [f"{place.step}.{place.call}", where, "" if place.shown else "hidden"]
+    taken = "" if place.node is None else f"by {place.node}"
+    words = [f"{place.step}.{place.call}", where, "" if place.shown else "hidden", taken]
     return " ".join(word for word in words if word)
 
 
@@ -218,7 +221,27 @@ def _extraction(short: Record, calls: list[Record]) -> tuple[str, Record]:
     return "extraction", {"call": call, "of": of, "passages": passages, "content": ""}
 
 
+def _node(short: Record, calls: list[Record]) -> tuple[str, Record]:
+    """`node: {call: {passages, text}}` behind tools; `node: text` puts it in the answer's place."""
+    changed = short["node"]
+    if isinstance(changed, str):
+        update: Record = {"messages": [{"type": "ai", "content": changed}]}
+    else:
+        update = {"pending": [_changed(of, record) for of, record in changed.items()]}
+    slot = "before_answer" if isinstance(changed, str) else "after_tools"
+    return "node", {"name": "n", "slot": slot, "error": None, "printed": "", "update": update}
+
+
+def _changed(of: int, record: Record) -> Record:
+    """The text is that of the passages, unless it is given."""
+    listed = _passages(record.get("passages", {}))
+    text = "\n\n".join(f"[{p['id']}] {p['title']}\n{p['text']}" for p in listed)
+    artifact = {"passages": listed} if "passages" in record else {}
+    return {"of": of, "content": record.get("text", text), "artifact": artifact}
+
+
 _EVENTS = {
+    "node": _node,
     "model": _model,
     "says": _model,
     "repaired": _repaired,

@@ -41,7 +41,7 @@ def test_items_answers_and_calls_are_counted_by_label() -> None:
         Label.FORMAT_ERROR: LabelTotal(items=2),
         Label.BUDGET_SPENT: LabelTotal(items=2),
     }
-    assert found.lost_at == {"agent": 4, "extraction": 2, "repair": 2}
+    assert found.lost_at == {"agent": 4, "extraction": 2, "node": 0, "repair": 2}
     assert found.calls == {"arguments": 1, "unknown_tool": 2, "failed": 0, "not_run": 1}
 
 

@@ -88,6 +88,7 @@ def test_columns_of_kinds_that_nobody_has_are_not_printed(report: StudyReport) -
     assert {column.key for column in found.columns} - printed == {
         "missing_wrong_branch",
         "missing_unreadable",
+        "missing_node",
     }
 
 

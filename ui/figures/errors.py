@@ -34,6 +34,7 @@ _LOOKS: tuple[dict[str, Any], ...] = (
     {"facecolor": PURPLE, "hatch": "xxxxx"},
     {"facecolor": ORANGE},
     {"facecolor": YELLOW, "hatch": "||||||"},
+    {"facecolor": "lightgrey", "hatch": "....."},
     {"facecolor": VERMILION, "hatch": "\\\\\\\\\\"},
     {"facecolor": "white"},
 )

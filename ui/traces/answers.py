@@ -94,6 +94,8 @@ def _gold_line(
     step = places[0].step if places else None
     if lost.lost_at == "repair":
         places, step = (), ends.get("model")
+    elif lost.lost_step is not None:
+        step = lost.lost_step
     elif step is None and errors.format_error is not None:
         step = errors.format_error.step
     return AnswerLine(one_line(text), "missing", one_line(why), places, step)

@@ -11,10 +11,11 @@ from branchwise.ui.traces import parts
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.extraction_detail import extraction_blocks
 from branchwise.ui.traces.model_detail import answer_blocks, expansion_blocks, model_blocks
+from branchwise.ui.traces.node_detail import node_blocks
 from branchwise.ui.traces.parts import MAX_FACT, MAX_TITLE, Looked
 from branchwise.ui.traces.tool_detail import tool_blocks
 from branchwise.ui.traces.trace import Trace
-from branchwise.ui.traces.turns import extraction_of, result_of
+from branchwise.ui.traces.turns import extraction_of, read_by_node, result_of
 
 
 def blocks(trace: Trace, seq: int) -> list[Block]:
@@ -74,6 +75,10 @@ def _answer(trace: Trace, event: Event, looked: Looked) -> Iterator[Block]:
     yield from answer_blocks(event.data, looked, trace.errors)
 
 
+def _node(trace: Trace, event: Event, looked: Looked) -> Iterator[Block]:
+    yield from node_blocks(event.data, looked, read_by_node(trace.events, event.seq))
+
+
 def _incident(trace: Trace, event: Event, looked: Looked) -> Iterator[Block]:
     """Budget, retry, repair, error and the like: short facts on one line, then the texts."""
     short = {k: v for k, v in event.data.items() if k not in _SAID and _is_short(v)}
@@ -103,6 +108,7 @@ _WRITERS: Mapping[str, _Writer] = {
     "tool": _tool,
     "extraction": _extraction,
     "expansion": _expansion,
+    "node": _node,
     "answer": _answer,
     **dict.fromkeys(
         (

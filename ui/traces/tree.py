@@ -98,4 +98,16 @@ def _of_extraction(data: Mapping[str, Any]) -> Iterator[str]:
         yield from map(str, spans if isinstance(spans, list) else ())
 
 
-_BROUGHT = {"tool": _of_tool, "start": _of_start, "extraction": _of_extraction}
+def _of_node(data: Mapping[str, Any]) -> Iterator[str]:
+    """The tool results as it left them: the agent read these texts."""
+    for record in listed(mapping(data.get("update")).get("pending")):
+        if "of" in record:
+            yield str(record.get("content") or "")
+
+
+_BROUGHT = {
+    "tool": _of_tool,
+    "start": _of_start,
+    "extraction": _of_extraction,
+    "node": _of_node,
+}

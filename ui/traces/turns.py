@@ -65,12 +65,27 @@ def result_of(events: Sequence[Event], seq: int) -> Event | None:
     return None
 
 
+def read_by_node(events: Sequence[Event], seq: int) -> list[Event]:
+    """The tool results of the turn that a plug-in's node stands behind."""
+    found: list[Event] = []
+    for event in events:
+        if event.seq >= seq:
+            break
+        if event.kind == "model":
+            found = []
+        elif event.kind == "tool":
+            found.append(event)
+    return found
+
+
 def _home(event: Event, turn: Node | None) -> Node | None:
     """What an event belongs to; None for a step of the item itself."""
     if turn is None:
         return None
     if event.kind == "tool":
         return turn
+    if event.kind == "node":
+        return turn if event.data.get("slot") == "after_tools" and turn.below else None
     if event.kind == "extraction":
         of = event.data.get("of")
         calls = [node for node in turn.below if node.event.kind == "tool"]
