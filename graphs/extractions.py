@@ -6,7 +6,8 @@ from typing import Any
 
 from branchwise.graphs.module_call import Said
 from branchwise.graphs.spans import Spans, one_line, read_spans
-from branchwise.graphs.tool_node import MAX_RESULT_CHARS, bounded
+from branchwise.graphs.tool_node import bounded
+from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 
 MAX_SEARCHED = 4000
 """Characters of a tool call's arguments that an extractor is shown."""

@@ -15,6 +15,7 @@ from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import SILENT
 from branchwise.graphs.plugins.slots import Slot, graph_name
 from branchwise.graphs.plugins.updates import applied
+from branchwise.graphs.run_contexts import count_asked, tokens_of
 from branchwise.graphs.state import AgentState, Spent
 from branchwise.graphs.tool_node import ToolResult, calls_of, turn_results
 
@@ -152,7 +153,11 @@ class _Rebuilt:
         assert isinstance(last, AIMessage)
         calls = calls_of(last)
         kept = ("content", "artifact", "error", "failure")
-        result = ToolResult(**{name: data.get(name) for name in kept})  # type: ignore[arg-type]
+        result = ToolResult(
+            **{name: data.get(name) for name in kept},  # type: ignore[arg-type]
+            asked=data.get("asked", ()),
+        )
+        count_asked(str(data["call"]["name"]), result.asked, self.ledger)
         self.results[_place(data, calls, self.results)] = result
         if len(self.results) < len(calls):
             return
@@ -179,8 +184,9 @@ class _Rebuilt:
         self.evidence += update.get("evidence", ())
         self.messages += update.get("messages", ())
         self.finish = update.get("finish", self.finish)
-        for asked in data.get("asked", ()):
-            self._charge(data["name"], asked)
+        asked = data.get("asked", ())
+        count_asked(data["name"], asked, self.ledger)
+        self.spent = self.spent.plus(usage=tokens_of(asked))
         self.ran.append(data["name"])
         self._next(data["slot"])
 

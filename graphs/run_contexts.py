@@ -1,7 +1,7 @@
 """What a plug-in's call is given of its item: question, time left, the agent's model."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +9,8 @@ from typing import Any
 from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker
-from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
+from branchwise.agents.reply import Usage
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext
 from branchwise.tools.run_context import RunContext, running
@@ -69,14 +70,35 @@ class PluginCall:
             raise RuntimeError(f"a call may ask the model {MAX_ASKS} times")
         place = {"system": _kept(system), "message": _kept(message)}
         self.asked.append(place)
-        role = f"{self.name} (plug-in)" if self.name in _ROLES else self.name
         said = await ask_module(
-            self.caller, role, whole_characters(system), whole_characters(message), self.item
+            self.caller,
+            role_of(self.name),
+            whole_characters(system),
+            whole_characters(message),
+            self.item,
         )
         place |= {"content": _kept(said.text), **said.record()}
         if said.error is not None:
             raise RuntimeError(f"the model gave no answer: {said.error}")
         return said.text
+
+
+def role_of(name: str) -> str:
+    """Under what a plug-in's questions to the model are counted: its name, unless that is taken."""
+    return f"{name} (plug-in)" if name in _ROLES else name
+
+
+def count_asked(name: str, asked: Sequence[Mapping[str, Any]], ledger: Ledger) -> None:
+    """Count what a recorded call asked: it was paid for, and is not asked again."""
+    for one in asked:
+        if one.get("usage"):
+            ledger.count(role_of(name), Usage(**one["usage"]), one.get("seconds") or 0.0)
+
+
+def tokens_of(asked: Sequence[Mapping[str, Any]]) -> Usage:
+    """The tokens of what a call asked, which are part of the item's budget."""
+    usages = [Usage(**one["usage"]) for one in asked if one.get("usage")]
+    return Usage(sum(u.input for u in usages), sum(u.output for u in usages))
 
 
 def _kept(text: str) -> str:

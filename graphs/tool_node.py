@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Slot
-from branchwise.graphs.run_contexts import PluginCall
+from branchwise.graphs.run_contexts import PluginCall, count_asked, tokens_of
 from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
 from branchwise.graphs.system import Budget
 from branchwise.tools.errors import ToolError
@@ -103,7 +103,8 @@ def turn_results(
     ]
     shown = [p["id"] for result in results for p in result.artifact.get("passages", ())]
     made = sum(result.error != _NOT_RUN.error for result in results)
-    return {"pending": messages, "evidence": shown, "spent": spent.plus(calls=made)}
+    usage = tokens_of([one for result in results for one in result.asked])
+    return {"pending": messages, "evidence": shown, "spent": spent.plus(calls=made, usage=usage)}
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,7 @@ async def _finish_call(
         result = refused
     elif slot.value is not None:
         result = ToolResult(**slot.value)
+        count_asked(call["name"], result.asked, context.ledger)
     else:
         result = await tools[call["name"]].answer(call, context, slot)
         await context.journal.keep(slot, result.record())

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from branchwise.corpora.plugins.faults import fault_line
-from branchwise.corpora.plugins.leash import Leash
+from branchwise.corpora.plugins.leash import Leash, Tasks, forget, watch_tasks
 from branchwise.corpora.plugins.printed import catch_output
 
 MAX_ABANDONED = 32
@@ -120,14 +120,15 @@ class _Call:
 
     async def _awaited(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         leash = Leash(coroutine)
-        task = asyncio.ensure_future(_outcome(leash))
+        with watch_tasks() as begun:
+            task = asyncio.ensure_future(_outcome(leash))
         try:
             await asyncio.wait([task], timeout=self._left())
         except BaseException:
-            await _let_go(task, leash)
+            await _let_go(task, leash, begun)
             raise
         if not task.done():
-            await _let_go(task, leash)
+            await _let_go(task, leash, begun)
             raise self._late("cancelled")
         return self._value(task.result())
 
@@ -204,15 +205,18 @@ async def _outcome(leash: Leash) -> _Outcome:
         return _Outcome(error=error)
 
 
-async def _let_go(task: "asyncio.Task[_Outcome]", leash: Leash) -> None:
-    """Cancel; after a grace for its `finally`s, close it where it stands."""
+async def _let_go(task: "asyncio.Task[_Outcome]", leash: Leash, begun: Tasks) -> None:
+    """Cancel; after a grace for its `finally`s, close it where it stands.
+
+    Tasks that it began itself have no leash: nobody waits for them any more.
+    """
     task.cancel()
     try:
         await asyncio.wait([task], timeout=GRACE)
     finally:
-        if not task.done():
-            leash.dropped = True
-            task.cancel()
+        leash.dropped = True
+        for one in {task, *begun}:
+            forget(one)
 
 
 class _Thread(threading.Thread):

@@ -1,7 +1,10 @@
 """A coroutine that can be let go of, whatever it does about being cancelled."""
 
+import asyncio
 import contextlib
-from collections.abc import Coroutine, Generator
+import weakref
+from collections.abc import Coroutine, Generator, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 
@@ -36,3 +39,43 @@ class Leash:
         """End the coroutine where it stands; what it raises at that, too, is dropped."""
         with contextlib.suppress(BaseException):
             self._coroutine.close()
+
+
+Tasks = weakref.WeakSet["asyncio.Task[Any]"]
+_BEGUN: ContextVar[Tasks | None] = ContextVar("branchwise_plugin_tasks", default=None)
+
+
+@contextlib.contextmanager
+def watch_tasks() -> Iterator[Tasks]:
+    """The tasks that are begun in this context, and in tasks that copy it.
+
+    A loop with a task factory of somebody else's keeps it, and they are not known.
+    """
+    loop = asyncio.get_running_loop()
+    if loop.get_task_factory() is None:
+        loop.set_task_factory(_noting)
+    begun = Tasks()
+    token = _BEGUN.set(begun)
+    try:
+        yield begun
+    finally:
+        _BEGUN.reset(token)
+
+
+def _noting(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> "asyncio.Task[Any]":
+    task = asyncio.Task(coroutine, loop=loop, **more)
+    if (begun := _BEGUN.get()) is not None:
+        begun.add(task)
+    return task
+
+
+def forget(task: "asyncio.Task[Any]") -> None:
+    """Cancel a task, and let the end of the loop not wait for it.
+
+    `asyncio.run` waits at its end for every registered task, however long
+    (https://docs.python.org/3/library/asyncio-extending.html#task-lifetime-support).
+    """
+    if not task.done():
+        asyncio.tasks._unregister_task(task)
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+        task.cancel()

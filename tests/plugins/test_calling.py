@@ -1,0 +1,374 @@
+"""A plug-in's function is called so that nothing it does harms its caller."""
+# ruff: noqa: T201 - plug-ins print
+
+import asyncio
+import contextlib
+import functools
+import os
+import sys
+import threading
+
+import pytest
+
+from branchwise.corpora.plugins import calling
+from branchwise.corpora.plugins.calling import PluginFailure, abandoned, call_plugin
+from branchwise.corpora.plugins.printed import MAX_PRINTED
+
+
+async def called(function, *, name="it", seconds=20.0, injected=None, **arguments):
+    return await call_plugin(function, arguments, name=name, seconds=seconds, injected=injected)
+
+
+async def failure(function, **more):
+    with pytest.raises(PluginFailure) as caught:
+        await called(function, **more)
+    return caught.value
+
+
+async def test_a_function_of_either_kind_gives_its_value():
+    async def waits(x):
+        await asyncio.sleep(0)
+        return x + 1
+
+    def blocks(x):
+        return x + 1
+
+    assert (await called(waits, x=1)).value == 2
+    assert (await called(blocks, x=1)).value == 2
+
+
+async def test_a_function_that_is_not_async_runs_on_a_thread_of_its_own():
+    def where():
+        return threading.current_thread()
+
+    first, second = (await called(where)).value, (await called(where)).value
+    assert first is not second
+    assert threading.main_thread() not in (first, second)
+    assert first.daemon
+
+
+async def test_what_turns_out_to_be_asynchronous_is_awaited():
+    async def waits(x, y):
+        return x * y
+
+    class Callable:
+        async def __call__(self, x):
+            return x
+
+    assert (await called(functools.partial(waits, y=3), x=2)).value == 6
+    assert (await called(lambda x: waits(x, 5), x=2)).value == 10
+    assert (await called(Callable(), x=4)).value == 4
+
+
+@pytest.mark.parametrize(
+    ("raised", "line"),
+    [
+        (ValueError("no such\nfilm"), "it: ValueError: no such film"),
+        (KeyError("k"), "it: KeyError: 'k'"),
+        (SystemExit(3), "it: SystemExit: 3"),
+        (SystemExit(), "it: SystemExit"),
+        (RecursionError("deep"), "it: RecursionError: deep"),
+        (asyncio.CancelledError(), "it: CancelledError"),
+        (BaseException("base"), "it: BaseException: base"),
+        (TimeoutError("own"), "it: TimeoutError: own"),
+        (ExceptionGroup("g", [OSError("first")]), "it: ExceptionGroup: OSError: first"),
+        (BaseExceptionGroup("g", [SystemExit(1)]), "it: BaseExceptionGroup: SystemExit: 1"),
+        (ValueError("half \ud800"), "it: ValueError: half ?"),
+    ],
+)
+async def test_what_is_raised_is_one_line_with_the_name(raised, line):
+    async def waits():
+        raise raised
+
+    def blocks():
+        raise raised
+
+    assert (await failure(waits)).line == line
+    assert (await failure(blocks)).line == line
+
+
+async def test_an_interrupt_passes_where_a_user_may_have_made_it():
+    def blocks():
+        raise KeyboardInterrupt
+
+    # No signal ever reaches a thread: it is the plug-in's own.
+    assert (await failure(blocks)).line == "it: KeyboardInterrupt"
+
+
+async def test_an_exception_whose_own_text_fails_is_still_told():
+    class Odd(Exception):  # noqa: N818
+        def __str__(self):
+            raise RuntimeError("no text")
+
+    async def waits():
+        raise Odd
+
+    assert (await failure(waits)).line == "it: Odd"
+
+
+async def test_a_long_message_is_bounded():
+    async def waits():
+        raise ValueError("x" * 10_000_000)
+
+    assert len((await failure(waits)).line) < 600
+
+
+async def test_arguments_that_do_not_fit_are_a_failure():
+    assert "unexpected keyword argument" in (await failure(lambda x: x, y=1)).line
+
+
+async def test_a_hang_is_cancelled_at_its_limit_and_may_clean_up():
+    cleaned = []
+
+    async def hangs():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            cleaned.append(True)
+
+    told = await failure(hangs, seconds=0.05)
+    assert told.line == "it: no result within 0.05 seconds (cancelled)"
+    assert cleaned == [True]
+
+
+async def test_a_hang_that_swallows_its_cancellation_is_closed(monkeypatch):
+    monkeypatch.setattr(calling, "GRACE", 0.01)
+    swallowed = []
+
+    async def stubborn():
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                swallowed.append(True)
+
+    before = asyncio.all_tasks()
+    told = await failure(stubborn, seconds=0.01)
+    assert told.line == "it: no result within 0.01 seconds (cancelled)"
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+    assert swallowed
+
+
+# Python says of such a coroutine that it ignored its end.
+ignored = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+@ignored
+async def test_one_that_will_not_even_be_closed_holds_nothing(monkeypatch):
+    monkeypatch.setattr(calling, "GRACE", 0.01)
+
+    async def stubborn():
+        while True:
+            with contextlib.suppress(BaseException):
+                await asyncio.sleep(1000)
+
+    before = asyncio.all_tasks()
+    await failure(stubborn, seconds=0.01)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+
+
+async def test_a_hang_on_a_thread_is_abandoned_and_counted_until_it_ends():
+    end, ended = threading.Event(), threading.Event()
+
+    def hangs():
+        end.wait()
+        ended.set()
+
+    told = await failure(hangs, name="hangs", seconds=0.05)
+    assert told.line == "hangs: no result within 0.05 seconds (abandoned)"
+    assert abandoned("hangs") == 1
+    end.set()
+    await asyncio.to_thread(ended.wait)
+    for thread in threading.enumerate():
+        if thread.name == "plug-in hangs":
+            thread.join()
+    assert abandoned("hangs") == 0
+
+
+async def test_a_plugin_with_too_many_abandoned_calls_is_called_no_more(monkeypatch):
+    monkeypatch.setattr(calling, "MAX_ABANDONED", 3)
+    end, begun = threading.Event(), []
+
+    def hangs():
+        begun.append(True)
+        end.wait()
+
+    for _ in range(3):
+        await failure(hangs, name="often", seconds=0.01)
+    told = await failure(hangs, name="often", seconds=0.01)
+    assert told.line == "often: not called: 3 earlier calls have never ended"
+    assert len(begun) == 3
+    end.set()
+
+
+async def test_the_callers_cancellation_ends_the_call_as_cancellation():
+    begun = asyncio.Event()
+    cancelled = []
+
+    async def waits():
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(True)
+            raise
+
+    task = asyncio.ensure_future(called(waits))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert cancelled == [True]
+
+
+async def test_the_callers_cancellation_abandons_a_thread():
+    end, loop, begun = threading.Event(), asyncio.get_running_loop(), asyncio.Event()
+
+    def blocks():
+        loop.call_soon_threadsafe(begun.set)
+        end.wait()
+
+    task = asyncio.ensure_future(called(blocks, name="left"))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert abandoned("left") == 1
+    end.set()
+
+
+async def test_arguments_are_copies_and_what_is_injected_is_not():
+    given, shared = {"names": ["a"]}, ["x"]
+
+    async def mutates(names, box):
+        names.append("b")
+        box.append("y")
+        return names
+
+    result = await call_plugin(mutates, given, name="it", seconds=9, injected={"box": shared})
+    assert result.value == ["a", "b"]
+    assert given == {"names": ["a"]}
+    assert shared == ["x", "y"]
+
+
+async def test_arguments_that_cannot_be_copied_are_a_failure():
+    class Uncopied:
+        def __deepcopy__(self, memo):
+            raise TypeError("not me")
+
+    assert "cannot be copied: TypeError: not me" in (await failure(lambda x: x, x=Uncopied())).line
+
+
+async def test_prints_are_caught_call_by_call_and_never_reach_standard_output(capfd):
+    async def says(word):
+        for _ in range(3):
+            print(word, end="")
+            await asyncio.sleep(0)
+
+    def shouts(word):
+        sys.stdout.write(word)
+        sys.stdout.buffer.write(word.encode())
+        print("kept apart", file=sys.stderr)
+
+    quiet, loud = await asyncio.gather(called(says, word="a"), called(shouts, word="B"))
+    assert (quiet.printed, loud.printed) == ("aaa", "BB")
+    assert capfd.readouterr().out == ""
+
+
+async def test_what_a_plugins_own_thread_prints_stays_off_standard_output(capfd):
+    def begins():
+        thread = threading.Thread(target=print, args=("from below",))
+        thread.start()
+        thread.join()
+
+    await called(begins)
+    assert capfd.readouterr() == ("", "from below\n")
+
+
+async def test_standard_output_is_ours_again_after_a_call(capfd):
+    await called(lambda: print("theirs"))
+    print("ours")
+    assert capfd.readouterr().out == "ours\n"
+
+
+async def test_prints_are_bounded_and_the_cut_says_so():
+    said = (await called(lambda: print("x" * 10_000_000))).printed
+    assert said.startswith("x" * MAX_PRINTED + "\n[cut: 10000001")
+    assert len(said) < MAX_PRINTED + 100
+
+
+async def test_a_failed_call_keeps_what_it_printed():
+    def fails():
+        print("so far")
+        raise ValueError
+
+    assert (await failure(fails)).printed == "so far\n"
+
+
+async def test_prints_after_the_end_are_dropped(capfd):
+    end, ended = threading.Event(), threading.Event()
+
+    def hangs():
+        end.wait()
+        print("too late")
+        ended.set()
+
+    await failure(hangs, seconds=0.01)
+    end.set()
+    await asyncio.to_thread(ended.wait)
+    assert capfd.readouterr().out == ""
+
+
+async def test_many_calls_at_once_are_apart():
+    def blocks(n):
+        print(n)
+        if n % 3 == 0:
+            raise ValueError(n)
+        return n
+
+    async def one(n):
+        try:
+            result = await called(blocks, n=n)
+        except PluginFailure as told:
+            return told.line, told.printed
+        return result.value, result.printed
+
+    results = await asyncio.gather(*map(one, range(64)))
+    for n, (value, printed) in enumerate(results):
+        assert value == (f"it: ValueError: {n}" if n % 3 == 0 else n)
+        assert printed == f"{n}\n"
+
+
+async def test_endless_recursion_is_a_failure():
+    def deeper(n):
+        return deeper(n + 1)
+
+    assert (await failure(deeper, n=0)).line.startswith("it: RecursionError")
+
+
+@ignored
+def test_nothing_that_was_given_up_holds_the_end_of_a_loop(monkeypatch):
+    monkeypatch.setattr(calling, "GRACE", 0.01)
+
+    async def stubborn():
+        while True:
+            with contextlib.suppress(BaseException):
+                await asyncio.Event().wait()
+
+    async def gathers():
+        await asyncio.gather(stubborn(), asyncio.wait_for(stubborn(), 1000))
+
+    def hangs():
+        threading.Event().wait()
+
+    async def both():
+        for function in (stubborn, gathers, hangs):
+            await failure(function, name=f"ends {os.getpid()}", seconds=0.01)
+        return "ended"
+
+    assert asyncio.run(both()) == "ended"
