@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +13,11 @@ from pydantic import BaseModel
 from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker, CallKey
-from branchwise.agents.reply import Usage
 from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
 from branchwise.graphs.plugins.declared import NodePlugin
 from branchwise.graphs.plugins.updates import WrongUpdate, applied, update_record
-from branchwise.graphs.run_contexts import PluginCall
-from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
+from branchwise.graphs.run_contexts import PluginCall, count_asked, tokens_of
+from branchwise.graphs.state import AgentState, ItemContext, Node
 
 # A node that begins just before the item's seconds run out still gets this long.
 MIN_SECONDS = 10.0
@@ -63,6 +62,8 @@ def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> Node:
             its_call = PluginCall(plugin.name, context, caller)
             record = await _called(made, state, its_call, slot.asker)
             await context.journal.keep(slot, record)
+        else:
+            count_asked(plugin.name, record.get("asked", ()), context.ledger)
         context.event(
             "node",
             name=plugin.name,
@@ -73,17 +74,10 @@ def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> Node:
         )
         update = applied(record["update"], state)
         if asked := record.get("asked"):
-            update["spent"] = sum_of(asked, state["spent"])
+            update["spent"] = state["spent"].plus(usage=tokens_of(asked))
         return update
 
     return run
-
-
-def sum_of(asked: Sequence[Mapping[str, Any]], spent: Spent) -> Spent:
-    """What was spent, with the tokens of what a node asked the model."""
-    for one in asked:
-        spent = spent.plus(usage=Usage(**one["usage"])) if one.get("usage") else spent
-    return spent
 
 
 async def _called(
