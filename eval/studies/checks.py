@@ -1,6 +1,5 @@
 """What a study names must be there: models, tools, folders, indexes. Nothing is opened or asked."""
 
-from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from branchwise.corpora.search_server import server_url
 from branchwise.eval.judging.readiness import role_spec
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.complaints import StudyError, did_you_mean
+from branchwise.eval.studies.parts import check_tools
 from branchwise.eval.studies.paths import (
     FLASHRAG,
     absolute,
@@ -28,7 +28,7 @@ from branchwise.eval.studies.settings import MODELS, SCORING_ONLY, Value
 from branchwise.eval.studies.yaml_lines import Place, shown
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import searches
-from branchwise.tools.registry import GRAPH_TOOLS, known_tools
+from branchwise.tools.registry import GRAPH_TOOLS
 
 SEARCH_TOOL = "local_retriever"
 
@@ -42,7 +42,7 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
         if is_replay(str(value)):
             _check_run(key, str(value), folder, place)
     elif isinstance(value, tuple):
-        _check_tools(value, place)
+        check_tools(value, folder, place)
     elif key in ("corpus", "kg", "prompts"):
         _check_folder(key, str(value), folder, place)
     elif key == "retriever" and not needs_corpus(str(value)):
@@ -83,15 +83,6 @@ def _near_model(text: str) -> str | None:
     except InputError:
         return None
     return near[:80]
-
-
-def _check_tools(names: Sequence[str], place: Place) -> None:
-    for n, name in enumerate(names):
-        if name not in known_tools():
-            remedy = did_you_mean(name, known_tools())
-            raise StudyError(f"there is no tool {shown(name)}", (*place, n), remedy)
-        if name in names[:n]:
-            raise StudyError(f"the tool {name} stands twice", (*place, n), "keep one of them")
 
 
 def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.settings import FIELDS, SCORING_ONLY
+from branchwise.eval.studies.settings import FACTORS, FIELDS, SCORING_ONLY
 from branchwise.eval.studies.study import Questions, Study
 from branchwise.eval.studies.yaml_lines import Place, line_of, shown
 
@@ -34,16 +34,18 @@ def did_you_mean(name: str, known: Iterable[str], *, else_: str = "", cutoff: fl
     return else_ or f"known are {', '.join(names)}"
 
 
-def first_error(error: ValidationError, lines: Mapping[Place, int]) -> StudyError:
+def first_error(
+    error: ValidationError, lines: Mapping[Place, int], nodes: Iterable[str] = ()
+) -> StudyError:
     """The error to show for what pydantic found: a misspelt key before a missing one, then in
-    the order of the lines.
+    the order of the lines. `nodes`: the names of nodes that the file declares.
     """
     found = error.errors(include_url=False)
     order = [(one["type"] == "missing", line_of(lines, _place(one["loc"]))) for one in found]
     problem = found[order.index(min(order))]
     place, kind = _place(problem["loc"]), problem["type"]
     if kind == "extra_forbidden":
-        return _unknown(place)
+        return _unknown(place, list(nodes))
     if kind == "missing":
         name = str(place[-1])
         return StudyError(f"{name} is missing", place[:-1], _MISSING.get(name))
@@ -92,13 +94,13 @@ def _named(place: Place) -> str:
     return str(keys[-1]) if keys else "the file"
 
 
-def _unknown(place: Place) -> StudyError:
+def _unknown(place: Place, nodes: Sequence[str]) -> StudyError:
     section, name = place[:-1], str(place[-1])
     what, known = "unknown key", list(Study.model_fields)
     if section == ("base",):
-        known = list(FIELDS)
+        known = [*FIELDS, *nodes]
     elif section == ("factors",):
-        what, known = "unknown factor", [key for key in FIELDS if key not in SCORING_ONLY]
+        what, known = "unknown factor", [*FACTORS, *nodes]
     elif section == ("questions",):
         known = list(Questions.model_fields)
     remedy = _elsewhere(section, name) or did_you_mean(_as_written(name), known)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from branchwise.agents.spec import REPLAY, ModelSpec
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.specs import is_mcp, is_plugin
 from branchwise.eval.studies.settings import MODELS, Value
 
 BASE = "base"
@@ -41,11 +42,16 @@ def _tools(value: Value, before: Value) -> str:
     if not isinstance(value, tuple):
         return "all"
     if isinstance(before, tuple):
-        added = [f"+{name}" for name in value if name not in before]
-        gone = [f"-{name}" for name in before if name not in value]
+        added = [f"+{_tool(name)}" for name in value if name not in before]
+        gone = [f"-{_tool(name)}" for name in before if name not in value]
         if value and (added or gone) and len(added) + len(gone) <= len(value) + 1:
             return " ".join(added + gone)
-    return " ".join(value) or "none"
+    return " ".join(map(_tool, value)) or "none"
+
+
+def _tool(spec: str) -> str:
+    """A tool's name: of a plug-in, what stands behind its file or module."""
+    return spec.rpartition(":")[2] if is_plugin(spec) and not is_mcp(spec) else spec
 
 
 def _brief(key: str, value: Value) -> str:

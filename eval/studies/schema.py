@@ -7,10 +7,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import check_file, check_model
 from branchwise.eval.studies.complaints import StudyError, did_you_mean, first_error
+from branchwise.eval.studies.parts import check_metrics
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.study import Questions, Study
 from branchwise.eval.studies.systems import NamedSystem, systems_of
@@ -41,7 +43,10 @@ class LoadedStudy:
         """Who aligns branches and judges answers, of every system alike."""
         study = self.study
         return ScoringChoice.parse(
-            study.matcher, judge_entities=study.judge_entities, judge=study.judge
+            study.matcher,
+            judge_entities=study.judge_entities,
+            judge=study.judge,
+            metrics=[absolute_spec(spec, self.folder) for spec in study.metrics],
         )
 
     def systems(self) -> tuple[NamedSystem, ...]:
@@ -70,13 +75,15 @@ def load_study(path: Path | str) -> LoadedStudy:
     try:
         study = Study.model_validate(document.value)
     except ValidationError as error:
-        first = first_error(error, document.lines)
+        nodes = document.value.get("nodes")
+        first = first_error(error, document.lines, nodes if isinstance(nodes, dict) else ())
         where = f"{path}:{line_of(document.lines, first.place)}"
         raise first.located(where) from None
     loaded = LoadedStudy(study, path, document.lines)
     try:
         _check_files(loaded)
         _check_scoring(study)
+        check_metrics(study.metrics, loaded.folder)
     except StudyError as error:
         raise error.located(loaded.where(*error.place)) from None
     loaded.systems()

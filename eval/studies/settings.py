@@ -1,8 +1,9 @@
 """What a study may say of a system: the words of its file, each with the field that it sets."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Le
 from pydantic import (
@@ -11,6 +12,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     create_model,
 )
 from pydantic_core import PydanticCustomError
@@ -53,26 +55,38 @@ FIELDS: Mapping[str, tuple[type[BaseModel], str]] = MappingProxyType(
 
 SCORING_ONLY = frozenset({"matcher", "judge"})
 """Settings that no answer depends on: the systems of a study are scored alike."""
+FACTORS = tuple(key for key in FIELDS if key not in SCORING_ONLY)
+"""Settings that may be varied."""
 MODULES: Mapping[str, str] = MappingProxyType({"expander": "expansion", "extractor": "extraction"})
 """By the role whose model is asked, the module that asks it."""
 MODELS = ("model", "expander", "extractor", "matcher", "judge")
 """Settings that are model specs."""
+
+Section = Literal["base", "factors"]
 
 _STRICT = ConfigDict(strict=True, extra="forbid")
 MAX_TEXT, MAX_VALUES = 2000, 256
 _LARGEST = 2**63 - 1  # what a JSON file and SQLite can keep
 
 
-def checked_base(values: Any) -> dict[str, Value]:
-    """The base's settings, in the file's order. Raises pydantic's ValidationError."""
-    made = _Base.model_validate(values)
-    return {key: getattr(made, key) for key in values}
+def checked_base(values: Any, nodes: Iterable[str] = ()) -> dict[str, Value]:
+    """The base's settings, in the file's order; `nodes`: the names that are on or off.
+
+    Raises pydantic's ValidationError.
+    """
+    return _checked("base", values, nodes)
 
 
-def checked_factors(values: Any) -> dict[str, tuple[Value, ...]]:
+def checked_factors(values: Any, nodes: Iterable[str] = ()) -> dict[str, tuple[Value, ...]]:
     """The factors' values, in the file's order. Raises pydantic's ValidationError."""
-    made = _Factors.model_validate(values)
-    return {key: getattr(made, key) for key in values}
+    return _checked("factors", values, nodes)
+
+
+def _checked(section: Section, values: Any, nodes: Iterable[str]) -> dict[str, Any]:
+    names = tuple(name for name in nodes if name not in FIELDS)
+    made = _section(section, names).model_validate(values)
+    fields = {name: f"node_{n}" for n, name in enumerate(names)}
+    return {key: getattr(made, fields.get(key, key)) for key in values}
 
 
 def no_empty_text(value: str) -> str:
@@ -147,17 +161,23 @@ def _in_words(value: Value) -> str:
     return f"[{', '.join(value)}]"[:80] if isinstance(value, tuple) else shown(value)
 
 
-def _factor(key: str) -> Any:
-    values: Any = tuple.__class_getitem__((_annotation(key), ...))
+def _factor(kind: Any) -> Any:
+    values: Any = tuple.__class_getitem__((kind, ...))
     return Annotated[values, BeforeValidator(_as_tuple), AfterValidator(_check_distinct)]
 
 
-def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
-    """A pydantic model of these fields, none of them required."""
+@lru_cache(maxsize=16)
+def _section(section: Section, nodes: tuple[str, ...]) -> type[BaseModel]:
+    """A pydantic model of a section, none of its fields required.
+
+    The fields of nodes are numbered: a name of the user's may be one that pydantic keeps.
+    """
+    if section == "base":
+        fields, of_node = {key: _annotation(key) for key in FIELDS}, bool
+    else:
+        fields, of_node = {key: _factor(_annotation(key)) for key in FACTORS}, _factor(bool)
     definitions: dict[str, Any] = {key: (kind, None) for key, kind in fields.items()}
-    made: type[BaseModel] = create_model(name, __config__=_STRICT, **definitions)
+    for n, name in enumerate(nodes):
+        definitions[f"node_{n}"] = (of_node, Field(default=None, alias=name))
+    made: type[BaseModel] = create_model(f"_{section}", __config__=_STRICT, **definitions)
     return made
-
-
-_Base = _model("_Base", {key: _annotation(key) for key in FIELDS})
-_Factors = _model("_Factors", {key: _factor(key) for key in FIELDS if key not in SCORING_ONLY})

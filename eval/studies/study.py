@@ -8,8 +8,10 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     PlainSerializer,
     PlainValidator,
+    ValidationInfo,
 )
 
 from branchwise.eval.studies.settings import (
@@ -50,14 +52,22 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {key: [*value] if isinstance(value, tuple) else value for key, value in values.items()}
 
 
+def _base(values: Any, info: ValidationInfo) -> dict[str, Value]:
+    return checked_base(values, info.data.get("nodes", ()))
+
+
+def _factors(values: Any, info: ValidationInfo) -> dict[str, tuple[Value, ...]]:
+    return checked_factors(values, info.data.get("nodes", ()))
+
+
 _Settings = Annotated[
     Mapping[str, Value],
-    PlainValidator(checked_base),
+    PlainValidator(_base),
     PlainSerializer(_plain, return_type=dict[str, Any]),
 ]
 _Factors = Annotated[
     Mapping[str, tuple[Value, ...]],
-    PlainValidator(checked_factors),
+    PlainValidator(_factors),
     PlainSerializer(_plain, return_type=dict[str, Any]),
 ]
 
@@ -69,13 +79,16 @@ class Study(BaseModel):
     the value that `base` gives, that value comes first; where `base` gives none, the factor's first
     value is the base's. `design`: each value alone against the base (`vary`), or all combinations
     (`factorial`). `max_cost` in USD. `matcher`, `judge_entities` and `judge` as on the command
-    line. Paths are relative to the study file.
+    line. `nodes`: plug-ins' steps by names of the file's own, which are on or off in `base` and
+    `factors`; `settings`: those of plug-ins, by the plug-ins' names; `metrics`: further metrics.
+    Paths are relative to the study file.
     """
 
     model_config = _STRICT
 
     name: str = Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]*$", max_length=MAX_NAME)
     questions: Annotated[Questions, BeforeValidator(_as_questions)]
+    nodes: Mapping[str, Text] = Field(default={})
     base: _Settings = Field(default={})
     factors: _Factors
     design: Design = "vary"
@@ -85,6 +98,8 @@ class Study(BaseModel):
     judge_entities: bool = False
     judge: Text | None = None
     prices: Text | None = None
+    settings: Mapping[str, Mapping[str, JsonValue]] = Field(default={})
+    metrics: Texts = ()
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; `Study.model_validate` reads it back."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -11,6 +12,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import (
     SEARCH_TOOL,
@@ -21,10 +23,11 @@ from branchwise.eval.studies.checks import (
 )
 from branchwise.eval.studies.complaints import StudyError
 from branchwise.eval.studies.names import distinct_names, slugs, system_name
+from branchwise.eval.studies.parts import NODE_NAME, StudyPlugins
 from branchwise.eval.studies.paths import resolved
 from branchwise.eval.studies.settings import FIELDS, MODULES, Value
 from branchwise.eval.studies.study import Study
-from branchwise.eval.studies.yaml_lines import Place
+from branchwise.eval.studies.yaml_lines import Place, shown
 from branchwise.graphs.system import Budget, Roles, System
 from branchwise.graphs.system_checks import SettingError, check_system
 from branchwise.tools.registry import GRAPH_TOOLS
@@ -70,6 +73,7 @@ class _Systems:
 
     def checked(self) -> tuple[NamedSystem, ...]:
         self._check_values()
+        self._check_plugins()
         base, levels = self._base(), self._levels()
         all_changes = list(self._changes(base, levels))
         names = distinct_names(system_name(changes, base, levels) for changes in all_changes)
@@ -78,6 +82,7 @@ class _Systems:
             for name, slug, changes in zip(names, slugs(names), all_changes, strict=True)
         ]
         self._check_modules(found)
+        self._check_nodes(found)
         for named in found:
             self._check(named)
         self._check_distinct(found)
@@ -111,13 +116,20 @@ class _Systems:
     def _system(self, settings: Mapping[str, Value]) -> System:
         parts: dict[type, dict[str, Any]] = {part: {} for part, _ in FIELDS.values()}
         for key, value in settings.items():
+            if key in self.study.nodes:
+                continue
             part, name = FIELDS[key]
             if key in MODULES and not settings.get(MODULES[key]):
                 continue
             is_path = isinstance(value, str) and part in (System, Roles)
             parts[part][name] = resolved(key, str(value), self.folder) if is_path else value
+            if isinstance(value, tuple):
+                parts[part][name] = tuple(absolute_spec(spec, self.folder) for spec in value)
+        nodes = [name for name in self.study.nodes if settings.get(name)]
         return System(
             **parts[System],
+            nodes=tuple(absolute_spec(self.study.nodes[name], self.folder) for name in nodes),
+            settings=self._plugins.settings_of(nodes, settings.get("tools")),
             decoding=Decoding(**parts[Decoding]),
             budget=Budget(**parts[Budget]),
             roles=Roles(**parts[Roles]),
@@ -129,6 +141,27 @@ class _Systems:
         for key, values in self.study.factors.items():
             for n, value in enumerate(values):
                 check_value(key, value, self.folder, ("factors", key, n))
+
+    @cached_property
+    def _plugins(self) -> StudyPlugins:
+        return StudyPlugins(self.study, self.folder)
+
+    def _check_plugins(self) -> None:
+        """The nodes, each with a name of its own, and the settings of all plug-ins."""
+        for name in self.study.nodes:
+            if name in FIELDS or not NODE_NAME.fullmatch(name):
+                what = "a setting's already" if name in FIELDS else "no name for a node"
+                remedy = "use another: letters, digits, - and _, a letter first"
+                raise StudyError(f"{shown(name)} is {what}", ("nodes", name), remedy)
+        self._plugins.check()
+
+    def _check_nodes(self, found: Sequence[NamedSystem]) -> None:
+        """A node that no system has was forgotten."""
+        for name in self.study.nodes:
+            used = {self.study.base.get(name), *self.study.factors.get(name, ())}
+            if True not in used:
+                remedy = f"write {name}: on in base, make it a factor, or leave it out"
+                raise StudyError(f"the node {name} is on in no system", ("nodes", name), remedy)
 
     def _check_modules(self, found: Sequence[NamedSystem]) -> None:
         """A model that no system asks is a module that was forgotten."""
@@ -171,9 +204,9 @@ class _Systems:
         raise StudyError(f"{what}{whose}", place, remedy)
 
     def _check_distinct(self, found: Sequence[NamedSystem]) -> None:
-        first: dict[System, NamedSystem] = {}
+        first: dict[str, NamedSystem] = {}
         for named in found:
-            other = first.setdefault(_effective(named.system), named)
+            other = first.setdefault(_effective(named.system).model_dump_json(), named)
             if other is named:
                 continue
             key = list(named.changes)[-1]

@@ -1,0 +1,163 @@
+"""The plug-ins that a study names: tools, nodes and metrics are there, and so are their settings.
+
+Their files are imported, as they are when the study runs.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.open import is_plugin_retriever
+from branchwise.corpora.plugins.settings import check_settings
+from branchwise.corpora.plugins.specs import absolute_spec, is_mcp, is_plugin
+from branchwise.eval.studies.complaints import StudyError, did_you_mean
+from branchwise.eval.studies.settings import Value
+from branchwise.eval.studies.study import Study
+from branchwise.eval.studies.yaml_lines import Place, shown
+from branchwise.tools.registry import installed_tools, known_tools
+
+NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+
+
+@contextmanager
+def refusing(key: str, place: Place) -> Iterator[None]:
+    """What a plug-in is refused for is said of its place in the study."""
+    try:
+        yield
+    except InputError as error:
+        where = f"{error.where}: " if error.where else ""
+        raise StudyError(f"{key}: {where}{error.what}", place, error.remedy) from None
+
+
+def check_tools(names: Sequence[str], folder: Path, place: Place) -> None:
+    """Raise StudyError for what names no tool, and for one that stands twice."""
+    for n, name in enumerate(names):
+        if name in names[:n]:
+            raise StudyError(f"the tool {name} stands twice", (*place, n), "keep one of them")
+        if name in known_tools() or is_mcp(name):
+            continue
+        if not is_plugin(name) and name not in installed_tools():
+            remedy = did_you_mean(name, [*known_tools(), *installed_tools()])
+            raise StudyError(f"there is no tool {shown(name)}", (*place, n), remedy)
+        with refusing("tools", (*place, n)):
+            _tool(absolute_spec(name, folder))
+
+
+def check_metrics(specs: Sequence[str], folder: Path) -> None:
+    """Raise StudyError for what names no metric, and for two of one name."""
+    if not specs:
+        return
+    from branchwise.eval.plugins.loading import load_metrics
+
+    absolute: list[str] = []
+    for n, spec in enumerate(specs):
+        with refusing("metrics", ("metrics", n)):
+            absolute.append(absolute_spec(spec, folder))
+            load_metrics(absolute)
+
+
+@dataclass(frozen=True)
+class _Plugin:
+    """A plug-in's name, and the model of its settings."""
+
+    name: str
+    settings: type[BaseModel] | None
+
+
+@dataclass(frozen=True)
+class StudyPlugins:
+    """Nodes and tools of a study that are plug-ins, by how the file names them."""
+
+    study: Study
+    folder: Path
+
+    def check(self) -> None:
+        """Raise StudyError for a node that is not there, and for settings that do not fit."""
+        seen: dict[str, str] = {}
+        for key, plugin in self._nodes.items():
+            if other := seen.get(plugin.name):
+                what = f"the nodes {other} and {key} are both called {plugin.name!r}"
+                remedy = "leave one out, or give it another name: @node(..., name=...)"
+                raise StudyError(what, ("nodes", key), remedy)
+            seen[plugin.name] = key
+        known = {one.name: one.settings for one in (*self._tools.values(), *self._nodes.values())}
+        for name, given in self.study.settings.items():
+            if name in known:
+                self._check_settings(name, known[name], given)
+            elif not self._has_others:
+                remedy = did_you_mean(name, known, else_=_named(known))
+                raise StudyError(f"no plug-in is called {shown(name)}", ("settings", name), remedy)
+
+    def settings_of(self, nodes: Sequence[str], tools: Value) -> dict[str, Mapping[str, Any]]:
+        """The settings of a system with these nodes and tools, those of others left out."""
+        own = {self._nodes[key].name for key in nodes}
+        own |= {self._tools[spec].name for spec in _specs(tools) if spec in self._tools}
+        all_known = {one.name for one in (*self._tools.values(), *self._nodes.values())}
+        return {
+            name: given
+            for name, given in self.study.settings.items()
+            if name in own or name not in all_known
+        }
+
+    def _check_settings(
+        self, name: str, model: type[BaseModel] | None, given: Mapping[str, Any]
+    ) -> None:
+        try:
+            check_settings(name, model, given)
+        except InputError as error:
+            keys = (error.where or "").removeprefix(f"{name}.").split(".")
+            place: Place = ("settings", name, *keys)
+            remedy = (error.remedy or "").replace("--set ", "settings: ").replace("=", ": ")
+            raise StudyError(f"{'.'.join((name, *keys))}: {error.what}", place, remedy) from None
+
+    @cached_property
+    def _nodes(self) -> dict[str, _Plugin]:
+        if not self.study.nodes:
+            return {}
+        from branchwise.graphs.plugins.making import load_node
+
+        found = {}
+        for key, spec in self.study.nodes.items():
+            with refusing(f"the node {key}", ("nodes", key)):
+                plugin = load_node(absolute_spec(spec, self.folder))
+                found[key] = _Plugin(plugin.name, plugin.settings)
+        return found
+
+    @cached_property
+    def _tools(self) -> dict[str, _Plugin]:
+        """Of those that were checked already; a server's tools are known when it is asked."""
+        named = [self.study.base.get("tools"), *self.study.factors.get("tools", ())]
+        specs = dict.fromkeys(spec for value in named for spec in _specs(value))
+        others = [spec for spec in specs if spec not in known_tools() and not is_mcp(spec)]
+        return {spec: _tool(absolute_spec(spec, self.folder)) for spec in others}
+
+    @property
+    def _has_others(self) -> bool:
+        """Whether there are plug-ins whose names and settings are looked at elsewhere."""
+        retrievers = [self.study.base.get("retriever"), *self.study.factors.get("retriever", ())]
+        named = [self.study.base.get("tools"), *self.study.factors.get("tools", ())]
+        return any(is_plugin_retriever(str(one)) for one in retrievers if one) or any(
+            is_mcp(spec) for value in named for spec in _specs(value)
+        )
+
+
+def _tool(spec: str) -> _Plugin:
+    from branchwise.tools.plugins.making import find_tool
+
+    tool = find_tool(spec).object
+    return _Plugin(tool.name, getattr(tool, "settings", None))
+
+
+def _specs(value: Value) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else ()
+
+
+def _named(known: Mapping[str, Any]) -> str:
+    return f"there are {', '.join(known)}" if known else "the study has none: name a tool or node"
