@@ -21,6 +21,13 @@ class Declared(Protocol):
         ...
 
 
+def look_like(plugin: object, function: Callable[..., Any]) -> None:
+    """Let inspect, help() and who looks for names of a module see the function."""
+    names = ("__name__", "__qualname__", "__doc__", "__module__")
+    vars(plugin).update({name: getattr(function, name, None) for name in names})
+    vars(plugin)["__wrapped__"] = function
+
+
 def place_of(function: Callable[..., Any]) -> str:
     """`file:line` of a function, or what it is called where it has none."""
     try:

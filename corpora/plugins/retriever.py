@@ -16,6 +16,7 @@ from branchwise.corpora.plugins.declaring import (
     check_positive,
     checked_name,
     first_paragraph,
+    look_like,
     place_of,
 )
 
@@ -41,6 +42,9 @@ class RetrieverPlugin:
     seconds: float = SEARCH_SECONDS
     loading_seconds: float = LOADING_SECONDS
     batch: int = 1
+
+    def __post_init__(self) -> None:
+        look_like(self, self.function)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.function(*arguments, **named)

@@ -11,6 +11,7 @@ from branchwise.corpora.plugins.declaring import (
     check_positive,
     checked_name,
     first_paragraph,
+    look_like,
     place_of,
 )
 
@@ -32,6 +33,9 @@ class MetricPlugin:
     note: str
     digits: int = 2
     seconds: float = SECONDS
+
+    def __post_init__(self) -> None:
+        look_like(self, self.function)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         return self.function(*arguments, **named)

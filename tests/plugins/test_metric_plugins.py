@@ -1,0 +1,488 @@
+"""Metrics as plug-ins: a column like any other, and no score is harmed by what they do."""
+
+import csv
+import hashlib
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.experiment import run
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.plugins.loading import load_metrics, metrics_of
+from branchwise.eval.plugins.metric import MetricPlugin, metric
+from branchwise.eval.scores import Scorer, Scores, score_items
+from branchwise.eval.scoring import ScoringSettings, score, score_run
+from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
+from branchwise.eval.statistics import compare
+from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
+from branchwise.eval.tasks import get_task
+from branchwise.graphs.system import System
+from branchwise.ui.traces.scores import RunScores
+
+HEAD = "import sys, threading\nfrom branchwise import metric\n"
+TEXTS = '''
+@metric(heading="texts\\nsaid", digits=1)
+def texts(item):
+    """How many texts were predicted."""
+    return sum(len(branch) for branch in item.prediction.answers.values()) or None
+'''
+
+Write = Callable[..., str]
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes a plug-in's file; returns the spec of what `name` names in it."""
+
+    def _write(body: str, name: str = "found", file: str = "metrics.py") -> str:
+        path = tmp_path / file
+        path.write_text(HEAD + body)
+        return f"{path}:{name}"
+
+    return _write
+
+
+def returning(expression: str) -> str:
+    """A metric that is an expression over `item`."""
+    return f'\n@metric(seconds=20)\ndef found(item):\n    """Test."""\n    return {expression}\n'
+
+
+def question(id: str) -> Question:
+    branch = Branch(name="default", answers=(Answer(text="A"), Answer(text="B")))
+    return Question(id=id, question="Who?", ambiguous=False, branches=(branch,))
+
+
+def item(id: str, *texts: str, epoch: int = 0, error: str | None = None) -> AnsweredItem:
+    prediction = Prediction(answers={"default": texts})
+    return AnsweredItem(question(id), prediction, epoch=epoch, error=error)
+
+
+ITEMS = [item("q1", "A"), item("q2", "A", "B", "C"), item("q3")]
+
+
+def scored(spec: str | MetricPlugin, items: list[AnsweredItem] = ITEMS) -> Scores:
+    return score_items(get_task("branches"), items, metrics=load_metrics([spec]))
+
+
+def values(scores: Scores, name: str = "found") -> list[float | None]:
+    return [row.metrics[name] for row in scores.items]
+
+
+def test_a_metric_is_one_more_column_with_means_and_intervals(write: Write) -> None:
+    scores = scored(write(TEXTS, "texts"))
+    assert values(scores, "texts") == [1.0, 3.0, None]
+    found = scores.aggregates["all"]["texts"]
+    assert (found.mean, found.n) == (2.0, 2)
+    assert found.low is not None
+    assert found.high is not None
+    assert 1.0 <= found.low < 2.0 < found.high <= 3.0
+    column = scores.scorer.columns[-1]
+    assert (column.key, column.heading, column.digits) == ("texts", "texts\nsaid", 1)
+    assert column.note == "texts: How many texts were predicted"
+    assert scores.failures == []
+
+
+def test_epochs_of_a_question_are_averaged_first(write: Write) -> None:
+    items = [item("q1", "A"), item("q1", "A", "B", "C", epoch=1), item("q2", "A", "B", "C", "D")]
+    found = scored(write(TEXTS, "texts"), items).aggregates["unambiguous"]["texts"]
+    assert (found.mean, found.n) == (3.0, 2)
+
+
+def test_scores_without_plugins_are_what_they_were(write: Write) -> None:
+    plain = score_items(get_task("branches"), ITEMS)
+    assert plain.digest == Scorer("branches", 1).digest == "26efd40f595a3410"
+    further = scored(write(TEXTS, "texts"))
+    assert further.digest != plain.digest
+    assert further.without_plugins() == plain
+    assert "metrics" not in plain.to_json()["scorer"]
+
+
+def test_the_digest_is_of_the_source_and_of_no_path(write: Write, tmp_path: Path) -> None:
+    first = scored(write(TEXTS, "texts"))
+    source = hashlib.sha256((tmp_path / "metrics.py").read_bytes()).hexdigest()
+    assert first.scorer.metrics[0]["source"] == {"sha256": {"metrics.py": source}}
+    assert str(tmp_path) not in json.dumps(first.to_json())
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert scored(write(TEXTS, "texts", "elsewhere/metrics.py")).digest == first.digest
+    assert scored(write(TEXTS + "# changed", "texts")).digest != first.digest
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("True", 1.0),
+        ("False", 0.0),
+        ("-3", -3.0),
+        ("None", None),
+        ("__import__('numpy').float32(.5)", 0.5),
+        ("__import__('numpy').bool_(True)", 1.0),
+        ("__import__('numpy').int64(7)", 7.0),
+        ("__import__('fractions').Fraction(1, 4)", 0.25),
+    ],
+)
+def test_numbers_of_every_kind_are_taken(
+    write: Write, expression: str, value: float | None
+) -> None:
+    scores = scored(write(returning(expression)))
+    assert values(scores) == [value] * 3
+    assert scores.failures == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("float('nan')", "returned nan"),
+        ("float('inf')", "returned inf"),
+        ("-1e13", "returned -1e+13"),
+        ("10 ** 400", "returned int"),
+        ("'1.0'", "returned str"),
+        ("[1]", "returned list"),
+        ("1j", "returned complex"),
+        ("__import__('numpy').array([1.0])", "returned ndarray"),
+        ("1 / 0", "found: ZeroDivisionError: division by zero"),
+        ("sys.exit(0)", "found: SystemExit: 0"),
+        ("item.nothing", "found: AttributeError"),
+        ("(lambda f: f(f))(lambda f: f(f))", "found: RecursionError"),
+        ("(_ for _ in ()).throw(KeyboardInterrupt)", "found: KeyboardInterrupt"),
+    ],
+)
+def test_what_is_no_number_leaves_the_item_unscored_and_says_why(
+    write: Write, expression: str, said: str
+) -> None:
+    scores = scored(write(returning(f"({expression}) if item.question.id == 'q2' else 1")))
+    assert values(scores) == [1.0, None, 1.0]
+    ((name, row),) = scores.failures
+    assert (name, row.id) == ("found", "q2")
+    assert said in row.failures["found"]
+    assert "\n" not in row.failures["found"]
+    assert scores.aggregates["all"]["found"].n == 2
+    json.dumps(scores.to_json(), allow_nan=False)
+
+
+def test_a_metric_that_hangs_is_given_up_item_by_item(write: Write) -> None:
+    hangs = "threading.Event().wait() if item.question.id == 'q1' else 5"
+    scores = scored(write(returning(hangs).replace("20", "0.2")))
+    assert values(scores) == [None, 5.0, 5.0]
+    assert scores.items[0].failures == {"found": "found: no result within 0.2 seconds (abandoned)"}
+
+
+def test_a_metric_that_always_hangs_is_called_no_more(write: Write) -> None:
+    items = [item(f"q{n}") for n in range(40)]
+    body = returning("threading.Event().wait()").replace("20", "0.05")
+    rows = scored(write(body), items).items
+    late = ["no result" in row.failures["found"] for row in rows]
+    assert late == [True] * 4 + [False] * 36
+    assert rows[-1].failures["found"] == "found: not called: 4 earlier calls have never ended"
+
+
+def test_a_metric_gets_a_copy(write: Write) -> None:
+    body = """
+@metric
+def first(item):
+    \"\"\"Takes away what it can.\"\"\"
+    item.prediction.answers.clear()
+    item.question.meta["gone"] = 1
+    vars(item).clear()
+    return 1
+
+@metric
+def second(item):
+    \"\"\"Counts what is left.\"\"\"
+    return len(item.prediction.answers) + 10 * len(item.question.meta)
+"""
+    path = write(body, "first")
+    metrics = load_metrics([path, path.replace(":first", ":second")])
+    given = [item("q1", "A")]
+    scores = score_items(get_task("branches"), given, metrics=metrics)
+    assert values(scores, "second") == [1.0]
+    assert scores.without_plugins() == score_items(get_task("branches"), given)
+    assert given == [item("q1", "A")]
+
+
+def test_a_failed_item_has_no_prediction_and_says_why(write: Write) -> None:
+    failed = [item("q1", "A", "B", error="timeout: late")]
+    body = returning("len(item.prediction.answers) + 10 * (item.error == 'timeout: late')")
+    assert values(scored(write(body), failed)) == [10.0]
+
+
+def test_what_it_prints_does_not_reach_standard_output(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert values(scored(write(returning("[print('noise'), 2][1]")))) == [2.0] * 3
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("@metric\ndef found(item):\n    return 1", "the metric found has no docstring"),
+        ('@metric\nasync def found(item):\n    """T."""', "found is async or a generator"),
+        ('@metric\ndef found():\n    """T."""', "cannot be called with an item alone"),
+        ('@metric\ndef found(item, gold):\n    """T."""', "cannot be called with an item alone"),
+        ('@metric(digits=9)\ndef found(item):\n    """T."""', "digits is 9"),
+        ('@metric(heading="")\ndef found(item):\n    """T."""', "heading of found is no text"),
+        ('@metric(note=5)\ndef found(item):\n    """T."""', "note of found is no text"),
+        ('@metric(seconds=-1)\ndef found(item):\n    """T."""', "seconds is -1"),
+        ('@metric(name="a-b")\ndef found(item):\n    """T."""', "'a-b' cannot be the name"),
+        ('@metric(name="strict_em")\ndef found(item):\n    """T."""', "task branches has a metric"),
+        ('@metric(name="answer_f1")\ndef found(item):\n    """T."""', "condambigqa has a metric"),
+        ('@metric(name="subset")\ndef found(item):\n    """T."""', "another column of every table"),
+        (returning("1") + returning("2"), "the metric found is defined twice"),
+        ("def found(item):\n    return 1", "is no @metric"),
+        ("found = 1", "is 'int', not a @metric"),
+        ("import nothing_of_the_name", "metrics.py:3: .*No module named"),
+    ],
+)
+def test_what_cannot_be_a_metric_is_refused_in_one_line(write: Write, body: str, said: str) -> None:
+    with pytest.raises(InputError, match=said) as refused:
+        load_metrics([write(body)])
+    assert "\n" not in str(refused.value)
+
+
+def test_two_metrics_of_one_name_are_refused_and_one_named_twice_is_one(write: Write) -> None:
+    one, other = write(returning("1")), write(returning("2"), file="others.py")
+    assert len(load_metrics([one, one])) == 1
+    with pytest.raises(InputError, match=r"two metrics are called 'found': .*metrics.*others"):
+        load_metrics([one, other])
+
+
+def test_a_text_of_a_metric_is_shown_as_one_harmless_line(write: Write) -> None:
+    body = (
+        '@metric(heading="a\\x1b[31m\\n[b]x[/b]\\n\\ny", note="one\\n\\x07two \\u202e")\n'
+        'def found(item):\n    """T."""\n    return 1\n'
+    )
+    column = scored(write(body)).scorer.columns[-1]
+    assert column.heading == "a?[31m\n[b]x[/b] y"
+    assert column.note == "found: one ?two ?"
+
+
+def test_the_function_itself_may_be_named_from_python() -> None:
+    @metric
+    def of_texts(item: AnsweredItem) -> float:
+        """Texts."""
+        return float(sum(len(t) for t in item.prediction.answers.values()))
+
+    assert of_texts(item("q", "A", "B")) == 2.0
+    assert values(scored(of_texts), "of_texts") == [1.0, 3.0, 0.0]
+
+
+def test_two_systems_are_compared_by_it(write: Write) -> None:
+    spec = write(TEXTS, "texts")
+    base, other = scored(spec), scored(spec, [item("q1", "A", "B"), *ITEMS[1:]])
+    found = compare(base, other).find("texts")
+    assert (found.n, found.base, found.other, found.difference) == (2, 2.0, 2.5, 0.5)
+    assert found.p is not None
+    with pytest.raises(KeyError):
+        compare(base.without_plugins(), other).find("texts")
+
+
+def test_other_code_under_the_same_name_is_a_caution(write: Write) -> None:
+    base = scored(write(TEXTS, "texts"))
+    other = scored(write(TEXTS + "# changed", "texts", "others.py"))
+    assert compare(base, base).cautions == ()
+    assert compare(base, other).cautions == ("the metric texts is other code on the two sides",)
+
+
+# Runs and the command line ------------------------------------------------------------------------
+
+
+async def _finished(path: Path, answers: dict[str, list[str]], **spec: object) -> Path:
+    meta = RunSpec("branches", "q.jsonl", "", {"model": "offline"}, {}, "", 1, "0")
+    create_run(path, replace(meta, **spec), [question(id) for id in answers])
+    with RunStore(path) as store:
+        for one in list(store.pending()):
+            journal = store.begin(one)
+            prediction = {"answers": {"default": answers[one.question.id]}}
+            record = {"prediction": prediction, "evidence": [], "how": "strict", "error": None}
+            await journal.finish("done", record)
+    return path
+
+
+@pytest.fixture
+async def folder(tmp_path: Path) -> Path:
+    """A run of three questions: the answers of `ITEMS`."""
+    return await _finished(tmp_path / "R", {"q1": ["A"], "q2": ["A", "B", "C"], "q3": []})
+
+
+@pytest.fixture
+async def other(tmp_path: Path) -> Path:
+    """Another system on the same questions."""
+    return await _finished(tmp_path / "S", {"q1": ["A", "B"], "q2": ["A", "B", "C"], "q3": []})
+
+
+def test_score_prints_the_column_with_what_it_means(
+    type_in: Cli, folder: Path, write: Write
+) -> None:
+    code, out, _ = type_in("score", folder, "--metric", write(TEXTS, "texts"))
+    assert code == 0
+    assert "further metrics" in out
+    assert "texts: How many texts were predicted" in out
+    assert "2.0" in out
+
+
+def test_score_says_which_items_it_could_not_score_and_ends_with_1(
+    type_in: Cli, folder: Path, write: Write
+) -> None:
+    spec = write(returning("[print('noise'), 1 / len(item.prediction.answers['default'])][1]"))
+    code, out, err = type_in("score", folder, "--metric", spec, "--json")
+    assert code == 1
+    document = json.loads(out)
+    assert document["aggregates"]["all"]["found"]["mean"] == pytest.approx((1 + 1 / 3) / 2)
+    assert document["items"][2]["failures"]["found"].startswith("found: ZeroDivisionError")
+    (line,) = [line for line in err.splitlines() if line.startswith("branchwise:")]
+    assert line == (
+        "branchwise: the metric found left 1 of 3 items unscored; the first is question q3: "
+        "found: ZeroDivisionError: division by zero"
+    )
+
+
+def test_a_wrong_metric_is_refused_before_anything_is_scored(
+    type_in: Cli, folder: Path, write: Write
+) -> None:
+    code, out, err = type_in("score", folder, "--metric", write(TEXTS, "text"))
+    assert (code, out) == (2, "")
+    assert "there is no 'text' in it; it has texts" in err
+    code, _, err = type_in("score", folder, "--metric", "nothing.py:texts")
+    assert code == 2
+    assert "there is no file nothing.py" in err
+
+
+def test_reports_have_the_column_everywhere(
+    type_in: Cli, folder: Path, other: Path, write: Write, tmp_path: Path
+) -> None:
+    spec = write(TEXTS, "texts")
+    page, tables = tmp_path / "page.html", tmp_path / "csv"
+    latex, markdown = tmp_path / "t.tex", tmp_path / "t.md"
+    code, out, err = type_in(
+        "report", folder, other, "--metric", spec, "--html", page, "--csv", tables,
+        "--latex", latex, "--markdown", markdown,
+    )  # fmt: skip
+    assert code == 0, err
+    for file in (page, latex, markdown):
+        text = file.read_text()
+        assert "texts" in text, file
+        assert "How many texts were predicted" in text, file
+    with (tables / "results-further-metrics.csv").open() as stream:
+        rows = {row["system"]: row for row in csv.DictReader(stream) if row["subset"] != "all"}
+    assert {name: float(row["texts"]) for name, row in rows.items()} == {"R": 2.0, "S": 2.5}
+    assert {row["texts_n"] for row in rows.values()} == {"2"}
+    with (tables / "changes.csv").open() as stream:
+        changes = list(csv.DictReader(stream))
+    assert float(changes[0]["texts"]) == 0.5
+    code, out, _ = type_in("report", folder, other, "--metric", spec)
+    assert "texts on all questions +.50" in out
+
+
+def test_a_report_leaves_what_the_run_holds_alone(type_in: Cli, folder: Path, write: Write) -> None:
+    score(folder)
+    type_in("report", folder, "--metric", write(TEXTS, "texts"))
+    reader = open_run(folder)
+    assert reader.saved_scores(Scorer("branches", 1).digest) is not None
+    assert reader.saved_scores(scored(write(TEXTS, "texts")).digest) is None
+    reader.close()
+
+
+def test_scores_are_kept_with_and_without_the_metric(folder: Path, write: Write) -> None:
+    spec = write(TEXTS, "texts")
+    found = score(folder, metrics=[spec])
+    reader = open_run(folder)
+    kept = reader.saved_scores(found.digest)
+    assert kept is not None
+    assert kept["aggregates"]["all"]["texts"]["mean"] == 2.0
+    seen = RunScores(reader)
+    assert seen.digest == Scorer("branches", 1).digest
+    assert seen.kept("q1", 0, failed=False, failures=0) is not None
+    reader.close()
+
+
+async def test_a_run_keeps_its_metrics_and_goes_on_without_those_that_are_gone(
+    tmp_path: Path, write: Write, type_in: Cli
+) -> None:
+    spec = write(TEXTS, "texts")
+    folder = await _finished(tmp_path / "R", {"q1": ["A"]}, scoring={"metrics": [spec]})
+    assert score(folder).aggregates["all"]["texts"].mean == 1.0
+    (tmp_path / "metrics.py").unlink()
+    with pytest.warns(UserWarning, match="without its metric .*there is no file"):
+        assert "texts" not in score(folder).aggregates["all"]
+    # Named anew, it takes the place of the one that is gone.
+    again = write(TEXTS.replace("or None", "* 10"), "texts", "moved.py")
+    with pytest.warns(UserWarning, match="without its metric"):
+        assert score(folder, metrics=[again]).aggregates["all"]["texts"].mean == 10.0
+
+
+async def test_a_matcher_that_is_named_leaves_the_runs_metrics(
+    tmp_path: Path, write: Write
+) -> None:
+    spec = write(TEXTS, "texts")
+    folder = await _finished(tmp_path / "R", {"q1": ["A"]}, scoring={"metrics": [spec]})
+    by_names = score_run(folder, ScoringSettings(ScoringChoice("lexical"), saves=False))
+    assert by_names.scores.aggregates["all"]["texts"].mean == 1.0
+
+
+def test_run_checks_its_metrics_first_and_keeps_where_they_are(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = tmp_path / "q.jsonl"
+    questions.write_text('{"id": "q", "question": "Who?", "answers": {"default": ["A"]}}\n')
+    write(TEXTS, "texts")
+    monkeypatch.chdir(tmp_path)
+    wrong = replace(BY_NAMES, metrics=("metrics.py:none",))
+    with pytest.raises(InputError, match="there is no 'none' in it"):
+        run(str(questions), System(), out=tmp_path / "R", scoring=wrong)
+    assert not (tmp_path / "R").exists()
+    right = replace(BY_NAMES, metrics=("metrics.py:texts",))
+    made = run(str(questions), System(), out=tmp_path / "R", scoring=right)
+    reader = made.open()
+    assert reader.meta["scoring"] == {"metrics": [f"{tmp_path / 'metrics.py'}:texts"]}
+    reader.close()
+    monkeypatch.chdir("/")
+    assert "texts" in score(made).aggregates["all"]
+
+
+def test_run_and_its_table_on_the_command_line(type_in: Cli, tmp_path: Path, write: Write) -> None:
+    questions = tmp_path / "q.jsonl"
+    questions.write_text('{"id": "q", "question": "Who?", "answers": {"default": ["A"]}}\n')
+    options = ["--questions", questions, "--out", tmp_path / "R"]
+    code, out, err = type_in("run", *options, "--metric", write(returning("7")))
+    assert code == 0, err
+    assert "further metrics" in out
+    assert "7.00" in out
+    write(returning("sys.exit(5)"))
+    code, _, err = type_in("resume", tmp_path / "R")
+    assert code == 1
+    assert "the metric found left 1 of 1 items unscored" in err
+
+
+def test_a_predictions_file_is_scored_with_it(type_in: Cli, tmp_path: Path, write: Write) -> None:
+    questions, mine = tmp_path / "q.jsonl", tmp_path / "mine.jsonl"
+    questions.write_text('{"id": "q", "question": "Who?", "answers": {"default": ["A"]}}\n')
+    mine.write_text('{"id": "q", "answers": {"default": ["A", "B"]}}\n')
+    named = ["--questions", questions, "--predictions", mine, "--metric", write(TEXTS, "texts")]
+    code, out, err = type_in("score", *named, "--json")
+    assert code == 0, err
+    assert json.loads(out)["aggregates"]["all"]["texts"]["mean"] == 2.0
+    code, out, _ = type_in("score", *named)
+    assert "further metrics" in out
+
+
+def test_a_choice_keeps_metrics_apart_from_models() -> None:
+    assert BY_NAMES.to_json() == {}
+    assert ScoringChoice(metrics=("a.py:b",)).to_json() == {"metrics": ["a.py:b"]}
+    both = ScoringChoice("llm", "openai:m", metrics=("a.py:b",))
+    assert ScoringChoice(**json.loads(json.dumps(both.to_json()))) == both
+    assert not ScoringChoice(metrics=("a.py:b",)).asks
+
+
+def test_metrics_of_a_run_come_before_those_that_are_asked_for(write: Write) -> None:
+    kept, asked = write(TEXTS, "texts"), write(returning("1"), file="others.py")
+    assert [one.name for one in metrics_of([asked], [kept], "R")] == ["texts", "found"]
+    assert math.isfinite(load_metrics([kept])[0].plugin.seconds)
