@@ -94,6 +94,8 @@ class StudyPlugins:
             elif not self._has_others:
                 remedy = did_you_mean(name, known, else_=_named(known))
                 raise StudyError(f"no plug-in is called {shown(name)}", ("settings", name), remedy)
+        for name in known.keys() - self.study.settings.keys():
+            self._check_settings(name, known[name], {}, self._place_of(name))
 
     def settings_of(self, nodes: Sequence[str], tools: Value) -> dict[str, Mapping[str, Any]]:
         """The settings of a system with these nodes and tools, those of others left out."""
@@ -106,15 +108,26 @@ class StudyPlugins:
             if name in own or name not in all_known
         }
 
+    def _place_of(self, name: str) -> Place:
+        """Where a plug-in is named, which has no settings in the file."""
+        key = next((key for key, one in self._nodes.items() if one.name == name), None)
+        section = "factors" if "tools" in self.study.factors else "base"
+        return (section, "tools") if key is None else ("nodes", key)
+
     def _check_settings(
-        self, name: str, model: type[BaseModel] | None, given: Mapping[str, Any]
+        self,
+        name: str,
+        model: type[BaseModel] | None,
+        given: Mapping[str, Any],
+        at: Place | None = None,
     ) -> None:
         try:
             check_settings(name, model, given)
         except InputError as error:
             keys = (error.where or "").removeprefix(f"{name}.").split(".")
-            place: Place = ("settings", name, *keys)
-            remedy = (error.remedy or "").replace("--set ", "settings: ").replace("=", ": ")
+            place: Place = at or ("settings", name, *keys)
+            wanted = f"write settings: {{{name}: {{{keys[0]}: VALUE}}}} at the top of the file"
+            remedy = wanted if at else (error.remedy or "").replace("--set ", "")
             raise StudyError(f"{'.'.join((name, *keys))}: {error.what}", place, remedy) from None
 
     @cached_property

@@ -8,6 +8,7 @@ from branchwise.agents.restraints import Restraints
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import is_address, open_graph
+from branchwise.corpora.open import is_plugin_retriever
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.system import System
@@ -28,7 +29,8 @@ class SharedSources:
         """What the system searches, asked by all that share it in common batches."""
         from branchwise.graphs.agent import retriever_of
 
-        settings = system.model_dump_json(include={"settings"})
+        plugged = is_plugin_retriever(system.retriever)
+        settings = system.model_dump_json(include={"settings"}) if plugged else ""
         key = (_place(system.corpus), system.retriever, settings)
         if key not in self._retrievers:
             found = retriever_of(system)

@@ -1,0 +1,226 @@
+"""Plug-ins in study files: nodes that are on or off, tools and metrics by spec, settings."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from chat_server import ChatServer
+from node_cases import HEAD, SEARCH, answer, turns, write_questions
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store import open_run
+from branchwise.eval.studies.schema import LoadedStudy, load_study
+from branchwise.graphs.agent import Agent
+
+PLUGINS = (
+    HEAD
+    + '''
+from branchwise import metric, tool
+
+class Limits(BaseModel):
+    most: int = 3
+
+@node("after_tools", settings=Limits)
+async def cut(state: AgentState, limits: Limits):
+    """Keep the first passages."""
+    return {"pending": [with_passages(m, passages_of(m)[:limits.most]) for m in state["pending"]]}
+
+@node("before_agent")
+async def brief(state: AgentState):
+    """Say more."""
+    *before, user = state["pending"]
+    return {"pending": [*before, HumanMessage(user.text + " Be brief.")]}
+
+class Years(BaseModel):
+    limit: int
+
+@tool(settings=Years)
+async def film_year(title: str, years: Years) -> str:
+    """Year a film was released. `title`: the film's title."""
+    return "1995"
+
+@metric(heading="n", note="predicted answers")
+def predicted(item):
+    """How many answers were predicted."""
+    return float(sum(map(len, item.prediction.answers.values())))
+'''
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "plugins.py").write_text(PLUGINS)
+    write_questions(tmp_path, "Michael Mann", "Paul Morrissey")
+    return tmp_path
+
+
+def load(
+    folder: Path, five: str, base: dict[str, Any] | None = None, **changes: Any
+) -> LoadedStudy:
+    fields: dict[str, Any] = {
+        "name": "nodes",
+        "questions": "questions.jsonl",
+        "nodes": {"first": "plugins.py:cut"},
+        "base": {"corpus": five, "k": 5, "tools": ["local_retriever"], **(base or {})},
+        "factors": {"first": [False, True]},
+    }
+    kept = {key: value for key, value in (fields | changes).items() if value is not None}
+    (folder / "study.yaml").write_text(yaml.safe_dump(kept, sort_keys=False))
+    return load_study(folder / "study.yaml")
+
+
+def refusal(folder: Path, five: str, **changes: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        load(folder, five, **changes)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(f"{folder / 'study.yaml'}:")
+    line, _, said = message.removeprefix(f"{folder / 'study.yaml'}:").partition(":")
+    text = (folder / "study.yaml").read_text().splitlines()[int(line) - 1].strip()
+    return f"{text} |{said}"
+
+
+def test_a_node_is_a_factor_by_the_files_name_for_it(folder: Path, five: str) -> None:
+    base, with_node = load(folder, five).systems()
+    assert (base.name, with_node.name, with_node.slug) == ("base", "+first", "first")
+    assert base.system.nodes == ()
+    assert with_node.system.nodes == (f"{folder / 'plugins.py'}:cut",)
+    assert dict(with_node.changes) == {"first": True}
+
+
+def test_a_node_that_is_on_in_base_can_be_taken_away(folder: Path, five: str) -> None:
+    found = load(folder, five, base={"first": True}).systems()
+    assert [named.name for named in found] == ["base", "-first"]
+    assert [len(named.system.nodes) for named in found] == [1, 0]
+
+
+def test_nodes_keep_the_files_order_and_combine(folder: Path, five: str) -> None:
+    nodes = {"talk": "plugins.py:brief", "first": "plugins.py:cut"}
+    factors = {"first": [False, True], "talk": [False, True]}
+    found = load(folder, five, nodes=nodes, factors=factors, design="factorial").systems()
+    assert [named.name for named in found] == ["base", "+first", "+talk", "+first, +talk"]
+    assert [spec.rpartition(":")[2] for spec in found[-1].system.nodes] == ["brief", "cut"]
+
+
+def test_digests_differ_only_where_a_node_is_on(folder: Path, five: str) -> None:
+    factors = {"first": [False, True], "k": [5, 3]}
+    settings = {"cut": {"most": 2}}
+    found = load(folder, five, factors=factors, settings=settings).systems()
+    without = load(folder, five, nodes=None, factors={"k": [5, 3]}).systems()
+    digests = {named.name: Agent(named.system).digest for named in found}
+    plain = {named.name: Agent(named.system).digest for named in without}
+    assert digests["base"] == plain["base"]
+    assert digests["k=3"] == plain["k=3"]
+    assert digests["+first"] not in plain.values()
+
+
+def test_settings_are_those_of_the_plugins_that_a_system_has(folder: Path, five: str) -> None:
+    factors = {"first": [False, True], "tools": [["local_retriever"], ["plugins.py:film_year"]]}
+    settings = {"cut": {"most": 2}, "film_year": {"limit": 3}}
+    found = load(folder, five, factors=factors, settings=settings).systems()
+    assert [named.name for named in found] == [
+        "base",
+        "+first",
+        "tools: +film_year -local_retriever",
+    ]
+    assert [named.system.settings for named in found] == [
+        {},
+        {"cut": {"most": 2}},
+        {"film_year": {"limit": 3}},
+    ]
+    assert found[2].system.tools == (f"{folder / 'plugins.py'}:film_year",)
+    assert [tool.name for tool in Agent(found[2].system).tools] == ["film_year"]
+
+
+def test_metrics_are_part_of_the_scoring(folder: Path, five: str) -> None:
+    loaded = load(folder, five, metrics=["plugins.py:predicted"])
+    assert loaded.scoring.metrics == (f"{folder / 'plugins.py'}:predicted",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"nodes": {"first": "plugin.py:cut"}}, "first: plugin.py:cut | the node first: there is"),
+        ({"nodes": {"first": "plugins.py:cutt"}}, "it has cut"),
+        ({"nodes": {"first": "plugins.py:film_year"}}, "is no node: a function with @node"),
+        ({"nodes": {"first": "nothing"}}, "there is no plug-in 'nothing' among the nodes"),
+        (
+            {"nodes": {"first": "plugins.py:cut", "expansion": "plugins.py:brief"}},
+            "'expansion' is a setting's already",
+        ),
+        (
+            {"nodes": {"first": "plugins.py:cut", "a b": "plugins.py:brief"}},
+            "'a b' is no name for a node",
+        ),
+        ({"nodes": ["plugins.py:cut"]}, "nodes is a list"),
+        ({"nodes": {"first": 3}}, "first is 3"),
+        (
+            {"nodes": {"first": "plugins.py:cut", "other": "plugins.py:brief"}},
+            "other: plugins.py:brief | the node other is on in no system",
+        ),
+        (
+            {
+                "nodes": {"first": "plugins.py:cut", "same": "plugins.py:cut"},
+                "base": {"same": True},
+            },
+            "the nodes first and same are both called 'cut'",
+        ),
+        ({"factors": {"frist": [False, True]}}, "unknown factor 'frist'; did you mean first?"),
+        ({"base": {"frist": True}}, "unknown key 'frist'; did you mean first?"),
+        ({"factors": {"first": ["x", True]}}, "write on or off"),
+        ({"base": {"first": 1}}, "write on or off"),
+        ({"factors": {"first": [True]}}, "first has one value"),
+        ({"settings": {"cutt": {"most": 2}}}, "no plug-in is called 'cutt'; did you mean cut?"),
+        ({"settings": {"cut": {"mosst": 2}}}, "cut has no setting 'mosst'"),
+        ({"settings": {"cut": {"most": "x"}}}, "most: x | cut.most: Input should be a valid"),
+        ({"settings": {"cut": 3}}, "cut is 3"),
+        ({"metrics": ["plugins.py:cut"]}, "metrics: "),
+        ({"metrics": ["nothing"]}, "- nothing | metrics: "),
+        ({"base": {"tools": ["plugins.py:year"]}}, "- plugins.py:year | tools: "),
+        ({"base": {"tools": ["local_retriver"]}}, "did you mean local_retriever?"),
+        ({"base": {"tools": ["plugins.py:film_year"]}}, "film_year.limit"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_line(
+    folder: Path, five: str, changes: dict[str, Any], said: str
+) -> None:
+    assert said in refusal(folder, five, **changes).replace(" (", "; ", 1).replace(": did", "; did")
+
+
+def test_an_error_in_a_plugins_file_names_the_study_and_the_file(folder: Path, five: str) -> None:
+    (folder / "broken.py").write_text("x = 1\nraise KeyError('oh')\n")
+    said = refusal(folder, five, nodes={"first": "broken.py:cut"})
+    assert said.startswith("first: broken.py:cut |")
+    assert f"{folder / 'broken.py'}:2" in said
+
+
+def test_a_study_with_a_node_runs_and_scores(
+    folder: Path, five: str, chat_server: ChatServer, type_in: Any
+) -> None:
+    chat_server.play(turns(SEARCH, answer("Michael Mann")))
+    load(
+        folder,
+        five,
+        base={"model": f"openai:scripted@{chat_server.url}"},
+        settings={"cut": {"most": 1}},
+        metrics=["plugins.py:predicted"],
+    )
+    out = folder / "out"
+    code, _, said = type_in("ablate", folder / "study.yaml", "--out", out)
+    assert code == 0, said
+    kinds = {}
+    for slug in ("base", "first"):
+        reader = open_run(out / "runs" / slug)
+        kinds[slug] = [event.kind for event in reader.events(0)] or [
+            event.kind for row in reader.items() for event in reader.events(row.item)
+        ]
+        reader.close()
+    assert kinds["base"] == ["start", "model", "tool", "model", "answer"]
+    assert kinds["first"] == ["start", "model", "tool", "node", "model", "answer"]
+    code, said, _ = type_in("report", out)
+    assert code == 0
+    assert "taken out by a node" in said
+    asked = len(chat_server.requests)
+    code, _, said = type_in("ablate", folder / "study.yaml", "--out", out)
+    assert (code, len(chat_server.requests)) == (0, asked), said
