@@ -5,7 +5,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("agents", "branchwise", "corpora", "eval", "examples", "graphs", "tools", "ui")
-MADE = {ROOT / "examples" / "studies" / name for name in ("W", "WIKI")}  # by a reader, not by us
+MADE = {  # by a reader, not by us
+    *(ROOT / "examples" / "studies" / name for name in ("W", "WIKI")),
+    ROOT / "examples" / "plugins" / "F",
+}
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 

@@ -1,32 +1,150 @@
-"""`branchwise tools`: what an agent may call."""
+"""`branchwise tools`: what an agent may call; to look at, to try, to begin writing."""
 
-from typing import Annotated
+import asyncio
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 tools_app = typer.Typer(help="What an agent may call.", no_args_is_help=True)
 
-
-@tools_app.callback()
-def _group() -> None:
-    """Keeps `list` a command of its own while it is the only one."""
+Spec = Annotated[
+    str,
+    typer.Argument(
+        metavar="SPEC",
+        help="A tool by NAME, file.py:NAME, package.module:NAME, or mcp:COMMAND, mcp:URL.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @tools_app.command("list")
-def list_tools(
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """List the tools, one a line.
+def list_tools(json_output: AsJson = False) -> None:
+    """List the tools, one a line: built-in ones, then those that installed packages bring.
+
+    Nothing of a package is imported; `branchwise tools show NAME` says what its tools do.
 
     Example: branchwise tools list
     """
-    from branchwise.tools.registry import known_tools
+    from branchwise.tools.registry import installed_tools, known_tools
 
-    tools = known_tools()
+    known, installed = known_tools(), installed_tools()
     if json_output:
-        from branchwise.ui.console import printable_json
-
-        typer.echo(printable_json(tools))
+        listed = [{"name": n, "from": "branchwise", "summary": s} for n, s in known.items()]
+        listed += [{"name": n, "from": package} for n, package in installed.items()]
+        _print_json(listed)
         return
-    for name, summary in tools.items():
-        typer.echo(f"{name}  {summary}")
+    _print([f"{name}  {summary}" for name, summary in known.items()])
+    _print([f"{name}  of the package {package}" for name, package in installed.items()])
+
+
+@tools_app.command()
+def show(spec: Spec, json_output: AsJson = False) -> None:
+    """Say what a tool is: what a model is told of it, its limit, settings, source.
+
+    Example: branchwise tools show film_year.py:film_year
+    """
+    from branchwise.commands.tool_card import cards_of
+
+    cards = cards_of(spec)
+    if json_output:
+        _print_json([card.to_json() for card in cards])
+        return
+    for card in cards:
+        _print(card.lines())
+
+
+@tools_app.command("try")
+def try_tool(
+    spec: Spec,
+    args: Annotated[
+        str, typer.Option(help="The arguments that a model would write, as a JSON object.")
+    ] = "{}",
+    corpus: Annotated[Path | None, typer.Option(help="Corpus folder.")] = None,
+    retriever: Annotated[str | None, typer.Option(help="Index, for local_retriever.")] = None,
+    k: Annotated[int | None, typer.Option(help="Passages a search.", min=1, max=50)] = None,
+    kg: Annotated[str | None, typer.Option(help="Knowledge graph: folder or endpoint.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME.KEY=VALUE", help="A plug-in's setting; repeatable."),
+    ] = None,
+    question: Annotated[str, typer.Option(help="The question, for a tool that reads it.")] = "",
+    model: Annotated[str | None, typer.Option(help="Model, for a tool that asks one.")] = None,
+    json_output: AsJson = False,
+) -> None:
+    """Call a tool as an agent would, and print what the model would read.
+
+    Below it what only the trace keeps: what was printed, and the artifact. Exit code 1 where the
+    call failed.
+
+    Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
+    """
+    from branchwise.commands.tool_call import ToolCall, read_arguments
+    from branchwise.corpora.plugins.written_settings import read_settings
+
+    settings = read_settings(set_ or ())
+    call = ToolCall(spec, read_arguments(args), corpus, retriever, k, kg, settings, question, model)
+    event = asyncio.run(call.made())
+    if json_output:
+        kept = ("content", "error", "failure", "printed", "artifact", "asked", "seconds")
+        _print_json({key: event[key] for key in kept if key in event})
+    else:
+        _print(_outcome(event))
+    sys.exit(1 if event["error"] is not None else 0)
+
+
+@tools_app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the tool, like film_year.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path(),
+) -> None:
+    """Write a tool to begin with, and its test: NAME.py and test_NAME.py. Overwrites nothing.
+
+    Example: branchwise tools new film_year
+    """
+    from shlex import quote
+
+    from branchwise.commands.new_tool import write_tool
+
+    tool, test = write_tool(name, out)
+    spec = quote(f"{tool}:{name}")
+    _print(
+        [
+            f"{tool} and {test} are written; next:",
+            f"  python -m pytest {quote(str(test))}",
+            f"  branchwise tools show {spec}",
+            f"  branchwise tools try {spec} --args " + """'{"text": "two words"}'""",
+        ]
+    )
+
+
+def _outcome(event: Mapping[str, Any]) -> Iterable[str]:
+    import orjson
+
+    yield f"the model reads ({event['seconds']:.2f} s)"
+    yield from _below(event["content"])
+    if event.get("printed"):
+        yield "printed"
+        yield from _below(event["printed"])
+    if event["artifact"]:
+        yield "artifact"
+        yield from _below(orjson.dumps(event["artifact"], option=orjson.OPT_INDENT_2).decode())
+
+
+def _below(text: str) -> Iterable[str]:
+    return (f"  {line}" for line in text.splitlines() or [""])
+
+
+def _print(lines: Iterable[str]) -> None:
+    from branchwise.ui.console import printable
+
+    for line in lines:
+        typer.echo(printable(line))
+
+
+def _print_json(value: Any) -> None:
+    from branchwise.ui.console import printable_json
+
+    typer.echo(printable_json(value))

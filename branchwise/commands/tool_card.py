@@ -1,0 +1,166 @@
+"""What there is to know of a tool before an agent has it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+
+    from branchwise.tools.plugins.plugged import PluggedTool
+
+
+@dataclass(frozen=True)
+class ToolCard:
+    """`schema` is what a model is told, `section` what the system prompt says beside it.
+
+    `settings`: their JSON schema, None where there are none. `injected`: parameters that the model
+    does not see, with what fills them. `source`: where the code is, and which it is.
+    """
+
+    name: str
+    schema: Mapping[str, Any]
+    section: str = ""
+    seconds: float | None = None
+    runs: str = "in the event loop"
+    settings: Mapping[str, Any] | None = None
+    injected: Mapping[str, str] = field(default_factory=dict)
+    renders: bool = False
+    source: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable, under the names of the fields."""
+        return asdict(self)
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        import orjson
+
+        yield f"{self.name}: what a model is told"
+        schema = orjson.dumps(self.schema, option=orjson.OPT_INDENT_2).decode()
+        yield from (f"  {line}" for line in schema.splitlines())
+        if self.section:
+            yield "in the system prompt"
+            yield from (f"  {line}" for line in self.section.splitlines())
+        limit = "what is left of the item" if self.seconds is None else f"{self.seconds:g} seconds"
+        yield f"a call    runs {self.runs}, for at most {limit}"
+        if self.settings is not None:
+            yield from self._settings()
+        for parameter, kind in self.injected.items():
+            yield f"injected  {parameter}: {_FILLS[kind]}"
+        if self.renders:
+            yield "trace     shown by a renderer of its own"
+        for key, value in self.source.items():
+            yield f"{key:<9} {value}"
+
+    def _settings(self) -> Iterator[str]:
+        assert self.settings is not None
+        required = self.settings.get("required", ())
+        for key, about in self.settings.get("properties", {}).items():
+            kind = about.get("type") or " or ".join(
+                str(one.get("type", "…")) for one in about.get("anyOf", ())
+            )
+            default = "must be given" if key in required else f"default {about.get('default')!r}"
+            yield f"setting   {self.name}.{key}: {kind or 'see the source'}, {default}"
+
+
+_FILLS = {
+    "corpus": "the corpus of --corpus",
+    "graph": "the graph of --kg",
+    "run": "the item that it is called for",
+    "settings": "its settings",
+}
+
+
+def cards_of(spec: str) -> list[ToolCard]:
+    """The tools that a spec names: one, or all of an MCP server's.
+
+    Nothing is called, and neither a corpus nor settings are needed. Raises InputError.
+    """
+    from branchwise.corpora.plugins.specs import is_mcp, is_plugin
+    from branchwise.tools.mcp.opening import close_now
+    from branchwise.tools.registry import ToolContext, installed_tools, known_tools, make_tools
+
+    if spec in known_tools():
+        return [_built_in(spec)]
+    if (is_plugin(spec) and not is_mcp(spec)) or spec in installed_tools():
+        return [_plugin(spec)]
+    tools = make_tools([spec], ToolContext())  # of a server; raises for a name that is none
+    try:
+        return [_plain(tool) for tool in tools]
+    finally:
+        close_now(tools)
+
+
+def _built_in(name: str) -> ToolCard:
+    from branchwise.agents.prompt_files import Prompts
+    from branchwise.tools.registry import ToolContext, make_tools, sections
+
+    absent: Any = _Absent()
+    [tool] = make_tools([name], ToolContext(retriever=absent, graph=absent))
+    prompts = Prompts.load(None)
+    section = "\n\n".join(prompts.render(one) for one in sections([name]))
+    return ToolCard(name, _schema(tool), section, source={"source": "built in"})
+
+
+class _Absent:
+    """Stands where a corpus and a graph would: a tool that is only looked at asks neither."""
+
+    name, identity = "", dict[str, Any]()
+
+
+def _plugin(spec: str) -> ToolCard:
+    from langchain_core.tools import BaseTool
+
+    from branchwise.corpora.plugins.calling import is_async
+    from branchwise.tools.plugins.foreign import ForeignTool, is_blocking
+    from branchwise.tools.plugins.making import find_tool
+    from branchwise.tools.plugins.plugged import FunctionTool
+
+    found = find_tool(spec)
+    if isinstance(found.object, BaseTool):
+        return _plain(ForeignTool.of(found.object, found.source), is_blocking(found.object))
+    plugin = found.object
+    tool = FunctionTool(
+        name=plugin.name,
+        description=plugin.description,
+        args_schema=dict(plugin.signature.schema),
+        source=found.source,
+        plugin=plugin,
+        injected={},
+        settings={},
+    )
+    settings = plugin.settings.model_json_schema() if plugin.settings else None
+    return ToolCard(
+        plugin.name,
+        _schema(tool),
+        plugin.section,
+        plugin.seconds,
+        _runs(not is_async(plugin.function)),
+        settings,
+        {name: kind for name, (kind, _) in plugin.signature.injected.items()},
+        plugin.render is not None,
+        _source(tool),
+    )
+
+
+def _plain(tool: "BaseTool", blocking: bool = False) -> ToolCard:
+    source = _source(tool) if hasattr(tool, "source") else {}  # type: ignore[arg-type]
+    return ToolCard(tool.name, _schema(tool), runs=_runs(blocking), source=source)
+
+
+def _runs(blocking: bool) -> str:
+    return "on a thread of its own" if blocking else "in the event loop"
+
+
+def _schema(tool: "BaseTool") -> Mapping[str, Any]:
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+
+    function: Mapping[str, Any] = convert_to_openai_tool(tool)["function"]
+    return function
+
+
+def _source(tool: "PluggedTool") -> Mapping[str, Any]:
+    digests = {f"SHA-256 of {name}": digest for name, digest in tool.source.sha256.items()}
+    installed = {"package": tool.source.distribution} if tool.source.distribution else {}
+    return {"source": tool.source.place, **installed, **digests}

@@ -1,0 +1,1 @@
+"""Tools, nodes and metrics to start from: see docs/plugins.md."""

@@ -1,0 +1,1 @@
+"""Plug-ins for Branchwise: a calculator, a node that shortens passages, a metric."""
