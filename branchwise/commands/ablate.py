@@ -12,7 +12,7 @@ from branchwise.commands.scoring_options import PriceFile
 
 if TYPE_CHECKING:
     from branchwise.eval.costs.prices import Prices
-    from branchwise.eval.scores import Counts
+    from branchwise.eval.scores import Scores
     from branchwise.eval.studies.running import StudyDesign, StudyPace, StudyRun
     from branchwise.eval.studies.schema import LoadedStudy
 
@@ -129,7 +129,9 @@ def finish(
     `again`: the command that continues it, without the `max_cost` that was given to it: whoever
     copies the command must not lose the limit.
     """
+    from branchwise.commands.score import say
     from branchwise.ui.console import error_console
+    from branchwise.ui.metric_failures import failure_lines
 
     folder = shlex.quote(str(made.folder.path))
     most = "HIGHER" if made.is_out_of_money else max_cost
@@ -142,7 +144,8 @@ def finish(
             soft_wrap=True,
         )
         sys.exit(1)
-    counts = show_study(made, design, prices)
+    scores = show_study(made, design, prices)
+    counts = [one.counts for one in scores]
     failed, items = sum(c.failed for c in counts), sum(c.items for c in counts)
     if failed:
         error_console().print(
@@ -150,11 +153,11 @@ def finish(
             markup=False,
             soft_wrap=True,
         )
-    if failed == items:
+    if say(failure_lines(scores)) or failed == items:
         sys.exit(1)
 
 
-def show_study(made: "StudyRun", design: "StudyDesign", prices: "Prices") -> list["Counts"]:
+def show_study(made: "StudyRun", design: "StudyDesign", prices: "Prices") -> list["Scores"]:
     """Score every run of the study, print their tables, the changes and what to type next."""
     from branchwise.commands.score import print_runs, score_and_save
     from branchwise.eval.scoring import ScoringSettings
@@ -175,7 +178,7 @@ def show_study(made: "StudyRun", design: "StudyDesign", prices: "Prices") -> lis
         markup=False,
         soft_wrap=True,
     )
-    return [run.scores.counts for _, run in runs]
+    return [run.scores for _, run in runs]
 
 
 def _again(study: Path, out: Path | None, given: Mapping[str, object]) -> str:

@@ -85,7 +85,8 @@ def _run(path: Path) -> bool:
             soft_wrap=True,
         )
         sys.exit(1)
-    exit_if_in_vain(score_and_save(path, ScoringSettings()).settled)
+    scored = score_and_save(path, ScoringSettings())
+    exit_if_in_vain(scored.settled, scored.scores)
     return state.failed > 0
 
 

@@ -504,3 +504,47 @@ def test_a_declared_function_can_be_called_as_it_was() -> None:
 
     assert nothing(Path("C")) == "made for C"
     assert (nothing.name, nothing.description) == ("nothing", "Test.")
+
+
+def test_a_study_varies_it_and_its_metrics_stand_in_its_report(
+    write: Write, corpus: Path, tmp_path: Path, type_in: Callable[..., tuple[int, str, str]]
+) -> None:
+    write(WORDS, "words")
+    turned = WORDS.replace("sum(w in", "-sum(w in").replace("def words", "def fewest")
+    write(turned, file="fewest.py")
+    (tmp_path / "metrics.py").write_text(
+        "from branchwise import metric\n\n"
+        "@metric\ndef shown(item):\n"
+        '    """Passages that the agent was shown."""\n'
+        "    return len(item.evidence.passages)\n"
+    )
+    line = {"id": "q", "question": "Who directed the second King Kong film?"}
+    (tmp_path / "q.jsonl").write_text(json.dumps({**line, "answers": {"default": ["Guillermin"]}}))
+    (tmp_path / "study.yaml").write_text(f"""
+name: retrievers
+questions: q.jsonl
+metrics: ["metrics.py:shown"]
+base: {{corpus: {corpus}, k: 1}}
+factors: {{retriever: ["plugin.py:words", "fewest.py:fewest"]}}
+""")
+    code, out, err = type_in("ablate", tmp_path / "study.yaml", "--out", tmp_path / "S")
+    assert code == 0, err
+    assert "further metrics" in out
+    assert "shown: Passages that the agent was shown" in out
+    code, out, err = type_in("report", tmp_path / "S", "--json")
+    assert code == 0, err
+    assert [run["aggregates"]["all"]["shown"]["n"] for run in json.loads(out)] == [1, 1]
+
+
+def test_a_study_refuses_a_retriever_that_is_not_there_by_its_line(
+    write: Write, corpus: Path, tmp_path: Path, type_in: Callable[..., tuple[int, str, str]]
+) -> None:
+    write(WORDS, "words")
+    (tmp_path / "q.jsonl").write_text('{"id": "q", "question": "?", "answers": {"default": ["A"]}}')
+    (tmp_path / "study.yaml").write_text(
+        f"name: n\nquestions: q.jsonl\nbase:\n  corpus: {corpus}\n"
+        "factors:\n  retriever:\n    - plugin.py:words\n    - plugin.py:word\n"
+    )
+    code, _, err = type_in("ablate", tmp_path / "study.yaml", "--out", tmp_path / "S")
+    assert code == 2
+    assert "study.yaml:8: retriever: there is no 'word' in it; it has words" in err
