@@ -41,7 +41,9 @@ class SystemOptions:
     retriever: Annotated[
         str | None,
         _option(
-            "Index to search with: flat, bm25, hybrid or a name; or http:URL, flashrag:FILE.", TOOLS
+            "Index to search with: flat, bm25, hybrid or a name; or http:URL, flashrag:FILE, or "
+            "one of your own: file.py:NAME, package.module:NAME.",
+            TOOLS,
         ),
     ] = None
     k: Annotated[
