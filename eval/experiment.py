@@ -96,6 +96,7 @@ def run(
     check_scoring(scoring, system, task or chosen.task)
     path = Path(out) if out else _default_folder()
     agent = make_agent(system, task or chosen.task, restraints)
+    agent.check_settings()
     create_run(path, run_spec(chosen, agent, task, epochs, scoring), chosen.questions)
     return _continue(path, agent, concurrency, observer, retry_failed=False)
 

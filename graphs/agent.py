@@ -31,7 +31,7 @@ from branchwise.graphs.executions import RecordedEvent
 from branchwise.graphs.expand_node import shown_readings
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
-from branchwise.graphs.plugins.making import make_nodes, names_by_slot
+from branchwise.graphs.plugins.making import check_named, make_nodes, names_by_slot
 from branchwise.graphs.rebuild import Entry, Setting, rebuild
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import System
@@ -117,6 +117,11 @@ class Agent:
     def _default_tools(self) -> tuple[str, ...]:
         search = ("local_retriever",) if self._retriever else ()
         return (*search, *(GRAPH_TOOLS if self._graph else ()))
+
+    def check_settings(self) -> None:
+        """Raise InputError for settings of plug-ins that the system has not: a misspelt name."""
+        names = [tool.name for tool in self.tools] + [node.plugin.name for node in self.nodes]
+        check_named(self.system.settings, names, self.system.retriever)
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -90,6 +90,7 @@ def build(
             remedy=f"known are {', '.join(_PROMPTS)}",
         )
     agent = Agent(system, answer_format, model=model)
+    agent.check_settings()
     steps = agent.graph
     limit = recursion_limit(system.budget, len(agent.nodes))
     loop = _Loop()

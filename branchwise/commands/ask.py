@@ -37,6 +37,7 @@ def ask(
     if not question.strip():
         raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
     agent = Agent(settings, recordings=open_recordings)
+    agent.check_settings()
     try:
         show = None if json_output else error_console()
         outcome = asyncio.run(watch(agent, question, show))

@@ -15,6 +15,8 @@ from pydantic import BaseModel
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import is_plugin_retriever
+from branchwise.corpora.plugins.loading import load_plugin
+from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.corpora.plugins.settings import check_settings
 from branchwise.corpora.plugins.specs import absolute_spec, is_mcp, is_plugin
 from branchwise.eval.studies.complaints import StudyError, did_you_mean
@@ -87,21 +89,24 @@ class StudyPlugins:
                 remedy = "leave one out, or give it another name: @node(..., name=...)"
                 raise StudyError(what, ("nodes", key), remedy)
             seen[plugin.name] = key
-        known = {one.name: one.settings for one in (*self._tools.values(), *self._nodes.values())}
+        known = {one.name: one.settings for one in self._known}
         for name, given in self.study.settings.items():
             if name in known:
                 self._check_settings(name, known[name], given)
-            elif not self._has_others:
+            elif not self._has_unnamed:
                 remedy = did_you_mean(name, known, else_=_named(known))
                 raise StudyError(f"no plug-in is called {shown(name)}", ("settings", name), remedy)
         for name in known.keys() - self.study.settings.keys():
             self._check_settings(name, known[name], {}, self._place_of(name))
 
-    def settings_of(self, nodes: Sequence[str], tools: Value) -> dict[str, Mapping[str, Any]]:
-        """The settings of a system with these nodes and tools, those of others left out."""
+    def settings_of(
+        self, nodes: Sequence[str], tools: Value, retriever: Value
+    ) -> dict[str, Mapping[str, Any]]:
+        """The settings of a system with these plug-ins, those of others left out."""
         own = {self._nodes[key].name for key in nodes}
         own |= {self._tools[spec].name for spec in _specs(tools) if spec in self._tools}
-        all_known = {one.name for one in (*self._tools.values(), *self._nodes.values())}
+        own |= {one.name for spec, one in self._retrievers.items() if one and spec == retriever}
+        all_known = {one.name for one in self._known}
         return {
             name: given
             for name, given in self.study.settings.items()
@@ -111,8 +116,10 @@ class StudyPlugins:
     def _place_of(self, name: str) -> Place:
         """Where a plug-in is named, which has no settings in the file."""
         key = next((key for key, one in self._nodes.items() if one.name == name), None)
-        section = "factors" if "tools" in self.study.factors else "base"
-        return (section, "tools") if key is None else ("nodes", key)
+        if key is not None:
+            return ("nodes", key)
+        kind = "tools" if any(one.name == name for one in self._tools.values()) else "retriever"
+        return ("factors" if kind in self.study.factors else "base", kind)
 
     def _check_settings(
         self,
@@ -151,14 +158,26 @@ class StudyPlugins:
         others = [spec for spec in specs if spec not in known_tools() and not is_mcp(spec)]
         return {spec: _tool(absolute_spec(spec, self.folder)) for spec in others}
 
+    @cached_property
+    def _retrievers(self) -> dict[str, _Plugin | None]:
+        """None for a function that makes one: its name is known once it was called."""
+        named = [self.study.base.get("retriever"), *self.study.factors.get("retriever", ())]
+        found: dict[str, _Plugin | None] = {}
+        for spec in named:
+            if isinstance(spec, str) and is_plugin_retriever(spec):
+                one = load_plugin(absolute_spec(spec, self.folder), "retrievers")
+                is_one = isinstance(one, RetrieverPlugin)
+                found[spec] = _Plugin(one.name, one.settings) if is_one else None
+        return found
+
     @property
-    def _has_others(self) -> bool:
-        """Whether there are plug-ins whose names and settings are looked at elsewhere."""
-        retrievers = [self.study.base.get("retriever"), *self.study.factors.get("retriever", ())]
-        named = [self.study.base.get("tools"), *self.study.factors.get("tools", ())]
-        return any(is_plugin_retriever(str(one)) for one in retrievers if one) or any(
-            is_mcp(spec) for value in named for spec in _specs(value)
-        )
+    def _known(self) -> list[_Plugin]:
+        retrievers = filter(None, self._retrievers.values())
+        return [*self._tools.values(), *self._nodes.values(), *retrievers]
+
+    @property
+    def _has_unnamed(self) -> bool:
+        return None in self._retrievers.values()
 
 
 def _tool(spec: str) -> _Plugin:

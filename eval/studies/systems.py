@@ -129,7 +129,9 @@ class _Systems:
         return System(
             **parts[System],
             nodes=tuple(absolute_spec(self.study.nodes[name], self.folder) for name in nodes),
-            settings=self._plugins.settings_of(nodes, settings.get("tools")),
+            settings=self._plugins.settings_of(
+                nodes, settings.get("tools"), settings.get("retriever")
+            ),
             decoding=Decoding(**parts[Decoding]),
             budget=Budget(**parts[Budget]),
             roles=Roles(**parts[Roles]),

@@ -1,10 +1,13 @@
 """The nodes of a system: found by their specs, with what they need."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.loading import find_plugin, made
+from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.graphs.plugins.declared import NodePlugin
 from branchwise.graphs.plugins.running import MadeNode
 from branchwise.graphs.plugins.slots import SLOTS, Slot
@@ -40,6 +43,25 @@ def make_nodes(specs: Sequence[str], surroundings: Surroundings) -> list[MadeNod
         filled = fill(plugin.name, plugin.injected, surroundings, settings)
         nodes[plugin.name], places[plugin.name] = MadeNode(plugin, filled, settings), spec
     return list(nodes.values())
+
+
+def check_named(settings: Iterable[str], names: Iterable[str], retriever: str | None) -> None:
+    """Raise InputError for settings of what is neither one of `names` nor the retriever."""
+    known = list(names)
+    if is_plugin_retriever(retriever):
+        found = find_plugin(str(retriever), "retrievers").object
+        if not isinstance(found, RetrieverPlugin):
+            return  # a function that makes one: its name is known once it was called
+        known.append(found.name)
+    for name in settings:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            listed = f"the system has {', '.join(known)}" if known else "the system has none"
+            raise InputError(
+                f"no plug-in is called {name!r}",
+                where=f"--set {name}",
+                remedy=f"did you mean {near[0]}?" if near else listed,
+            )
 
 
 def names_by_slot(nodes: Sequence[MadeNode]) -> dict[Slot, list[str]]:

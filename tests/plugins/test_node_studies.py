@@ -133,6 +133,27 @@ def test_settings_are_those_of_the_plugins_that_a_system_has(folder: Path, five:
     assert [tool.name for tool in Agent(found[2].system).tools] == ["film_year"]
 
 
+def test_settings_of_a_retriever_go_where_it_searches(folder: Path, five: str) -> None:
+    code = """
+from pydantic import BaseModel
+from branchwise import retriever
+
+class Own(BaseModel):
+    shift: int = 0
+
+@retriever
+def mine(settings: Own):
+    '''Nothing at all.'''
+    return lambda queries, k: [[] for _ in queries]
+"""
+    (folder / "searching.py").write_text(code)
+    factors = {"first": [False, True], "retriever": ["bm25", "searching.py:mine"]}
+    found = load(folder, five, factors=factors, settings={"mine": {"shift": 2}}).systems()
+    assert [named.system.settings for named in found] == [{}, {}, {"mine": {"shift": 2}}]
+    said = refusal(folder, five, factors=factors, settings={"mine": {"shft": 2}})
+    assert "mine has no setting 'shft'" in said
+
+
 def test_metrics_are_part_of_the_scoring(folder: Path, five: str) -> None:
     loaded = load(folder, five, metrics=["plugins.py:predicted"])
     assert loaded.scoring.metrics == (f"{folder / 'plugins.py'}:predicted",)

@@ -436,3 +436,8 @@ def test_a_decorated_function_can_be_called_as_it_was(tmp_path):
     spec = f"{write_nodes(tmp_path, RERANK)}:rerank"
     messages = [ToolMessage("x", tool_call_id="1", artifact={})]
     assert asyncio.run(load_node(spec)({"pending": messages})) == {"pending": messages}
+
+
+def test_settings_of_a_plugin_that_is_not_there_are_refused(play):
+    with pytest.raises(InputError, match="no plug-in is called 'rernk'.*did you mean rerank"):
+        play(RERANK, "rerank", settings={"rernk": {"most": 2}})
