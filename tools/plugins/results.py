@@ -74,9 +74,9 @@ def _json_text(value: Any) -> str:
         dataclasses.is_dataclass(value) and not isinstance(value, type)
     )
     if not plain_object and not isinstance(value, dict | list | tuple | int | float):
-        name = "None" if value is None else f"a {type(value).__name__}"
+        name = "None" if value is None else f"a value of type {type(value).__name__}"
         raise ResultError(f"it returned {name}; {WHAT_TO_RETURN}")
-    plain = _plain(value, f"a {type(value).__name__}")
+    plain = _plain(value, f"a value of type {type(value).__name__}")
     try:
         return json.dumps(plain, ensure_ascii=False)
     except (ValueError, RecursionError) as error:

@@ -1,0 +1,119 @@
+"""Plug-ins in a process of the command line: what they print, how they hang, how they end it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from chat_server import call, say
+from tool_cases import ANSWER, calls_once, write_questions, write_tools
+
+
+@pytest.fixture
+def command(monkeypatch, chat_server):
+    """Runs the command line in a process of its own; ends it after a minute, which fails."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "branchwise", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+PRINTS = '''
+print("at import")
+
+@tool
+def loud(word: str) -> str:
+    """Prints."""
+    print("to stdout")
+    sys.stdout.write("written\\n")
+    sys.stdout.buffer.write(b"bytes\\n")
+    thread = threading.Thread(target=print, args=("from a thread",))
+    thread.start()
+    thread.join()
+    return word
+'''
+
+
+def test_json_output_stays_json_whatever_is_printed(command, chat_server, tmp_path):
+    chat_server.play([call("loud", word="x"), say(ANSWER)])
+    path = write_tools(tmp_path, PRINTS)
+    model = f"openai:scripted@{chat_server.url}"
+    ended = command("ask", "Who?", "--model", model, "--tool", f"{path}:loud", "--json")
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout)["answers"] == {"default": ["Ann"]}
+    assert "at import" in ended.stderr
+    assert "from a thread" in ended.stderr
+
+
+HANGS = '''
+@tool(seconds=0.1)
+def hangs(word: str) -> str:
+    """Hangs."""
+    if word == "hang":
+        while True:
+            with contextlib.suppress(BaseException):
+                threading.Event().wait()
+    return word
+
+@tool(seconds=0.1)
+async def swallows(word: str) -> str:
+    """Hangs."""
+    while word == "hang":
+        with contextlib.suppress(BaseException):
+            await asyncio.gather(asyncio.Event().wait())
+    return word
+'''
+
+
+@pytest.mark.parametrize("name", ["hangs", "swallows"])
+def test_a_hang_does_not_hold_the_end_of_the_process(name, command, chat_server, tmp_path):
+    chat_server.play(calls_once(name, {"word": "hang"}, {"word": "a"}))
+    path, questions = write_tools(tmp_path, HANGS), write_questions(tmp_path)
+    model = f"openai:scripted@{chat_server.url}"
+    # A process that waits for what hangs would never end: the fixture ends it, and fails.
+    ended = command(
+        *("run", "--questions", questions, "--model", model, "--tool", f"{path}:{name}"),
+        *("--out", tmp_path / "run"),
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "3" in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("import sys\nsys.exit(0)\n", ":7: the plug-in cannot be imported: SystemExit: 0"),
+        (
+            "raise ValueError('bad\\nday')\n",
+            ":6: the plug-in cannot be imported: ValueError: bad day",
+        ),
+        ("def f(:\n", ":6: the plug-in cannot be imported: SyntaxError"),
+        ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("@tool\ndef t(x) -> str:\n    'T.'\n", "the parameter 'x' of t has no annotation"),
+        ("@tool\ndef t(x: int) -> str:\n    return ''\n", "t has no docstring"),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_one_line_before_any_work(
+    code, line, command, chat_server, tmp_path
+):
+    path, questions = write_tools(tmp_path, code), write_questions(tmp_path)
+    model = f"openai:scripted@{chat_server.url}"
+    ended = command(
+        *("run", "--questions", questions, "--model", model, "--tool", f"{path}:t"),
+        *("--out", tmp_path / "run"),
+    )
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert line in ended.stderr
+    assert str(path) in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert not (tmp_path / "run").exists()
+    assert chat_server.requests == []
