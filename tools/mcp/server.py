@@ -129,7 +129,7 @@ class _Held:
         async with self._opening:
             if self._session is None:
                 session = Session(self._server)
-                await session.open()
+                await session.open(START_SECONDS)
                 self._session = session
             return self._session
 

@@ -56,7 +56,7 @@ class Session:
         self.hello: InitializeResult | None = None
         self._task = asyncio.ensure_future(self._live())
 
-    async def open(self, seconds: float = START_SECONDS) -> None:
+    async def open(self, seconds: float) -> None:
         """Wait until the server is ready. Raises LostError; nothing is left open then."""
         opened(self)
         # The SDK reports on what a server does wrong, with tracebacks; we do in one line.
@@ -179,11 +179,11 @@ class Session:
     def _ended(self) -> str:
         line = self._errors.last_line()
         if not self._task.done() or self._task.cancelled():
-            return f"it has ended: {line}" if line else "it has ended"
+            return f"it has ended; its last words: {line}" if line else "it has ended"
         error = _first(self._task.exception())
         if error is None or isinstance(error, McpError):
-            why = line or (printable(str(error)) if error else "")
-            return f"it has ended: {why}" if why else "it has ended"
+            why = f"; its last words: {line}" if line else ""
+            return f"it has ended{why}" if line or not error else printable(str(error))
         said = f"{type(error).__name__}: {error}"
         url = self._server.url
         return printable(said.replace(url, self._server.place) if url else said)

@@ -1,0 +1,113 @@
+"""An MCP server made with the reference SDK: `python mcp_films.py [PORT]`, stdio without a port."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from mcp.server.fastmcp import FastMCP
+from mcp.server.fastmcp.utilities.types import Image
+from mcp.types import EmbeddedResource, ResourceLink, TextResourceContents
+
+app = FastMCP("films", instructions="Ask film_year for years.")
+app._mcp_server.version = "1.2.3"
+
+
+@app.tool()
+def film_year(title: str, exact: bool = True) -> str:
+    """Year a film was released."""
+    return {"Heat": "1995"}.get(title, "unknown")
+
+
+@app.tool()
+def fails(why: str) -> str:
+    """Fails."""
+    raise ValueError(why)
+
+
+@app.tool()
+def facts() -> dict[str, Any]:
+    """Structured."""
+    return {"title": "Heat", "years": [1986, 1995]}
+
+
+@app.tool()
+def found() -> dict[str, Any]:
+    """Passages, as the harness's own tools give them."""
+    return {"passages": [{"id": "p1", "title": "Heat", "text": "By Mann.", "score": 1.0}]}
+
+
+@app.tool()
+def misshapen() -> dict[str, Any]:
+    """What only looks like passages."""
+    return {"passages": ["p1", {"id": 3}]}
+
+
+@app.tool(structured_output=False)
+def poster() -> list[Any]:
+    """A picture and more."""
+    text = TextResourceContents(uri="file:///a.txt", mimeType="text/plain", text="inside")
+    return [
+        "before",
+        Image(data=b"x" * 300, format="png"),
+        EmbeddedResource(type="resource", resource=text),
+        ResourceLink(type="resource_link", uri="file:///b.txt", name="b"),
+    ]
+
+
+@app.tool()
+def long(characters: int) -> str:
+    """A long text."""
+    return "x" * characters
+
+
+@app.tool()
+def odd(config: str, runtime: str, callbacks: int) -> str:
+    """Arguments whose names mean something to others."""
+    return f"{config} {runtime} {callbacks}"
+
+
+@app.tool()
+def surroundings() -> dict[str, str]:
+    """The environment, and the process."""
+    return {**os.environ, "pid": str(os.getpid())}
+
+
+@app.tool()
+async def waits(mark: str) -> str:
+    """Waits until it is cancelled, and leaves a mark then."""
+    try:
+        await asyncio.sleep(1000)
+    finally:
+        Path(mark).touch()  # noqa: ASYNC240 - nobody waits for this server
+    return ""
+
+
+@app.tool()
+def blocks() -> str:
+    """Holds the whole server."""
+    time.sleep(1000)
+    return ""
+
+
+@app.tool()
+def dies() -> str:
+    """Ends the server."""
+    sys.stderr.write("the film burnt\n")
+    sys.stderr.flush()
+    os._exit(3)
+
+
+if __name__ == "__main__":
+    if "--stubborn" in sys.argv:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if sys.argv[-1].isdigit():
+        app.settings.port = int(sys.argv[-1])
+        app.run("streamable-http")
+    else:
+        app.run()
+        if "--stubborn" in sys.argv:
+            time.sleep(1000)
