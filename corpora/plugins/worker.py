@@ -1,6 +1,7 @@
 """Plug-ins that are called from synchronous code, one call at a time: retrievers and metrics."""
 
 import contextlib
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from branchwise.corpora.plugins.calling import PluginFailure
 from branchwise.corpora.plugins.faults import fault_line
-from branchwise.corpora.plugins.printed import route_output
+from branchwise.corpora.plugins.printed import catch_output
 
 MAX_HUNG = 4
 """Calls that never ended: with as many a plug-in is not called any more. Each may hold a model."""
@@ -60,7 +61,7 @@ class Worker(Generic[Made]):
 
     So what it makes may belong to one thread, as SQLite's connections do. A call that takes too
     long is given up, and the next one is made anew on another thread: the old one may still be at
-    work in what was made before. What is printed goes to standard error.
+    work in what was made before. What a call prints goes to standard error, bounded.
     """
 
     def __init__(self, name: str, make: Callable[[], Made], seconds: float) -> None:
@@ -97,7 +98,6 @@ class Worker(Generic[Made]):
                 raise PluginFailure(
                     self.name, f"not called: {MAX_HUNG} earlier calls have never ended"
                 )
-            route_output()
             self._thread = DaemonThread(f"plug-in {self.name}")
             self._made = self._run(self._make, self._seconds)
         return self._made
@@ -125,7 +125,11 @@ class Worker(Generic[Made]):
 
 
 def _outcome(job: Callable[[], Any]) -> _Outcome:
-    try:
-        return _Outcome(job())
-    except BaseException as error:  # noqa: BLE001 - SystemExit, too: it must not end the thread
-        return _Outcome(error=error)
+    with catch_output() as printed:
+        try:
+            outcome = _Outcome(job())
+        except BaseException as error:  # noqa: BLE001 - SystemExit, too: it must not end the thread
+            outcome = _Outcome(error=error)
+    if (said := printed.end()) and sys.stderr:
+        sys.stderr.write(said if said.endswith("\n") else f"{said}\n")
+    return outcome

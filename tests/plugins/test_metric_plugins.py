@@ -218,7 +218,8 @@ def test_what_it_prints_does_not_reach_standard_output(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert values(scored(write(returning("[print('noise'), 2][1]")))) == [2.0] * 3
-    assert capsys.readouterr().out == ""
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "noise\n" * 3)
 
 
 @pytest.mark.parametrize(

@@ -284,9 +284,13 @@ def test_settings_that_do_not_fit_are_named(write: Write, given: dict[str, Any],
 def test_what_it_prints_does_not_reach_standard_output(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = opened(write, "[print('noise'), [[] for _ in queries]][1]")
+    found = opened(write, "[print('noise' * 1_000_000), [[] for _ in queries]][1]")
+    capsys.readouterr()
     found.search(["q"], 1)
-    assert capsys.readouterr().out == ""
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("noisenoise")
+    assert len(said.err) < 21_000
 
 
 def test_it_may_change_the_list_that_it_is_given(write: Write) -> None:
