@@ -19,7 +19,8 @@ def passages_of(message: "BaseMessage") -> "list[PassageRecord]":
 def with_passages(message: "BaseMessage", passages: "Sequence[Mapping[str, Any]]") -> "ToolMessage":
     """The tool message with these passages in the place of its own, its text written anew.
 
-    The text is as `local_retriever` writes it; a passage has `id`, `title`, `text` and `score`.
+    The text is as `local_retriever` writes it; a passage has `id`, `title`, `text` and `score`. A
+    message that has none and gets none, such as an error, stays as it is.
     Raises ValueError for a message of another kind, and for one that shows rows or matches of a
     graph, too: only its own tool can put these into words.
     """
@@ -29,6 +30,8 @@ def with_passages(message: "BaseMessage", passages: "Sequence[Mapping[str, Any]]
 
     if not isinstance(message, ToolMessage):
         raise ValueError(f"a {type(message).__name__} has no passages")
+    if not passages and not passages_of(message):
+        return message
     artifact: dict[str, Any] = dict(message.artifact or {})
     if others := sorted(artifact.keys() & {"rows", "matches"}):
         raise ValueError(f"the message shows {others[0]}, too; write its text yourself")

@@ -439,5 +439,24 @@ def test_a_decorated_function_can_be_called_as_it_was(tmp_path):
 
 
 def test_settings_of_a_plugin_that_is_not_there_are_refused(play):
-    with pytest.raises(InputError, match="no plug-in is called 'rernk'.*did you mean rerank"):
+    with pytest.raises(InputError, match=r"no plug-in is called 'rernk'.*did you mean rerank"):
         play(RERANK, "rerank", settings={"rernk": {"most": 2}})
+
+
+def test_with_passages_leaves_what_has_none_alone():
+    from langchain_core.messages import AIMessage, ToolMessage
+
+    from branchwise.graphs.plugins.passages import passages_of, with_passages
+
+    failed = ToolMessage("Error: no", tool_call_id="1", artifact={})
+    rows = ToolMessage("2 rows", tool_call_id="1", artifact={"rows": {"rows": []}})
+    assert with_passages(failed, passages_of(failed)) is failed
+    assert with_passages(rows, []) is rows
+    one = {"id": "p", "title": "T", "text": "x", "score": 1.0}
+    with pytest.raises(ValueError, match="the message shows rows, too"):
+        with_passages(rows, [one])
+    with pytest.raises(ValueError, match=r"an? AIMessage has no passages"):
+        with_passages(AIMessage("x"), [one])
+    shown_one = with_passages(failed, [one])
+    assert (shown_one.text, shown_one.artifact) == ("[p] T\nx", {"passages": [one]})
+    assert with_passages(shown_one, []).text == "No passage matches the query."
