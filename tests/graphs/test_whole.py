@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -288,6 +290,19 @@ def test_what_langgraph_json_names_is_opened_and_answers(tmp_path, monkeypatch):
         assert part.get_input_jsonschema()["properties"]
         assert part.get_output_jsonschema()
         part.get_context_jsonschema()
+
+
+def test_the_page_about_it_says_what_works(corpus, tmp_path, monkeypatch, capsys):
+    (tmp_path / "C").symlink_to(corpus)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "graph-from-python.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    program = tmp_path / "page.py"
+    program.write_text(code.replace("King Kong", "Heat"))
+    runpy.run_path(str(program))
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "{'default': ['Michael Mann']}"
+    assert said[-1] == "default: Michael Mann"
 
 
 def test_goes_on_where_checkpoints_may_hold_declared_types_only(corpus, tmp_path):
