@@ -86,7 +86,7 @@ def resume(
     ] = None,
     retriever: Annotated[
         str | None,
-        typer.Option(help="The same retriever elsewhere: http:URL or flashrag:FILE."),
+        typer.Option(help="The same retriever elsewhere: http:URL, flashrag:FILE or file.py:NAME."),
     ] = None,
     kg: Annotated[
         str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
