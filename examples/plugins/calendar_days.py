@@ -14,8 +14,9 @@ _WEEKS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
 MONTHS, WEEKDAYS = _YEARS.split(), _WEEKS.split()
 FIRST_GREGORIAN = 2_299_161  # 15 October 1582, the day after 4 October
 _FIRST_YEAR, _LAST_YEAR = -4711, 9999
+_MAX_CHARS = 60
 _BC = re.compile(r"^(?P<date>.*\S)\s*\b(?:B\.?C\.?(?:E\.?)?)$", re.IGNORECASE)
-_AD = re.compile(r"^(?:A\.?D\.?\s+)?(?P<date>.*?)(?:\s+(?:A\.?D\.?|C\.?E\.?))?$", re.IGNORECASE)
+_AD = re.compile(r"\bA\.?D\.?\s*(?=\d+$)|(?<=\d)\s+(?:A\.?D\.?|C\.?E\.?)$", re.IGNORECASE)
 _ISO = re.compile(r"^(?P<year>[+-]?\d{4,5})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?$")
 _DAY_FIRST = re.compile(
     r"^(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>[A-Za-z]{3,9})\.?,?\s+"
@@ -59,16 +60,15 @@ class Date:
 
 def parse_date(text: str) -> Date:
     """A date, a month or a year. Raises CalendarError, which says what can be read."""
-    written = " ".join(text.split())
+    written = " ".join(text[: 2 * _MAX_CHARS].split())
     before_christ = _BC.match(written)
-    found = before_christ or _AD.match(written)
-    bare = found["date"] if found else written
+    bare = before_christ["date"] if before_christ else _AD.sub("", written)
     patterns = (_DAY_FIRST, _MONTH_FIRST, _YEAR) if before_christ else _PATTERNS
     matched = next(filter(None, (pattern.match(bare) for pattern in patterns)), None)
-    if len(written) > 60 or matched is None:
+    if len(written) > _MAX_CHARS or matched is None:
         raise CalendarError(
-            f"{written[:60]!r} is no date; write it like 12 March 1999, 1999-03-12, March 1999, "
-            "1999 or 44 BC"
+            f"{written[:_MAX_CHARS]!r} is no date; write it like 12 March 1999, 1999-03-12, "
+            "March 1999, 1999 or 44 BC"
         )
     parts = matched.groupdict()
     year = int(parts["year"])

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from mcp.server.fastmcp import FastMCP
-from mcp.server.fastmcp.exceptions import ToolError
 
 
 def server(names: Path) -> FastMCP:
@@ -27,10 +26,10 @@ def server(names: Path) -> FastMCP:
 
     @served.tool()
     def what_bears(name: str) -> str:
-        """Say what a name may refer to: full titles."""
+        """List what a name may refer to, each by its full title."""
         page = pages.get(name.strip().casefold())
         if page is None:
-            raise ToolError(f"no two things share the name {name.strip()[:100]!r}")
+            return f"No two things share the name {name.strip()[:100]!r}."
         lines = [f"  {one['title']}: {one.get('description', '')}" for one in page["entities"]]
         return "\n".join([f"{page['name']} may refer to:", *lines])
 
