@@ -25,6 +25,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.mcp_specs import parse_mcp
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.graphs.agent import Agent
+from branchwise.tools.mcp import program
 from branchwise.tools.mcp import server as mcp_server_module
 from branchwise.tools.mcp import session as mcp_session_module
 from branchwise.tools.mcp.opening import close_mcp_tools, close_now, open_mcp_tools
@@ -181,6 +182,13 @@ def test_arguments_may_be_called_anything(tools):
     assert ask(tools["odd"], config="a", runtime="b", callbacks=3).content == "a b 3"
 
 
+def test_half_characters_in_arguments_end_no_conversation(tools):
+    assert ask(tools["film_year"], title="\ud800 \ud83d\ude00").content == "unknown"
+    assert (
+        ask(tools["odd"], config="\ud83d\ude00", runtime="", callbacks=0).content == "\U0001f600  0"
+    )
+
+
 def test_many_calls_at_once_get_their_own_results(tools):
     async def all_of_them():
         calls = (tools["long"].call({"characters": n}, 60) for n in range(64))
@@ -221,6 +229,26 @@ def test_a_server_that_dies_fails_its_call_alone(fresh):
     # Whether the next call still meets the dead server is a race; the one behind it does not.
     ask(tools["film_year"], title="Heat")
     assert ask(tools["film_year"], title="Heat").content == "1995"
+
+
+def test_ten_megabytes_are_cut_and_an_endless_line_ends_the_server_alone(fresh, monkeypatch):
+    tools = fresh()
+    assert ask(tools["long"], characters=10_000_000).content.endswith("[cut: 10000000 characters]")
+    monkeypatch.setattr(program, "MAX_LINE_BYTES", 100_000)
+    asyncio.run(close_mcp_tools(tools.values()))
+    error = ask(tools["long"], characters=1_000_000).error
+    assert "it wrote a line of more than 100000 bytes" in error
+    assert ask(tools["film_year"], title="Heat").content == "1995"
+
+
+def test_what_a_server_started_ends_with_it(fresh, tmp_path):
+    mark = tmp_path / "pid"
+    script = f"sleep 1000 & echo $! > {mark}; exec {sys.executable} {FILMS}"
+    tools = fresh(f"mcp:sh -c {shlex.quote(script)}")
+    child = int(mark.read_text())
+    assert is_there(child)
+    close_now(tools.values())
+    assert gone(child)
 
 
 def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):

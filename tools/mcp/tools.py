@@ -19,6 +19,7 @@ from branchwise.tools.mcp.results import read_call
 from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
 from branchwise.tools.mcp.session import LostError
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, failed
+from branchwise.tools.plugins.results import whole
 
 CALL_SECONDS = 120.0
 MAX_SECTION_CHARS = 4000
@@ -44,7 +45,7 @@ class McpTool(PluggedTool):
         limit = self.limit(seconds)
         try:
             async with asyncio.timeout(limit) as over:
-                result = await self.server.call(self.name, arguments)
+                result = await self.server.call(self.name, _whole(arguments))
             return read_call(self.name, result)
         except LostError as error:
             return failed(f"{self.name}: the MCP server is gone: {error}; ask again")
@@ -54,6 +55,15 @@ class McpTool(PluggedTool):
             if isinstance(error, TimeoutError) and over.expired():
                 return failed(f"{self.name}: no result within {limit:g} seconds (cancelled)")
             return failed(f"{self.name}: {fault_line(error)}")
+
+
+def _whole(value: Any) -> Any:
+    """The same without half characters, which no message of the protocol can hold."""
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, Mapping):
+        return {_whole(key): _whole(inner) for key, inner in value.items()}
+    return [_whole(inner) for inner in value] if isinstance(value, list) else value
 
 
 def mcp_tools(server: McpServer, specs: Sequence[McpSpec]) -> dict[McpSpec, list[McpTool]]:

@@ -8,11 +8,11 @@ from importlib.metadata import version
 from typing import Any
 
 from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
-from mcp import ClientSession, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from mcp import ClientSession
 from mcp.types import Implementation
 
 from branchwise.corpora.plugins.mcp_specs import Server
+from branchwise.tools.mcp.program import program
 
 _TAIL_BYTES = 4096
 
@@ -59,8 +59,8 @@ async def conversation(
 ) -> AsyncIterator[ClientSession]:
     """A session that is connected and not yet initialised.
 
-    A program gets the few variables that MCP's SDK passes on (PATH, HOME, ...), so none of our
-    keys, and ends with the conversation. `heard` is told of what is no message of the protocol.
+    A program gets none of our keys, and ends with the conversation. `heard` is told of what is no
+    message of the protocol.
     """
 
     async def on_message(message: object) -> None:
@@ -76,15 +76,9 @@ async def conversation(
         async with create_session(connection) as session:
             yield session
         return
-    # Not the adapters' way, which gives the program our standard error.
-    parameters = StdioServerParameters(
-        command=server.command[0],
-        args=list(server.command[1:]),
-        encoding_error_handler="replace",
-    )
     try:
         async with (
-            stdio_client(parameters, errlog=errors.writing) as streams,
+            program(server.command, errors.writing) as streams,
             ClientSession(*streams, **settings) as session,
         ):
             errors.close()
