@@ -63,10 +63,47 @@ def watch_tasks() -> Iterator[Tasks]:
 
 
 def _noting(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> "asyncio.Task[Any]":
-    task = asyncio.Task(coroutine, loop=loop, **more)
-    if (begun := _BEGUN.get()) is not None:
-        begun.add(task)
+    begun = _BEGUN.get()
+    if begun is None:
+        return asyncio.Task(coroutine, loop=loop, **more)
+    task = asyncio.Task(_NoExit(coroutine), loop=loop, **more)
+    begun.add(task)
     return task
+
+
+class ExitError(Exception):
+    """A SystemExit in a task, where it would end the event loop."""
+
+
+# Whoever reads the failure wants to know what was really raised.
+ExitError.__name__ = "SystemExit"
+
+
+class _NoExit(Coroutine[Any, Any, Any]):
+    """A coroutine whose SystemExit is an ordinary exception."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+        self.__name__ = getattr(coroutine, "__name__", type(coroutine).__name__)
+        self.__qualname__ = getattr(coroutine, "__qualname__", self.__name__)
+
+    def send(self, value: Any) -> Any:
+        try:
+            return self._coroutine.send(value)
+        except SystemExit as error:
+            raise ExitError(*error.args) from error
+
+    def throw(self, *error: Any) -> Any:
+        try:
+            return self._coroutine.throw(*error)
+        except SystemExit as exited:
+            raise ExitError(*exited.args) from exited
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._coroutine.__await__()
 
 
 def forget(task: "asyncio.Task[Any]") -> None:

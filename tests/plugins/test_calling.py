@@ -95,6 +95,24 @@ async def test_an_interrupt_passes_where_a_user_may_have_made_it():
     assert (await failure(blocks)).line == "it: KeyboardInterrupt"
 
 
+async def test_an_exit_in_a_task_that_the_plugin_began_ends_nothing_else():
+    async def exits():
+        await asyncio.sleep(0)
+        sys.exit(4)
+
+    async def gathers():
+        await asyncio.gather(exits(), exits())
+
+    async def begins():
+        task = asyncio.create_task(asyncio.sleep(1000))
+        await asyncio.sleep(0)
+        task.cancel()
+        return "begun"
+
+    assert (await failure(gathers)).line == "it: SystemExit: 4"
+    assert (await called(begins)).value == "begun"
+
+
 async def test_an_exception_whose_own_text_fails_is_still_told():
     class Odd(Exception):  # noqa: N818
         def __str__(self):
@@ -179,15 +197,15 @@ async def test_a_hang_on_a_thread_is_abandoned_and_counted_until_it_ends():
         end.wait()
         ended.set()
 
-    told = await failure(hangs, name="hangs", seconds=0.05)
-    assert told.line == "hangs: no result within 0.05 seconds (abandoned)"
-    assert abandoned("hangs") == 1
+    told = await failure(hangs, name="counted", seconds=0.05)
+    assert told.line == "counted: no result within 0.05 seconds (abandoned)"
+    assert abandoned("counted") == 1
     end.set()
     await asyncio.to_thread(ended.wait)
     for thread in threading.enumerate():
-        if thread.name == "plug-in hangs":
+        if thread.name == "plug-in counted":
             thread.join()
-    assert abandoned("hangs") == 0
+    assert abandoned("counted") == 0
 
 
 async def test_a_plugin_with_too_many_abandoned_calls_is_called_no_more(monkeypatch):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-_INLINE = r"`{1,2}(%s)`{1,2}:[ \t]*"
+_INLINE = r"(?:^[ \t]*[-*][ \t]+)?`{1,2}(%s)`{1,2}:[ \t]*"
 _SPHINX = re.compile(r"^:param(?:\s+[^:]+?)?\s+(\w+):\s*(.*)$")
 _GOOGLE = re.compile(r"^(?:Args|Arguments|Parameters):$")
 _GOOGLE_ITEM = re.compile(r"^\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
@@ -39,14 +39,14 @@ def _without_inline(text: str, parameters: Collection[str], found: Described) ->
     """Take out `` `name`: words ``, each up to the next one or the end of its paragraph."""
     if not parameters:
         return text
-    names = re.compile(_INLINE % "|".join(map(re.escape, parameters)))
+    names = re.compile(_INLINE % "|".join(map(re.escape, parameters)), re.MULTILINE)
     paragraphs = re.split(r"\n[ \t]*\n", text)
     kept = []
     for paragraph in paragraphs:
         first, *rest = names.split(paragraph)
         for name, words in zip(rest[::2], rest[1::2], strict=True):
             found.parameters.setdefault(name, " ".join(words.split()))
-        kept.append(re.sub(r"[-*][ \t]*$", "", first.rstrip()).rstrip())
+        kept.append(first.rstrip())
     return "\n\n".join(part for part in kept if part)
 
 

@@ -13,10 +13,10 @@ from branchwise.corpora.plugins.faults import fault_line
 from branchwise.corpora.plugins.sources import Source
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, bad_arguments, failed, told
 from branchwise.tools.plugins.results import (
+    WHAT_TO_RETURN,
     ResultError,
     bounded,
     read_artifact,
-    read_result,
     whole,
 )
 
@@ -80,8 +80,8 @@ class ForeignTool(PluggedTool):
 
     def _read(self, message: Any, printed: str) -> PluginResult:
         if not isinstance(message, ToolMessage):
-            text, artifact = read_result(message)
-            return PluginResult(text, artifact, printed)
+            name = type(message).__name__
+            raise ResultError(f"it returned a value of type {name}; {WHAT_TO_RETURN}")
         text = bounded(_text(message))
         if message.status == "error":
             line = " ".join(f"{self.name}: {text}".split())

@@ -1,0 +1,291 @@
+"""From a spec to a tool: files, modules, entry points, and every way in which there is none."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from tool_cases import write_tools
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.loading import find_plugin, load_plugin
+from branchwise.corpora.plugins.specs import absolute_spec, parse_spec
+from branchwise.corpora.plugins.written_settings import read_settings
+from branchwise.tools.plugins.plugged import FunctionTool
+from branchwise.tools.registry import ToolContext, installed_tools, make_tools
+
+ECHO = '''
+@tool
+def echo(word: str) -> str:
+    """Says it again."""
+    return word
+'''
+
+
+def refusal(*specs, **context):
+    with pytest.raises(InputError) as refused:
+        make_tools(specs, ToolContext(**context))
+    said = str(refused.value)
+    assert "\n" not in said
+    assert refused.value.remedy
+    return said
+
+
+def identity(spec):
+    (tool,) = make_tools([spec], ToolContext())
+    assert isinstance(tool, FunctionTool)
+    return tool.plugin_identity
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Puts a package with entry points where Python finds it, as pip would."""
+
+    def installed(name, code, points, version="1.0", group="branchwise.tools"):
+        site = tmp_path / "site"
+        site.mkdir(exist_ok=True)
+        write_tools(site, code, f"{name}.py")
+        info = site / f"{name}-{version}.dist-info"
+        info.mkdir()
+        info.joinpath("METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+        lines = [f"{point} = {name}:{target}" for point, target in points.items()]
+        info.joinpath("entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
+        info.joinpath("top_level.txt").write_text(name)
+        if str(site) not in sys.path:
+            monkeypatch.syspath_prepend(site)
+        return info
+
+    yield installed
+    for name in [name for name in sys.modules if name.startswith("bw_plug")]:
+        del sys.modules[name]
+
+
+def test_a_file_is_imported_once_until_it_changes(tmp_path):
+    path = write_tools(tmp_path, ECHO)
+    first = load_plugin(f"{path}:echo", "tools")
+    assert load_plugin(f"{path}:echo", "tools") is first
+    path.write_text(path.read_text().replace("again", "anew"))
+    assert load_plugin(f"{path}:echo", "tools") is not first
+
+
+def test_a_files_digest_is_of_what_it_holds_and_not_of_where_it_is(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        write_tools(tmp_path / name, ECHO)
+    first, second = (identity(f"{tmp_path / name / 'tools.py'}:echo") for name in "ab")
+    assert first == second
+    assert list(first["sha256"]) == ["tools.py"]
+    assert str(tmp_path) not in str(first)
+
+
+def test_neighbours_are_imported_and_count_and_folders_may_share_their_names(tmp_path):
+    for name, word in (("a", "one"), ("b", "two")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "beside.py").write_text(f"WORD = {word!r}\n")
+        write_tools(folder, f"import beside\n{ECHO}\nSAID = beside.WORD\n")
+    first, second = (find_plugin(f"{tmp_path / n / 'tools.py'}:SAID", "tools") for n in "ab")
+    assert (first.object, second.object) == ("one", "two")
+    assert sorted(first.source.sha256) == ["beside.py", "tools.py"]
+    assert first.source.sha256["beside.py"] != second.source.sha256["beside.py"]
+    assert str(tmp_path / "a") not in sys.path
+
+
+def test_a_changed_neighbour_is_imported_again(tmp_path):
+    (tmp_path / "beside.py").write_text("WORD = 'old'\n")
+    path = write_tools(tmp_path, "import beside\nSAID = beside.WORD\n")
+    assert load_plugin(f"{path}:SAID", "tools") == "old"
+    (tmp_path / "beside.py").write_text("WORD = 'newer'\n")
+    assert load_plugin(f"{path}:SAID", "tools") == "newer"
+
+
+def test_a_neighbour_does_not_stand_before_an_installed_module(tmp_path):
+    (tmp_path / "colorsys.py").write_text("raise RuntimeError('not me')\n")
+    path = write_tools(tmp_path, f"import colorsys\n{ECHO}")
+    assert load_plugin(f"{path}:echo", "tools").name == "echo"
+
+
+def test_entry_points_are_found_by_name_with_their_version(install):
+    install("bw_plug_one", ECHO, {"echo": "echo"}, version="2.1")
+    assert installed_tools()["echo"] == "bw_plug_one==2.1"
+    found = identity("echo")
+    assert found["distribution"] == "bw_plug_one==2.1"
+    assert list(found["sha256"]) == ["bw_plug_one.py"]
+    assert identity("bw_plug_one:echo") == found
+
+
+def test_another_version_is_another_identity(install, monkeypatch):
+    info = install("bw_plug_two", ECHO, {"echo": "echo"}, version="1.0")
+    before = identity("echo")
+    info.joinpath("METADATA").write_text("Name: bw_plug_two\nVersion: 1.1\n")
+    assert identity("echo")["distribution"] == "bw_plug_two==1.1"
+    assert identity("echo") != before
+
+
+def test_two_packages_with_one_name_are_refused_by_both_names(install):
+    install("bw_plug_three", ECHO, {"echo": "echo"})
+    install("bw_plug_four", ECHO, {"echo": "echo"})
+    said = refusal("echo")
+    assert "bw_plug_three==1.0" in said
+    assert "bw_plug_four==1.0" in said
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(install):
+    install("bw_plug_five", ECHO, {"film_year": "echo"})
+    assert "did you mean film_year?" in refusal("film_yeer")
+    assert "did you mean wikisparql" in refusal("wikisparq")
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (ECHO, "echo"),
+        (ECHO + "\ndef make():\n    return echo\n", "make"),
+        (ECHO + "\nclass Box:\n    held = echo\n", "Box.held"),
+        ("from langchain_core.tools import StructuredTool\n"
+         "def echo(word: str) -> str:\n    'Says.'\n    return word\n"
+         "made = StructuredTool.from_function(echo)\n", "made"),
+    ],
+)  # fmt: skip
+def test_a_spec_may_name_a_tool_or_a_function_that_makes_one(code, name, tmp_path):
+    path = write_tools(tmp_path, code)
+    (tool,) = make_tools([f"{path}:{name}"], ToolContext())
+    assert tool.name == "echo"
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "what"),
+    [
+        (ECHO, "ecko", "there is no 'ecko' in it; it has echo"),
+        (ECHO, "", "names a file, but none of its tools"),
+        ("number = 3\n", "number", "is 'int', not a tool"),
+        ("def plain(x: int) -> str:\n    return ''\n", "plain", "is no tool"),
+        ("def bad():\n    raise ValueError('no')\n", "bad", "ValueError: no"),
+        ("def bad():\n    sys.exit(1)\n", "bad", "SystemExit: 1"),
+        ("def other():\n    return 3\n", "other", "is 'int', not a tool"),
+        (ECHO + ECHO.replace("again", "anew"), "echo", "the tool echo is defined twice"),
+    ],
+)
+def test_what_is_no_tool_is_refused(code, name, what, tmp_path):
+    path = write_tools(tmp_path, code)
+    assert what in refusal(f"{path}:{name}" if name else str(path))
+
+
+def test_what_is_not_there_is_refused(tmp_path):
+    assert "there is no file" in refusal(f"{tmp_path}/none.py:x")
+    assert "there is no module 'no_such_mod'" in refusal("no_such_mod:x")
+    assert "there is no module 'json.nothing'" in refusal("json.nothing:x")
+    assert "there is no 'lods' in it" in refusal("json:lods")
+    for text in ("a b:c", "x:1", ":name", "dir/thing", ""):
+        refusal(text)
+
+
+def test_a_tool_may_not_bear_the_name_of_another(tmp_path):
+    one = write_tools(tmp_path, ECHO, "one.py")
+    two = write_tools(tmp_path, ECHO.replace("again", "anew"), "two.py")
+    said = refusal(f"{one}:echo", f"{two}:echo")
+    assert f"{one}:echo and {two}:echo" in said
+    built_in = write_tools(tmp_path, ECHO.replace("echo", "wikisparql"), "three.py")
+    assert "the tool wikisparql is there twice: a built-in tool" in refusal(
+        f"{built_in}:wikisparql"
+    )
+
+
+def test_one_tool_named_twice_is_there_once(tmp_path):
+    path = write_tools(tmp_path, ECHO + "\nagain = echo\n")
+    specs = [f"{path}:echo", f"{path}:echo", f"{path}:again"]
+    assert [tool.name for tool in make_tools(specs, ToolContext())] == ["echo"]
+
+
+NEEDS = '''
+class Limits(BaseModel):
+    limit: int
+    word: str = "a"
+
+@tool(settings=Limits)
+def needs(x: int, limits: Limits) -> str:
+    """Needs settings."""
+    return ""
+
+@tool
+def corpus(x: int, corpus: Corpus) -> str:
+    """Needs a corpus."""
+    return ""
+
+@tool
+def graph(x: int, graph: Graph) -> str:
+    """Needs a graph."""
+    return ""
+
+@tool
+def either(x: int, graph: Graph | None) -> str:
+    """Takes what there is."""
+    return str(graph)
+'''
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({}, "needs.limit: Field required; give it: --set needs.limit=VALUE"),
+        ({"limit": "x"}, "needs.limit: Input should be a valid integer"),
+        ({"limit": 1, "lmit": 2}, "needs.lmit: needs has no setting 'lmit'; it has limit, word"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused_by_their_key(settings, what, tmp_path):
+    path = write_tools(tmp_path, NEEDS)
+    assert what in refusal(f"{path}:needs", settings={"needs": settings})
+
+
+def test_settings_are_part_of_the_identity(tmp_path):
+    path = write_tools(tmp_path, NEEDS)
+    made = [
+        make_tools([f"{path}:needs"], ToolContext(settings={"needs": {"limit": limit}}))[0]
+        for limit in (1, 2)
+    ]
+    assert made[0].plugin_identity["settings"] == {"limit": 1, "word": "a"}
+    assert made[0].plugin_identity != made[1].plugin_identity
+
+
+def test_what_a_tool_needs_must_be_there(tmp_path):
+    path = write_tools(tmp_path, NEEDS)
+    assert "corpus needs a corpus and there is none; give one with --corpus" in refusal(
+        f"{path}:corpus"
+    )
+    assert "graph needs a graph and there is none; give one with --kg" in refusal(f"{path}:graph")
+    assert make_tools([f"{path}:either"], ToolContext())[0].name == "either"
+
+
+def test_specs_keep_their_meaning_in_another_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert absolute_spec("a/b.py:c") == f"{tmp_path.resolve()}/a/b.py:c"
+    assert absolute_spec("../b.py:c", Path("/x/y")) == "/x/b.py:c"
+    for same in ("local_retriever", "package.module:name", "mcp:server a.py:b"):
+        assert absolute_spec(same) == same
+
+
+def test_a_path_may_have_colons_and_spaces(tmp_path):
+    folder = tmp_path / "a: b"
+    folder.mkdir()
+    path = write_tools(folder, ECHO)
+    assert parse_spec(f"{path}:echo").path == path  # type: ignore[union-attr]
+    assert load_plugin(f"{path}:echo", "tools").name == "echo"
+
+
+def test_settings_are_written_as_yaml():
+    texts = ["a.n=3", "a.on=true", "b.list=[x, 2]", "b.map={k: v}", "b.day=2024-01-31", "a.e="]
+    assert read_settings(texts) == {
+        "a": {"n": 3, "on": True, "e": None},
+        "b": {"list": ["x", 2], "map": {"k": "v"}, "day": "2024-01-31"},
+    }
+    assert read_settings(["a.text='x: y=z'"]) == {"a": {"text": "x: y=z"}}
+
+
+@pytest.mark.parametrize("text", ["", "a", "a=1", "a.b", ".b=1", "a.=1", "a.b=[", "a.b=&x [*x"])
+def test_what_is_no_setting_is_refused(text):
+    with pytest.raises(InputError, match="--set"):
+        read_settings([text])
+
+
+def test_a_setting_is_set_once():
+    with pytest.raises(InputError, match=r"a\.b is set twice"):
+        read_settings(["a.b=1", "a.b=2"])
