@@ -57,7 +57,9 @@ def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
     Raises InputError for a name that is no tool, for a tool whose corpus is missing, for a plug-in
     or server that cannot be used, and for two of one name.
     """
-    of_spec = {spec: [_made(spec, context)] for spec in specs if not is_mcp(spec)}
+    of_spec: dict[str, Sequence[BaseTool]] = {
+        spec: [_made(spec, context)] for spec in specs if not is_mcp(spec)
+    }
     of_servers = open_mcp_tools([spec for spec in specs if is_mcp(spec)])
     of_spec |= of_servers
     made = [(spec, tool) for spec in dict.fromkeys(specs) for tool in of_spec[spec]]
