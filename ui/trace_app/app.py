@@ -13,6 +13,7 @@ from textual.screen import Screen
 
 from branchwise.ui.trace_app.background import in_app
 from branchwise.ui.trace_app.cells import drawn
+from branchwise.ui.trace_app.drawing import terminal_driver
 from branchwise.ui.trace_app.filling import Filling
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
 from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
@@ -51,7 +52,7 @@ class TraceApp(App[None]):
     def __init__(
         self, runs: Sequence[RunView], *, live: bool = False, start: Start | None = None
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=terminal_driver())
         self.runs, self.live = list(runs), live
         for run in runs:
             run.leave_scoring()

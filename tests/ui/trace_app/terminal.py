@@ -11,7 +11,8 @@ import termios
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from types import TracebackType
 
 PATIENCE = 60.0
@@ -19,9 +20,13 @@ _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\\\
 
 
 class Terminal:
-    """`branchwise` with these arguments, in a terminal of 80 by 24."""
+    """`branchwise` with these arguments, in a terminal of 80 by 24.
 
-    def __init__(self, *arguments: object) -> None:
+    `errors`: a file that takes its standard error instead of the terminal.
+    """
+
+    def __init__(self, *arguments: object, errors: Path | None = None) -> None:
+        self._errors = errors
         self._command = [sys.executable, "-m", "branchwise", *map(str, arguments)]
         self._read = bytearray()
 
@@ -29,10 +34,12 @@ class Terminal:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         environment = {**os.environ, "TERM": "xterm-256color"}
-        self._process = subprocess.Popen(
-            self._command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
-            start_new_session=True,
-        )  # fmt: skip
+        with ExitStack() as opened:
+            errors = opened.enter_context(self._errors.open("wb")) if self._errors else theirs
+            self._process = subprocess.Popen(
+                self._command, stdin=theirs, stdout=theirs, stderr=errors, env=environment,
+                start_new_session=True,
+            )  # fmt: skip
         os.close(theirs)
         self._reader = threading.Thread(target=self._collect, daemon=True)
         self._reader.start()

@@ -43,6 +43,26 @@ def test_the_app_goes_on_where_no_pager_starts(run: Path, monkeypatch: pytest.Mo
         assert terminal.ended() == 0
 
 
+def test_the_app_is_seen_where_standard_error_is_a_file(run: Path, tmp_path: Path) -> None:
+    errors = tmp_path / "errors.txt"
+    with Terminal("trace", run, "--question", "heat", errors=errors) as terminal:
+        terminal.wait_for("step 0")
+        terminal.type("qq")
+        assert terminal.ended() == 0
+    assert errors.read_bytes() == b""
+
+
+def test_what_a_terminals_encoding_lacks_takes_one_cell(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii:backslashreplace")
+    with Terminal("trace", run, "--question", "heat") as terminal:
+        terminal.wait_for("step 0: start ? question")
+        terminal.type("qq")
+        assert terminal.ended() == 0
+        assert "\\u" not in terminal.output
+
+
 @pytest.mark.skipif(shutil.which("less") is None, reason="needs less")
 def test_a_part_is_read_in_less_and_the_app_comes_back(
     run: Path, monkeypatch: pytest.MonkeyPatch

@@ -37,9 +37,10 @@ class QuestionsScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
-            "slash", "find", "Find", key_display="/",
+            "slash", "find", "Find", key_display="/", priority=True,
             tooltip="Only questions in which certain words occur",
         ),
+        Binding("enter", "keep_found", "Keep", show=False, priority=True),
         Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
         Binding("S", "reverse", "Reverse", show=False, tooltip="Sort the other way round"),
         Binding("b", "subset", "Subset", tooltip="All, ambiguous or unambiguous questions"),
@@ -261,29 +262,37 @@ class QuestionsScreen(Screen[None]):
         self.app.push_screen(Picker(title, choices), chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that need a second run are there only with one."""
+        """Keys that need a second run are there only with one.
+
+        Finding begins and ends before the next key is read (`priority`): what is typed at once
+        would else go to the list, or to the words. Its keys leave others theirs.
+        """
+        if action in ("find", "keep_found"):
+            finding = isinstance(self.focused, Input)
+            return finding == (action == "keep_found")
         return action not in ("run", "differs", "compare") or len(self._runs) > 1
 
     # Finding
 
     def action_find(self) -> None:
         search = self.query_one("#search", Input)
-        search.add_class("-open")
-        search.focus()
+        # At once, not when styles are next worked out: the next key is for it already.
+        search.display = True
+        self.set_focus(search)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         if event.value != self._how.text:
             self._change(text=event.value)
 
-    def on_input_submitted(self) -> None:
+    def action_keep_found(self) -> None:
         self._close_find()
 
     def action_end_find(self) -> None:
         search = self.query_one("#search", Input)
-        if search.has_class("-open"):
+        if search.display:
             search.value = ""
             self._close_find()
 
     def _close_find(self) -> None:
-        self.query_one("#search", Input).remove_class("-open")
-        self._list.focus()
+        self.query_one("#search", Input).display = False
+        self.set_focus(self._list)
