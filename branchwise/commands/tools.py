@@ -123,14 +123,21 @@ def new(
 def _outcome(event: Mapping[str, Any]) -> Iterable[str]:
     import orjson
 
+    from branchwise.tools.plugins.rendering import RENDERED
+
     yield f"the model reads ({event['seconds']:.2f} s)"
     yield from _below(event["content"])
     if event.get("printed"):
         yield "printed"
         yield from _below(event["printed"])
-    if event["artifact"]:
+    artifact = dict(event["artifact"])
+    if isinstance(lines := artifact.get(RENDERED), list):
+        yield "shown in the trace"
+        yield from _below("\n".join(map(str, lines)))
+        del artifact[RENDERED]
+    if artifact:
         yield "artifact"
-        yield from _below(orjson.dumps(event["artifact"], option=orjson.OPT_INDENT_2).decode())
+        yield from _below(orjson.dumps(artifact, option=orjson.OPT_INDENT_2).decode())
 
 
 def _below(text: str) -> Iterable[str]:

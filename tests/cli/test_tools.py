@@ -19,7 +19,7 @@ class Settings(BaseModel):
     unit: str | None = "years"
 
 
-@tool(section="Use it well.", seconds=7, settings=Settings, render=lambda *_: [])
+@tool(section="Use it well.", seconds=7, settings=Settings, render=lambda call, *_: [call['name']])
 def ages(name: str, settings: Settings, corpus: Corpus | None, graph: Graph | None) -> ToolResult:
     """Ages of people. `name`: whose."""
     print("looked", name)
@@ -98,7 +98,7 @@ def test_a_call_shows_what_the_model_reads_and_what_only_the_trace_keeps(
     )
     assert said["content"] == "Ada is 36 years True"
     assert said["printed"] == "looked Ada\n"
-    assert said["artifact"] == {"name": "Ada"}
+    assert said["artifact"] == {"name": "Ada", "rendered": ["Ada"]}
     assert said["error"] is None
     words = ("try", f"{plugin}:ages", "--args", '{"name": "Ada"}', "--set", "ages.limit=36")
     code, out, _ = type_in("tools", *words)
@@ -107,7 +107,7 @@ def test_a_call_shows_what_the_model_reads_and_what_only_the_trace_keeps(
     assert lines[0].startswith("the model reads (")
     assert lines[1:] == [
         "  Ada is 36 years True", "printed", "  looked Ada",
-        "artifact", "  {", '    "name": "Ada"', "  }",
+        "shown in the trace", "  Ada", "artifact", "  {", '    "name": "Ada"', "  }",
     ]  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from branchwise.corpora.plugins.faults import fault_line
 from branchwise.corpora.plugins.sources import Source
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.declared import Render, ToolPlugin
+from branchwise.tools.plugins.rendering import RENDERED, rendered
 from branchwise.tools.plugins.results import ResultError, read_result, whole
 
 MAX_SECONDS = 600.0
@@ -122,6 +123,9 @@ class FunctionTool(PluggedTool):
             return failed(f"{self.name}: {error}", called.printed)
         except Exception as error:  # noqa: BLE001 - what was returned may be an object of any class
             return failed(f"{self.name}: {fault_line(error)}", called.printed)
+        if self.render is not None:
+            lines = await rendered(self.render, self.name, arguments, text, artifact)
+            artifact = {**artifact, RENDERED: lines}
         return PluginResult(text, artifact, whole(called.printed))
 
 

@@ -11,6 +11,8 @@ from branchwise.ui.traces.parts import MAX_FACT, MAX_TITLE, Looked
 from branchwise.ui.traces.tables import MAX_COLUMNS, matches_table, rows_laid_out, rows_table
 
 _READ = "as the agent read it"
+RENDERED = "rendered"
+"""In a tool's artifact: the lines of its own renderer (tools/plugins/rendering.py)."""
 
 
 def call_blocks(call: Any, title: str) -> Iterator[Block]:
@@ -54,10 +56,22 @@ def tool_blocks(
         yield from parts.overlong(failure=failure)
         yield from parts.text(data.get("content"), _READ, folded=True)
     else:
+        yield from _rendered(data, looked)
         yield from _brought(data, mapping(data.get("artifact")), looked, extraction)
     known = ("call", "of", "seconds", "replayed", "error", "failure", "content", "artifact")
     yield from parts.rest(data, known)
-    yield from parts.rest(mapping(data.get("artifact")), ("passages", "rows", "matches"))
+    shown = ("passages", "rows", "matches", RENDERED)
+    yield from parts.rest(mapping(data.get("artifact")), shown)
+
+
+def _rendered(data: Mapping[str, Any], looked: Looked) -> Iterator[Block]:
+    """What the tool's own renderer showed of the call when it was made."""
+    lines = mapping(data.get("artifact")).get(RENDERED)
+    if isinstance(lines, list):
+        title = f"as {parts.line(mapping(data['call']).get('name'), MAX_FACT)} shows it"
+        yield from parts.text("\n".join(map(str, lines)), title, looked=looked)
+    elif lines is not None:
+        yield parts.as_json(lines, RENDERED)
 
 
 def _brought(

@@ -1,0 +1,42 @@
+"""How a plug-in shows a call of its own in the trace: rendered once, when the call was made.
+
+What it shows is kept with the call, so that opening a trace imports and runs nothing: a run may
+come from elsewhere, and its plug-ins may be gone.
+"""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
+from branchwise.tools.plugins.declared import Render
+from branchwise.tools.plugins.results import whole
+
+RENDERED = "rendered"
+"""The key of the artifact that holds the lines."""
+SECONDS = 5.0
+MAX_LINES, MAX_CHARS = 1000, 20_000
+
+
+async def rendered(
+    render: Render,
+    name: str,
+    arguments: Mapping[str, Any],
+    content: str,
+    artifact: Mapping[str, Any],
+) -> list[str]:
+    """The lines that a renderer shows of a call, bounded; of one that fails, one line saying so."""
+
+    def lines(arguments: Any, content: str, artifact: Any) -> str:
+        shown = render(arguments, content, artifact)
+        parts = [shown] if isinstance(shown, str) else islice(shown, MAX_LINES)
+        return "\n".join(map(str, parts))
+
+    given = {"arguments": dict(arguments), "content": content, "artifact": dict(artifact)}
+    try:
+        called = await call_plugin(lines, given, name=f"the renderer of {name}", seconds=SECONDS)
+    except PluginFailure as failure:
+        return [whole(failure.line)]
+    text = called.value
+    shown = whole(text[:MAX_CHARS]).splitlines()[:MAX_LINES]
+    return [*shown, f"[cut: {len(text)} characters]"] if len(text) > MAX_CHARS else shown
