@@ -157,7 +157,7 @@ class _Rebuilt:
             **{name: data.get(name) for name in kept},  # type: ignore[arg-type]
             asked=data.get("asked", ()),
         )
-        count_asked(str(data["call"]["name"]), result.asked, self.ledger)
+        count_asked(str(data["call"].get("name")), result.asked, self.ledger)
         self.results[_place(data, calls, self.results)] = result
         if len(self.results) < len(calls):
             return
