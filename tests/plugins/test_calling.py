@@ -174,12 +174,21 @@ async def test_a_hang_that_swallows_its_cancellation_is_closed(monkeypatch):
 ignored = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+@pytest.fixture
+def over():
+    """Set behind the test. Without a loop to wait in, what suppresses everything spins for ever
+    once the garbage collector closes it, in whatever test that is."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
 @ignored
-async def test_one_that_will_not_even_be_closed_holds_nothing(monkeypatch):
+async def test_one_that_will_not_even_be_closed_holds_nothing(monkeypatch, over):
     monkeypatch.setattr(calling, "GRACE", 0.01)
 
     async def stubborn():
-        while True:
+        while not over.is_set():
             with contextlib.suppress(BaseException):
                 await asyncio.sleep(1000)
 
@@ -370,11 +379,11 @@ async def test_endless_recursion_is_a_failure():
 
 
 @ignored
-def test_nothing_that_was_given_up_holds_the_end_of_a_loop(monkeypatch):
+def test_nothing_that_was_given_up_holds_the_end_of_a_loop(monkeypatch, over):
     monkeypatch.setattr(calling, "GRACE", 0.01)
 
     async def stubborn():
-        while True:
+        while not over.is_set():
             with contextlib.suppress(BaseException):
                 await asyncio.Event().wait()
 
@@ -382,7 +391,7 @@ def test_nothing_that_was_given_up_holds_the_end_of_a_loop(monkeypatch):
         await asyncio.gather(stubborn(), asyncio.wait_for(stubborn(), 1000))
 
     def hangs():
-        threading.Event().wait()
+        over.wait()
 
     async def both():
         for function in (stubborn, gathers, hangs):
