@@ -15,6 +15,15 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 bad input."""
+    try:
+        _run()
+    except SystemExit as ended:
+        if plugins := sys.modules.get("branchwise.corpora.plugins.calling"):
+            plugins.end_in_time(ended.code)
+        raise
+
+
+def _run() -> None:
     # Nothing here may ask a model hub or send traces anywhere unless the user says so.
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     os.environ.setdefault("LANGSMITH_TRACING", "false")

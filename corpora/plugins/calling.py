@@ -16,7 +16,12 @@ from typing import Any
 
 from branchwise.corpora.plugins.faults import fault_line
 from branchwise.corpora.plugins.leash import Leash, Tasks, forget, watch_tasks
-from branchwise.corpora.plugins.printed import catch_output
+from branchwise.corpora.plugins.printed import catch_output, has_caught
+from branchwise.corpora.plugins.threads import (
+    SECONDS_AT_END,
+    SECONDS_WHERE_GIVEN_UP,
+    end_within,
+)
 
 MAX_ABANDONED = 32
 """Calls of one plug-in that never ended; with as many it is not called any more."""
@@ -81,6 +86,15 @@ def abandoned(name: str) -> int:
     """How many threads of a plug-in were given up and have not ended yet."""
     with _LOCK:
         return _ABANDONED[name]
+
+
+def end_in_time(code: object) -> None:
+    """Let the process end with `code`, whatever plug-ins have left running."""
+    if not has_caught():
+        return
+    with _LOCK:
+        given_up = _ABANDONED.total() > 0
+    end_within(code, SECONDS_WHERE_GIVEN_UP if given_up else SECONDS_AT_END)
 
 
 _ABANDONED: Counter[str] = Counter()

@@ -3,7 +3,7 @@
 import importlib.util
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -83,7 +83,9 @@ def _beside(folder: Path) -> Iterator[Mapping[str, ModuleType]]:
     try:
         yield found
     finally:
-        sys.path.remove(str(folder))
+        # The file may have put other folders there, or taken this one away.
+        with suppress(ValueError):
+            sys.path.remove(str(folder))
         new = [(name, m) for name, m in list(sys.modules.items()) if name not in before]
         found |= {name: module for name, module in new if _lies_in(module, folder, name)}
         _NEIGHBOURS[folder] = found

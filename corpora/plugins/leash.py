@@ -7,6 +7,8 @@ from collections.abc import Coroutine, Generator, Iterator
 from contextvars import ContextVar
 from typing import Any
 
+from branchwise.corpora.plugins.threads import DaemonThreads
+
 
 class Leash:
     """Awaits a coroutine. Once `dropped`, the next step closes it instead of going on.
@@ -54,6 +56,7 @@ def watch_tasks() -> Iterator[Tasks]:
     loop = asyncio.get_running_loop()
     if loop.get_task_factory() is None:
         loop.set_task_factory(_noting)
+        loop.set_default_executor(DaemonThreads(lambda: _BEGUN.get() is not None))
     begun = Tasks()
     token = _BEGUN.set(begun)
     try:

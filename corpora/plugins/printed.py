@@ -6,10 +6,12 @@ the file descriptor itself is not caught.
 
 import contextlib
 import io
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 MAX_PRINTED = 20_000
@@ -116,10 +118,58 @@ def route_output() -> None:
 @contextlib.contextmanager
 def catch_output() -> Iterator[Printed]:
     """Catch what is printed in this context, and in threads and tasks that copy it."""
-    route_output()
+    _PLACE.take()
     printed = Printed()
     token = _CATCHING.set(printed)
     try:
         yield printed
     finally:
         _CATCHING.reset(token)
+        _PLACE.leave()
+
+
+def has_caught() -> bool:
+    """Whether any code of a plug-in has run in this process."""
+    return _PLACE.taken_ever
+
+
+class _Place:
+    """`sys.stdout` and the working directory: after the last call what they were before the first.
+
+    Calls that run at once and each redirect standard output leave it with the output of one of
+    them: what the command itself has to say would go there.
+    """
+
+    def __init__(self) -> None:
+        self.taken_ever = False
+        self._calls = 0
+        self._before: TextIO | None = None
+        self._folder: Path | None = None
+        self._lock = threading.Lock()
+
+    def take(self) -> None:
+        with self._lock:
+            if not self._calls:
+                route_output()
+                self._before, self._folder = sys.stdout, _folder()
+            self._calls += 1
+            self.taken_ever = True
+
+    def leave(self) -> None:
+        with self._lock:
+            self._calls -= 1
+            if not self._calls:
+                sys.stdout = cast("TextIO", self._before)
+                if self._folder and self._folder != _folder():
+                    with contextlib.suppress(OSError):
+                        os.chdir(self._folder)
+
+
+def _folder() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:  # it was removed
+        return None
+
+
+_PLACE = _Place()

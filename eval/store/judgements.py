@@ -70,7 +70,8 @@ class StoredJudgements:
     """
 
     def __init__(self, path: Path, *, sample: int = 0) -> None:
-        self.path, self._sample = path, sample
+        # Somebody's plug-in may change the working directory before it is first used.
+        self.path, self._sample = path.absolute(), sample
         self._unwritten = MemoryJudgements(sample=sample)
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None

@@ -36,11 +36,12 @@ class Writer:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        # Somebody's plug-in may change the working directory.
+        self._path = path.absolute()
         self._failure: str | None = None
         try:
-            self._connection = connect(path)
-            self._file = path.stat().st_ino
+            self._connection = connect(self._path)
+            self._file = self._path.stat().st_ino
         except (OSError, sqlite3.Error) as error:
             raise StoreError(_cannot_write(path, error)) from error
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()

@@ -4,9 +4,11 @@
 import asyncio
 import contextlib
 import functools
+import io
 import os
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -399,3 +401,26 @@ def test_nothing_that_was_given_up_holds_the_end_of_a_loop(monkeypatch, over):
         return "ended"
 
     assert asyncio.run(both()) == "ended"
+
+
+async def test_output_and_folder_are_as_they_were_whatever_calls_at_once_leave(tmp_path, capfd):
+    inside, go_on = [threading.Event(), threading.Event()], threading.Event()
+
+    def redirects(number):
+        # The first to come is the first to go: the second puts back what the first had put there.
+        with contextlib.redirect_stdout(io.StringIO()):
+            os.chdir(tmp_path)
+            inside[number].set()
+            (inside[1] if number == 0 else go_on).wait(20)
+        return number
+
+    before = Path.cwd()
+    first = asyncio.create_task(called(redirects, number=0))
+    await asyncio.to_thread(inside[0].wait, 20)
+    second = asyncio.create_task(called(redirects, number=1))
+    await first
+    go_on.set()
+    await second
+    print("seen")
+    assert "seen" in capfd.readouterr().out
+    assert Path.cwd() == before

@@ -117,3 +117,61 @@ def test_a_plugin_that_cannot_be_used_is_one_line_before_any_work(
     assert ended.stderr.count("\n") == 1
     assert not (tmp_path / "run").exists()
     assert chat_server.requests == []
+
+
+HELD = {
+    "a thread of the event loop's": '''
+@tool(seconds=0.1)
+async def held(word: str) -> str:
+    """Hangs."""
+    await asyncio.to_thread(threading.Event().wait)
+''',
+    "a pool of threads": '''
+@tool(seconds=0.1)
+def held(word: str) -> str:
+    """Hangs."""
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor() as pool:
+        return pool.submit(threading.Event().wait).result()
+''',
+    "a process": '''
+@tool(seconds=0.1)
+def held(word: str) -> str:
+    """Hangs."""
+    import multiprocessing
+    child = multiprocessing.get_context("fork").Process(target=threading.Event().wait)
+    child.start()
+    child.join()
+''',
+}
+
+
+@pytest.mark.parametrize("code", HELD.values(), ids=HELD)
+def test_what_a_hanging_call_began_does_not_hold_the_end_either(code, command, tmp_path):
+    path = write_tools(tmp_path, code)
+    ended = command("tools", "try", f"{path}:held", "--args", '{"word": "x"}')
+    assert ended.returncode == 1, ended.stderr
+    assert "held: no result within 0.1 seconds" in ended.stdout
+
+
+MOVES = '''
+@tool
+def moves(word: str) -> str:
+    """Goes elsewhere."""
+    import os, tempfile
+    os.chdir(tempfile.mkdtemp())
+    return word
+'''
+
+
+def test_a_tool_that_changes_the_working_directory_does_not_lose_the_run(
+    command, chat_server, tmp_path, monkeypatch
+):
+    chat_server.play(calls_once("moves", {"word": "a"}, {"word": "b"}))
+    path, questions = write_tools(tmp_path, MOVES), write_questions(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    model = f"openai:scripted@{chat_server.url}"
+    tool = f"{path}:moves"
+    ended = command("run", "--questions", questions, "--model", model, "--tool", tool, "--out", "R")
+    assert ended.returncode == 0, ended.stderr
+    assert (tmp_path / "R" / "run.sqlite").exists()
