@@ -9,8 +9,9 @@ INSTALLED := $(VENV)/.installed
 demo: install
 	@$(BIN)/branchwise demo
 
+# `worksteal` leaves the tests of a file together, with what they share: corpora, servers, wheels.
 test: install
-	@HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8
+	@HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
 
 install: $(INSTALLED)
 
