@@ -1,6 +1,7 @@
 """One item of a run, read as a trace to walk through."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from branchwise.agents.prediction import Prediction
@@ -28,20 +29,24 @@ def trace_of(
     question: Question,
     outcome: Mapping[str, Any] | None = None,
     errors: ItemErrors | None = None,
+    *,
+    judge: bool = True,
 ) -> Trace:
     """The trace of item `line.number` of a run, of any status.
 
     `outcome`: how it ended, None where it has not. `errors`: where its answers were lost, as it was
-    kept or worked out by the run's scorer; None: worked out here, by names alone. A trace with a
-    damaged record has one step that says so, and nobody knows then where answers were lost.
+    kept or worked out by the run's scorer; None: worked out here, by names alone, or without
+    `judge` left to `judged`: for long passages it takes seconds. A trace with a damaged record has
+    one step that says so, and nobody knows then where answers were lost.
     """
     events, damage = _events(reader, line.number)
     item = _item(line, question, outcome)
     names = gold_names(question.branches) if reader.task in TASKS else []
-    if item is None or not names:
+    judging = item if names else None
+    if judging is None:
         errors = None
-    elif errors is None:
-        errors = examine(item, events).errors
+    elif errors is None and (judge or damage):
+        errors = examine(judging, events).errors
     shown = [*events, *damage]
     return Trace(
         line=line,
@@ -51,7 +56,21 @@ def trace_of(
         errors=errors,
         names=names,
         outcome=outcome,
+        unjudged=judging if errors is None else None,
     )
+
+
+def judged(trace: Trace, errors: ItemErrors | None = None) -> Trace:
+    """A trace with its errors: those given, else worked out of its events by names alone.
+
+    May be called on any thread: nothing is read. A trace that is judged is returned as it is.
+    """
+    item = trace.unjudged
+    if item is None:
+        return trace
+    errors = errors or examine(item, trace.events).errors
+    branches = judged_lines(item.question.branches, item.prediction.answers, errors, trace.events)
+    return replace(trace, branches=branches, errors=errors, unjudged=None)
 
 
 def _events(reader: RunReader, item: int) -> tuple[list[Event], list[Event]]:

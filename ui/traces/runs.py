@@ -4,10 +4,10 @@ import dataclasses
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import orjson
 
@@ -139,8 +139,16 @@ class RunView:
         with self._reading():
             return self._question(line)
 
-    def trace(self, row: int) -> Trace:
-        """An item's trace, of any status: what is there of it by now."""
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """What the run was made with: its system, its identity, its task."""
+        return self._reader.meta
+
+    def trace(self, row: int, *, judge: bool = True) -> Trace:
+        """An item's trace, of any status: what is there of it by now.
+
+        Without `judge`, errors that nobody kept are left to `reading.judged`.
+        """
         with self._reading():
             self.line(row)
             if row in self._unscored:
@@ -154,7 +162,7 @@ class RunView:
             if outcome is not None:
                 failed = outcome.get("error") is not None
                 errors = self._scores.kept_errors(line.number, failed=failed)
-            return trace_of(self._reader, line, question, outcome, errors)
+            return trace_of(self._reader, line, question, outcome, errors, judge=judge)
 
     def refresh(self) -> frozenset[int]:
         """Rows that changed in the file since the last call (or since it was opened).

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.trail import Place
+from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import Event
 from branchwise.ui.traces.lines import ItemLine
 
@@ -67,7 +68,8 @@ class BranchLines:
 class Trace:
     """All of one item. `errors` is None for tasks whose answers are sentences.
 
-    `names`: for each gold answer its text and aliases, to be marked in passages.
+    `names`: for each gold answer its text and aliases, to be marked in passages. `unjudged`: the
+    item, where its errors have yet to be worked out of its events (`reading.judged`).
     """
 
     line: ItemLine
@@ -77,6 +79,7 @@ class Trace:
     errors: ItemErrors | None = None
     names: Sequence[Sequence[str]] = ()
     outcome: Mapping[str, Any] | None = field(default=None, repr=False)
+    unjudged: AnsweredItem | None = field(default=None, repr=False)
 
     def event(self, seq: int) -> Event | None:
         """The event of a step; None where the trace has none of this number."""

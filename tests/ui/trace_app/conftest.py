@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from film_runs import base_run, other_run
 
+from branchwise.ui.trace_app import judging
 from branchwise.ui.traces.runs import RunView
 
 SIZES = [(80, 24), (200, 60)]
@@ -51,3 +52,9 @@ def base(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
 def other(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
     """`film_runs.other_run`, open."""
     return open_run(other_run(tmp_path / "other"))
+
+
+@pytest.fixture(autouse=True)
+def _judged_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where answers were lost is waited for, so that no thread decides what a screen shows."""
+    monkeypatch.setattr(judging, "AT_ONCE_SECONDS", 60.0)

@@ -432,3 +432,52 @@ async def test_escape_leads_back_to_the_list(lost: RunView) -> None:
         await pilot.pause()
         await pilot.press("enter", "escape")
         assert not isinstance(app.screen, TraceScreen)
+
+
+async def test_a_pending_item_is_followed_from_its_first_step(
+    tmp_path: Path, open_run: Callable[[Path], RunView]
+) -> None:
+    new_run(tmp_path / "live")
+    written = events()
+    with RunStore(tmp_path / "live") as store:
+        app = at(open_run(tmp_path / "live"))
+        async with app.run_test(size=SMALL) as pilot:
+            await pilot.pause()
+            assert "nothing recorded yet" in screen_text(app)
+            journal = store.begin(next(iter(store.pending())))
+            for until_step, newest in ((2, 1), (4, SECOND)):
+                await _write(journal, written[until_step - 2 : until_step])
+                await pilot.press("ctrl+r")
+                await pilot.pause()
+                assert trace_screen(app).step == newest
+
+
+async def test_the_answers_outlive_a_window_that_becomes_narrow_or_wide(lost: RunView) -> None:
+    app = at(lost, step=SEARCH)
+    woods, passage = "✗ James Woods", "[p0] Heat, part p0"
+
+    async with app.run_test(size=LARGE) as pilot:
+
+        async def resized(size: Size) -> str:
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            check_frame(app)
+            return screen_text(app)
+
+        await pilot.pause()
+        await pilot.press("a")
+        text = await resized(SMALL)
+        assert passage in text, "hidden where it is wide: the step is shown where it is narrow"
+        assert woods not in text
+        await pilot.press("down", "up")
+        assert trace_screen(app).step == SEARCH, "the keys still go to the steps"
+        assert woods not in await resized(LARGE), "hidden until they are asked for"
+        await resized(SMALL)
+        await pilot.press("a")
+        assert woods in screen_text(app)
+        assert woods in await resized(LARGE), "asked for where it is narrow: shown where it is wide"
+        await pilot.press("down")
+        assert woods in await resized(SMALL), "whoever walks the answers goes on with them"
+        await pilot.press("a")
+        assert passage in screen_text(app)
+        assert woods not in screen_text(app)

@@ -1,5 +1,6 @@
 """Two runs on the same question: their steps side by side, where they part, their answers."""
 
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
@@ -11,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from branchwise.ui.trace_app.cells import drawn
+from branchwise.ui.trace_app.judging import WORKING, Judging
 from branchwise.ui.trace_app.messages import RunChanged
 from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
 from branchwise.ui.trace_app.widgets.answer_pairs import AnswerPairs
@@ -24,6 +26,7 @@ from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.comparison import Comparison, compare
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import RunLine
+from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Trace
 
@@ -90,7 +93,10 @@ class CompareScreen(Screen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
+        self._judging = [Judging(self.app, self.trace_app.fail) for _ in self.runs]
         self._open()
+        if any(trace.unjudged for trace in self._traces):
+            self._say(WORKING)
         steps = self.query_one(StepPairs)
         steps.focus()
         if _goes_on(self._traces[1]) and not _goes_on(self._traces[0]):
@@ -115,10 +121,17 @@ class CompareScreen(Screen[None]):
         run, row = self.runs[side], self.rows[side]
         try:
             self._summaries[side] = run.summary()
-            return run.trace(row)
+            trace = run.trace(row, judge=False)
+            return self._judging[side].begin(trace, partial(self._judged, side))
         except READ_ERRORS as error:
             self.trace_app.fail(error)
             return Trace(safe_line(run, row), (), (), ())
+
+    def _judged(self, side: int, found: Trace) -> None:
+        """It is known now where a side's answers were lost; the cursors stay."""
+        if self.is_attached:
+            self._traces[side] = judged(self._traces[side], found.errors)
+            self._show_all(self.query_one(StepPairs).row, keep=True)
 
     def _last_shared(self) -> int:
         """The last row that both have: behind it only one of them goes on."""

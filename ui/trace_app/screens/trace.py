@@ -1,16 +1,18 @@
 """One question's trace: its steps, the selected one in full, its answers beside the gold."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 
 from branchwise.ui.trace_app.answer_lines import SIGNS
+from branchwise.ui.trace_app.judging import WORKING, Judging
 from branchwise.ui.trace_app.messages import RunChanged
 from branchwise.ui.trace_app.places import find_place
 from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
@@ -21,6 +23,7 @@ from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.trace_app.widgets.trace_header import TraceHeader
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.detail import blocks as blocks_of
+from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import AnswerLine, Trace
 
@@ -79,6 +82,8 @@ class TraceScreen(Screen[None]):
         self.trace: Trace | None = None
         self._step = step
         self._seen: dict[int, Sequence[Block]] = {}
+        self._wish = 0
+        """In which direction a loss is to be gone to once it is known where answers were lost."""
 
     @property
     def trace_app(self) -> "TraceApp":
@@ -100,6 +105,7 @@ class TraceScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self._tree.focus()
+        self._judging = Judging(self.app, self._unjudged)
         self.call_after_refresh(self._show, self._step)
 
     def show(self, row: int, step: int | None = None) -> None:
@@ -109,8 +115,9 @@ class TraceScreen(Screen[None]):
 
     @on(StepTree.Selected)
     def _step_selected(self, event: StepTree.Selected) -> None:
+        self._wish = 0
         self._view.show(self._blocks())
-        self._header.note()
+        self._header.note(self._waiting)
 
     @on(AnswersView.Jump)
     def _answer_chosen(self, event: AnswersView.Jump) -> None:
@@ -120,14 +127,26 @@ class TraceScreen(Screen[None]):
         if event.run is self.run and self.row in event.rows:
             self._reread()
 
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Where the window becomes narrow, what has the focus stays to be seen."""
+        if self.has_class("-wide"):
+            self.set_class(isinstance(event.widget, AnswersView), "-answers")
+
     def action_answers(self) -> None:
         wide = self.has_class("-wide")
         self.remove_class("-alone")
         self.toggle_class("-no-answers" if wide else "-answers")
         shown = not self.has_class("-no-answers") if wide else self.has_class("-answers")
+        if shown:
+            # Nor is it hidden again where the window becomes wide.
+            self.remove_class("-no-answers")
         (self._answers if shown else self._tree).focus()
 
     def action_lost(self, direction: int) -> None:
+        if self._waiting:
+            self._wish = direction
+            self._header.note(f"{self._waiting} then it is gone to")
+            return
         answer = self._answers.next_lost(direction)
         if answer is None:
             open_ = [line for line in self._answers.answers if line.verdict == "open"]
@@ -186,7 +205,9 @@ class TraceScreen(Screen[None]):
         from branchwise.ui.trace_app.screens.export import ExportScreen, offered_name
         from branchwise.ui.traces.markdown import markdown
 
-        if self.trace is not None:
+        if self._waiting:
+            self._say(self._waiting)
+        elif self.trace is not None:
             line = self.trace.line
             name = offered_name(self.run.name, line.id, line.epoch)
             dialog = ExportScreen(markdown(self.trace, self.run.name), name)
@@ -221,10 +242,11 @@ class TraceScreen(Screen[None]):
 
     def _show(self, step: int | None = None) -> None:
         """Read the trace and show it from its beginning, or at a step."""
+        self._wish = 0
         self._read()
-        self._header.note()
-        self._tree.show(self.trace.steps if self.trace else (), step)
-        self._answers.show(self.trace.branches if self.trace else ())
+        self._header.note(self._waiting)
+        self._show_steps(step)
+        self._show_answers(keep=False)
         self._view.show(self._blocks())
         if step is not None and self._tree.selected != step:
             self._header.note(f"there is no step {step}: this is the first")
@@ -235,15 +257,54 @@ class TraceScreen(Screen[None]):
         self._read()
         steps = self.trace.steps if self.trace else ()
         newest = steps[-1].seq if steps else None
-        shown = newest if following and selected is not None else selected
-        self._tree.show(steps, shown)
-        self._answers.show(self.trace.branches if self.trace else (), keep=True)
+        self._show_steps(newest if following else selected)
+        self._show_answers(keep=True)
         self._view.show(self._blocks(), keep=self._tree.selected == selected)
+
+    def _show_steps(self, step: int | None) -> None:
+        if self.trace is None:
+            self._tree.show((), nothing="cannot be read")
+        else:
+            self._tree.show(self.trace.steps, step)
+
+    def _show_answers(self, *, keep: bool) -> None:
+        branches = self.trace.branches if self.trace else ()
+        self._answers.show(branches, keep=keep, note=self._waiting)
+
+    @property
+    def _waiting(self) -> str:
+        """What is said while nobody knows yet where answers were lost."""
+        return WORKING if self.trace is not None and self.trace.unjudged else ""
+
+    def _judged(self, found: Trace) -> None:
+        """It is known now; the selected step and answer stay, unless a loss was wished for."""
+        if self.trace is None or not self.is_attached:
+            return
+        self.trace = judged(self.trace, found.errors)
+        self._settle()
+
+    def _unjudged(self, error: Exception) -> None:
+        self.trace_app.fail(error)
+        if self.trace is not None and self.is_attached:
+            self.trace = replace(self.trace, unjudged=None)
+            self._settle()
+
+    def _settle(self) -> None:
+        if self._header.noted.startswith(WORKING):
+            self._header.note()
+        self._show_answers(keep=True)
+        # Wrong answers are marked in the step, too.
+        self._seen.clear()
+        self._view.show(self._blocks(), keep=True)
+        wish, self._wish = self._wish, 0
+        if wish:
+            self.action_lost(wish)
 
     def _read(self) -> None:
         self._seen.clear()
         try:
-            self.trace = self.run.trace(self.row)
+            trace = self.run.trace(self.row, judge=False)
+            self.trace = self._judging.begin(trace, self._judged)
         except READ_ERRORS as error:
             self.trace = None
             self.trace_app.fail(error)

@@ -80,12 +80,18 @@ class AnswersView(ScrollView, can_focus=True):
         """The number of the answer under the cursor; None before somebody went to one."""
         self._branches: Sequence[BranchLines] = ()
         self._rows: Sequence[Row] = ()
+        self._note = ""
 
-    def show(self, branches: Sequence[BranchLines], *, keep: bool = False) -> None:
-        """Show the answers of another trace, or with `keep` those of the same one as it is now."""
-        self._branches, self.answers = branches, answers_of(branches)
-        if not keep or (self.cursor or 0) >= len(self.answers):
-            self.cursor = None
+    def show(self, branches: Sequence[BranchLines], *, keep: bool = False, note: str = "") -> None:
+        """Show the answers of another trace, or with `keep` those of the same one as it is now.
+
+        The cursor stays on its answer then, wherever that stands now. `note` is said above them.
+        """
+        here = _identities(self._branches)[self.cursor] if self.cursor is not None else None
+        self._branches, self.answers, self._note = branches, answers_of(branches), note
+        now = _identities(branches)
+        self.cursor = now.index(here) if keep and here in now else None
+        if not keep:
             self.scroll_to(0, 0, animate=False, force=True, immediate=True)
         self._lay_out()
 
@@ -163,6 +169,16 @@ class AnswersView(ScrollView, can_focus=True):
         return max(1, self.scrollable_content_region.width)
 
     def _lay_out(self) -> None:
-        self._rows = lay_out(self._branches, self._width())
+        note: list[Row] = [(Piece(self._note, "why"), None)] if self._note else []
+        self._rows = [*note, *lay_out(self._branches, self._width())]
         self.virtual_size = Size(self._width(), len(self._rows))
         self.refresh()
+
+
+def _identities(branches: Sequence[BranchLines]) -> list[tuple[str | None, bool, str]]:
+    """What each answer is known by when it is judged anew: predicted ones change their branch."""
+    found: list[tuple[str | None, bool, str]] = []
+    for branch in branches:
+        found += [(branch.name, True, line.text) for line in branch.gold]
+        found += [(None, False, line.text) for line in branch.predicted]
+    return found

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from branchwise.ui.trace_app.cells import cells, fitted
 from branchwise.ui.traces.trace import Step
 
-NOTHING = "nothing recorded yet"
+NOTHING, READING = "nothing recorded yet", "reading …"
 
 
 class StepTree(ScrollView, can_focus=True):
@@ -63,6 +63,7 @@ class StepTree(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.steps: Sequence[Step] = ()
         self.cursor = 0
+        self._nothing = READING
 
     @property
     def selected(self) -> int | None:
@@ -74,12 +75,15 @@ class StepTree(ScrollView, can_focus=True):
         """Whether the last step is selected, or there is none yet."""
         return self.cursor >= len(self.steps) - 1
 
-    def show(self, steps: Sequence[Step], selected: int | None = None) -> None:
+    def show(
+        self, steps: Sequence[Step], selected: int | None = None, *, nothing: str = NOTHING
+    ) -> None:
         """Show these steps with the cursor on the step `selected`, else on the first.
 
         Where that is out of view it is brought to the middle: what is around it is seen, too.
+        `nothing` is said where there are no steps.
         """
-        self.steps = steps
+        self.steps, self._nothing = steps, nothing
         self.cursor = self._index(selected)
         self._measure()
         self._bring_into_view(around=self.size.height // 2)
@@ -94,7 +98,7 @@ class StepTree(ScrollView, can_focus=True):
         number = self.scroll_offset.y + y
         base = self.rich_style
         if number >= len(self.steps):
-            text = NOTHING if not self.steps and y == 0 else ""
+            text = self._nothing if not self.steps and y == 0 else ""
             return Strip([Segment(fitted(text, width), self._style("dim"))])
         step = self.steps[number]
         return Strip(self._drawn(step, width, base, number == self.cursor))

@@ -46,6 +46,11 @@ class TraceHeader(Widget):
         self._line, self._facts = line, "  ".join(_facts(line, run, heads))
         self.refresh(layout=True)
 
+    @property
+    def noted(self) -> str:
+        """What was said last, while it stands there."""
+        return self._note
+
     def note(self, text: str = "") -> None:
         """Say what is shown now in the place of the item's facts, until it is something else."""
         self._note = text
