@@ -1,6 +1,18 @@
 """Forks: an item taken up at a step of its trace and run on with something changed."""
 
-from branchwise.eval.forks.edits import editable, read_edit
-from branchwise.eval.forks.making import Changes, make_fork, run_fork
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from branchwise.eval.forks.edits import editable, read_edit
+    from branchwise.eval.forks.making import Changes, make_fork, run_fork
 
 __all__ = ["Changes", "editable", "make_fork", "read_edit", "run_fork"]
+_MODULES = {"editable": "edits", "read_edit": "edits"}
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when it is asked for: the agent behind it takes seconds, `folders` does not."""
+    if name not in __all__:
+        raise AttributeError(name)
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'making')}"), name)

@@ -1,7 +1,7 @@
 """What a fork of a step would be: what is run again, and what may be changed about it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,8 @@ class ForkPlan:
 
     `model` and `tools` are the parent's, `known` are all tools with what they do, `folder` is where
     the fork is put unless somebody says otherwise. `text`: the step's text as a file to edit, None
-    where it has none. `again`: the steps that are made again, in the order of the tree.
+    where it has none. `again`: the steps that are made again, in the order of the tree. `whole`: no
+    more is to be known; without it other tools and the text are missing.
     """
 
     parent: Path
@@ -35,6 +36,7 @@ class ForkPlan:
     folder: Path
     text: str | None
     again: tuple[Step, ...]
+    whole: bool = True
 
     def words(self, *, edited: bool) -> str:
         """What happens, on one line (harmless)."""
@@ -77,10 +79,25 @@ class ForkPlan:
 
 
 def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
-    """Read what is offered for a step. Raises InputError where it cannot be forked."""
+    """Read what is offered for a step; imports the agent, which takes seconds.
+
+    Raises InputError where it cannot be forked.
+    """
     from branchwise.eval.forks import editable
-    from branchwise.eval.forks.folders import default_folder
     from branchwise.tools.registry import known_tools
+
+    plan, event = first_plan(parent, _meta(parent), trace, step), trace.event(step)
+    assert event is not None, "it has a plan"
+    try:
+        text = editable(event)
+    except _MALFORMED:
+        text = None
+    return replace(plan, known={**plan.known, **known_tools()}, text=text, whole=True)
+
+
+def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -> ForkPlan:
+    """What the trace and the run's own record say of it at once. Raises InputError as above."""
+    from branchwise.eval.forks.folders import default_folder
 
     line, event = trace.line, trace.event(step)
     if line.status not in ("done", "failed"):
@@ -88,12 +105,7 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
     if event is None:
         raise InputError(f"the trace has no step {step}", where=str(parent))
     again = _again(trace, step)
-    meta = _meta(parent)
     tools = tuple(_tools(meta))
-    try:
-        text = editable(event)
-    except _MALFORMED:
-        text = None
     return ForkPlan(
         parent=parent,
         question=line.id,
@@ -101,10 +113,11 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
         step=next(s for s in trace.steps if s.seq == step),
         model=str(meta["system"].get("model", "")),
         tools=tools,
-        known={**dict.fromkeys(tools, ""), **known_tools()},
+        known=dict.fromkeys(tools, ""),
         folder=default_folder(parent, line.id, step),
-        text=text,
+        text=None,
         again=tuple(again),
+        whole=False,
     )
 
 

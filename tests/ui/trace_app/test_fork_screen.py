@@ -4,6 +4,8 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 from chat_server import ChatServer, fail, hang
@@ -19,11 +21,13 @@ from branchwise.eval.store import open_run as open_reader
 from branchwise.ui.trace_app import forking
 from branchwise.ui.trace_app.app import Start, TraceApp
 from branchwise.ui.trace_app.editor import editor_command
+from branchwise.ui.trace_app.screens import fork as fork_screen
 from branchwise.ui.trace_app.screens.compare import CompareScreen
 from branchwise.ui.trace_app.screens.fork import ForkScreen
 from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
 from branchwise.ui.trace_app.widgets.tool_box import ToolBox
+from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
 from branchwise.ui.traces.runs import RunView
 
 LEAVE = "\x11"
@@ -68,6 +72,7 @@ async def asked(pilot: Pilot[None], step_key: str = "") -> ForkScreen:
     await pilot.press("f")
     await until(pilot, lambda: bool(pilot.app.screen.query("#fork-folder")))
     await until(pilot, lambda: isinstance(pilot.app.focused, Input))
+    await until(pilot, lambda: pilot.app.screen.whole)
     assert isinstance(pilot.app.screen, ForkScreen)
     return pilot.app.screen
 
@@ -172,7 +177,6 @@ async def test_tools_are_chosen(parent: RunView, chat_server: ChatServer) -> Non
         box.focus()
         await pilot.press("space")
         assert " ▌ local_retriever" in screen_text(app)
-        screen.query_one("#fork-model", Input).focus()
         fork = await forked(pilot)
         assert [step.kind for step in fork.trace(0).steps] == ["start", "model", "answer"]
     assert "tools" not in chat_server.requests[before]
@@ -253,7 +257,7 @@ async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Pa
         ("#fork-model", "", "unknown model ''"),
         ("#fork-model", "replay:nowhere", "nowhere"),
         ("#fork-folder", f"{tmp_path}/parent", "is there already"),
-        ("#fork-folder", f"{tmp_path}/questions.jsonl/x", "questions.jsonl/x"),
+        ("#fork-folder", f"{tmp_path}/questions.jsonl/x", "name another folder above"),
     ]
     app = at(parent, 3)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -264,6 +268,7 @@ async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Pa
             await pilot.press("enter")
             await until(pilot, lambda said_of=message: said_of in said(screen))
             assert "\n" not in said(screen)
+            assert "with --out" not in said(screen)
             assert app.screen is screen
             check_frame(app)
             screen.query_one(field, Input).value = before
@@ -309,7 +314,7 @@ async def test_a_dialog_that_was_left_runs_nothing(
     before = len(chat_server.requests)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         screen = await asked(pilot)
-        screen.submit()
+        screen.action_submit()
         screen.action_leave()
         await until(pilot, lambda: "was made, and not run" in screen_text(app))
         assert app.runs == [parent]
@@ -350,3 +355,54 @@ def test_quitting_while_a_fork_runs_is_not_held_up_and_resume_completes_it(
     reader = open_reader(fork)
     assert reader.progress()["done"] == 1
     reader.close()
+
+
+async def test_the_form_is_there_before_the_agent_and_enter_waits_for_it(
+    parent: RunView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = Event()
+
+    def plan_later(*given: Any) -> ForkPlan:
+        assert known.wait(60)
+        return plan_fork(*given)
+
+    monkeypatch.setattr(fork_screen, "plan_fork", plan_later)
+    app = at(parent, 3)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await until(pilot, lambda: "step 3" in screen_text(app))
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.focused, Input))
+        text = screen_text(app)
+        assert "runs step 3 again (turn 2: 1 call) and the 3 behind it" in text
+        assert "X▌ local_retriever" in text
+        assert "wikisparql" not in text
+        assert "reading what may be changed" in text
+        await pilot.press("ctrl+o")
+        app.screen.query_one(ToolBox).focus()
+        await pilot.press("space", "space", "space")
+        known.set()
+        await until(pilot, lambda: "wikisparql" in screen_text(app))
+        assert " ▌ local_retriever" in screen_text(app), "what was chosen meanwhile stays"
+        await pilot.press("space")
+        await forked(pilot)
+
+
+async def test_an_enter_before_the_form_is_whole_makes_the_fork_then(
+    parent: RunView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = Event()
+
+    def plan_later(*given: Any) -> ForkPlan:
+        assert known.wait(60)
+        return plan_fork(*given)
+
+    monkeypatch.setattr(fork_screen, "plan_fork", plan_later)
+    app = at(parent, 3)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await until(pilot, lambda: "step 3" in screen_text(app))
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.focused, Input))
+        await pilot.press("enter")
+        assert isinstance(app.screen, ForkScreen)
+        known.set()
+        await until(pilot, lambda: isinstance(app.screen, CompareScreen))

@@ -1,5 +1,7 @@
 """What a fork of a step would be, and what was asked to be different."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,3 +124,29 @@ def test_the_folder_is_the_offered_one_or_a_new_one(plan: ForkPlan, tmp_path: Pa
     assert plan.out(str(tmp_path / "new")) == tmp_path / "new"
     with pytest.raises(InputError, match="is there already"):
         plan.out(str(tmp_path))
+
+
+FIRST_PLAN = """
+import sys
+from pathlib import Path
+from branchwise.eval.store import Event
+from branchwise.ui.traces.fork_plan import first_plan
+from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.runs import RunView
+from branchwise.ui.traces.trace import Step, Trace
+
+line = ItemLine(0, "q1", 0, "?", False, "done")
+start = Event(0, "start", 0.0, {"content": "?"})
+with RunView.open(Path(sys.argv[1])) as run:
+    trace = Trace(line, [start], [Step(0, "start", "start")], ())
+    plan = first_plan(run.path, run.meta, trace, 0)
+print(plan.model, len(plan.tools), [step.seq for step in plan.again], plan.whole, plan.text)
+print([name for name in ("langgraph", "langchain_core") if name in sys.modules])
+"""
+
+
+def test_the_first_plan_needs_no_agent(parent: Path) -> None:
+    """The dialog shows it at once: what takes seconds to import is not imported."""
+    command = [sys.executable, "-c", FIRST_PLAN, str(parent)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == ["openai:m 2 [0] False None", "[]"], done.stderr

@@ -1,5 +1,6 @@
 """The fork dialog: a step of an ended item is run again with something changed."""
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -18,7 +19,7 @@ from branchwise.ui.trace_app.editor import edit
 from branchwise.ui.trace_app.forking import Made, make_aside, run_fork_in
 from branchwise.ui.trace_app.reading import READ_ERRORS
 from branchwise.ui.trace_app.widgets.tool_box import ToolBox
-from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
+from branchwise.ui.traces.fork_plan import ForkPlan, first_plan, plan_fork
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Trace
 
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import TraceApp
 
 _KEYS = "enter makes the fork and runs it, escape leaves"
+_READING = "reading what may be changed …"
+_HERE = {
+    "choose another folder with --out": "name another folder above",
+    "choose another --out": "name another folder above",
+    "name a tool with --tool": "choose a tool above",
+}
+"""What the command line says of its options, as it is called in the dialog."""
 
 
 class ForkScreen(ModalScreen[None]):
@@ -50,6 +58,7 @@ class ForkScreen(ModalScreen[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Cancel", tooltip="Leave without a fork"),
+        Binding("enter", "submit", "Fork", tooltip="Make the fork and run it"),
         Binding("ctrl+o", "edit", "Edit", priority=True, tooltip="The step's text in $EDITOR"),
     ]
 
@@ -57,22 +66,30 @@ class ForkScreen(ModalScreen[None]):
         super().__init__()
         self._run, self._trace, self._step = run, trace, step
         self._plan: ForkPlan | None = None
+        self._problem: Exception | None = None
         self._text: str | None = None
-        self._making = False
+        self._making = self._submitted = False
+        try:
+            self._plan = first_plan(run.path, run.meta, trace, step)
+        except READ_ERRORS as error:
+            self._problem = error
 
     @property
     def trace_app(self) -> "TraceApp":
         """The app, with what it knows about runs."""
         return cast("TraceApp", self.app)
 
+    @property
+    def whole(self) -> bool:
+        """Whether all that may be changed is shown."""
+        return self._plan is not None and self._plan.whole
+
     def compose(self) -> ComposeResult:
         line, plan = self._trace.line, self._plan
         with Vertical() as box:
             title = f"Fork {self._run.name}, {line.id} from step {self._step}"
             box.border_title = Content(drawn(title))
-            if plan is None:
-                yield Static("reading what may be changed …")
-            else:
+            if plan is not None:
                 yield from self._form(plan)
 
     def _form(self, plan: ForkPlan) -> ComposeResult:
@@ -87,8 +104,9 @@ class ForkScreen(ModalScreen[None]):
         with Horizontal(classes="fork-row"):
             yield Label("text")
             yield Static(self._edited_words(), id="fork-edited")
-            if plan.text is not None:
-                yield Button("Edit (ctrl+o)", id="fork-edit", compact=True)
+            edit = Button("Edit (ctrl+o)", id="fork-edit", compact=True)
+            edit.display = False
+            yield edit
         with Horizontal(classes="fork-row"):
             yield Label("folder")
             yield Input(
@@ -100,17 +118,28 @@ class ForkScreen(ModalScreen[None]):
             yield Button("Cancel", id="fork-cancel", compact=True)
 
     def on_mount(self) -> None:
+        if self._problem is not None:
+            self.call_later(self._unplannable, self._problem)
+            return
+        self.query_one("#fork-model", Input).focus()
         work = partial(plan_fork, self._run.path, self._trace, self._step)
         run_aside(self.trace_app, work, self._planned, self._unplannable)
 
     def _planned(self, plan: ForkPlan) -> None:
-        self._plan = plan
-        if self.is_attached:
-            self.call_later(self._show_form)
-
-    async def _show_form(self) -> None:
-        await self.recompose()
-        self.query_one("#fork-model", Input).focus()
+        """Show the rest, beside what was typed and chosen meanwhile."""
+        if self._plan is None or not self.is_attached:
+            return
+        self._plan = replace(plan, folder=self._plan.folder)
+        boxes = {box.tool: box for box in self.query(ToolBox)}
+        for tool, box in boxes.items():
+            box.describe(plan.known.get(tool, ""))
+        self.query_one("#fork-tools").mount(
+            *(ToolBox(tool, said, False) for tool, said in plan.known.items() if tool not in boxes)
+        )
+        self.query_one("#fork-edit").display = plan.text is not None
+        self.query_one("#fork-edited", Static).update(self._edited_words())
+        if self._submitted:
+            self.action_submit()
 
     def _unplannable(self, error: Exception) -> None:
         self.trace_app.fail(error)
@@ -129,6 +158,9 @@ class ForkScreen(ModalScreen[None]):
         plan = self._plan
         if plan is None or self._making:
             return
+        if not plan.whole:
+            self._say(_READING)
+            return
         if plan.text is None:
             self._say(f"step {plan.step.seq} has no text that could be edited", wrong=True)
             return
@@ -145,10 +177,14 @@ class ForkScreen(ModalScreen[None]):
 
     @on(Input.Submitted)
     @on(Button.Pressed, "#fork-make")
-    def submit(self) -> None:
+    def action_submit(self) -> None:
         """Make the fork from what the fields say; what is wrong with them is said here."""
         plan = self._plan
         if plan is None or self._making:
+            return
+        if not plan.whole:
+            self._submitted = True
+            self._say(_READING)
             return
         chosen = [box.tool for box in self.query(ToolBox) if box.value]
         try:
@@ -169,7 +205,7 @@ class ForkScreen(ModalScreen[None]):
     def _unmade(self, error: Exception) -> None:
         self._making = False
         if self.is_attached:
-            self._say(str(error) or type(error).__name__, wrong=True)
+            self._say(_in_dialog(str(error)) or type(error).__name__, wrong=True)
         else:
             self.trace_app.fail(error)
 
@@ -192,6 +228,8 @@ class ForkScreen(ModalScreen[None]):
             app.call_later(app.compare, self._run, row, fork)
 
     def _edited_words(self) -> str:
+        if not self.whole:
+            return _READING
         if self._plan is None or self._plan.text is None:
             return "this step has none to edit"
         return "as it was" if self._text is None else f"edited, {len(self._text):,} characters"
@@ -200,6 +238,12 @@ class ForkScreen(ModalScreen[None]):
         said = self.query_one("#fork-said", Static)
         said.set_class(wrong, "-wrong")
         said.update(Content(drawn(" ".join(text.split()))))
+
+
+def _in_dialog(said: str) -> str:
+    for option, here in _HERE.items():
+        said = said.replace(option, here)
+    return said
 
 
 def _name(plan: ForkPlan) -> str:
