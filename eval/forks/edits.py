@@ -44,7 +44,11 @@ def edited(event: Event, text: str) -> Event:
         text = text.removesuffix("\n")
     if text == own:
         return event
-    data = _EDITS[event.kind](event.data, text)
+    try:
+        data = _EDITS[event.kind](event.data, text)
+    except InputError as error:
+        where = f"the text for step {event.seq}"
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
     return event if data == event.data else event._replace(data={**data, "edited": True})
 
 

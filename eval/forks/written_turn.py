@@ -1,10 +1,12 @@
 """A model turn as a text that can be edited: plain, or JSON where it calls tools.
 
 `{"text": "...", "tool_calls": [{"name": "local_retriever", "args": {"query": "..."}}]}`; arguments
-that are no JSON object are a text, as the model wrote them.
+that are no JSON object are a text, as the model wrote them. Without calls either key may stand
+alone.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +16,7 @@ from branchwise.graphs.executions import recorded_calls
 
 _KEYS = {"text", "tool_calls"}
 _CALL_KEYS = {"name", "args"}
+_BEGINS = re.compile(r'\s*\{\s*"(?:text|tool_calls)')
 _FORM = 'write {"text": "...", "tool_calls": [{"name": "...", "args": {...}}]}'
 
 
@@ -41,14 +44,17 @@ def read_turn(data: Mapping[str, Any], written: str) -> dict[str, Any]:
 
 
 def _is_form(text: str) -> bool:
-    """Whether a text is meant as JSON with tool calls; one that is broken is, too."""
-    start = text.lstrip()[:1]
-    if start != "{" or '"tool_calls"' not in text:
+    """Whether a text is meant as JSON with a reply; one that is broken is, too.
+
+    An answer is a JSON object as well: only the keys tell, and of a broken one what it begins with.
+    """
+    if not text.lstrip().startswith("{"):
         return False
     try:
-        return "tool_calls" in json.loads(text)
+        keys = set(json.loads(text))
     except (ValueError, RecursionError):
-        return True
+        return '"tool_calls"' in text or bool(_BEGINS.match(text))
+    return "tool_calls" in keys or keys == {"text"}
 
 
 def _read_form(text: str) -> tuple[str, list[Mapping[str, Any]]]:
@@ -56,7 +62,7 @@ def _read_form(text: str) -> tuple[str, list[Mapping[str, Any]]]:
         form = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"the reply is no valid JSON ({error})", remedy=_FORM) from None
-    said, calls = form.get("text") or "", form["tool_calls"]
+    said, calls = form.get("text") or "", form.get("tool_calls", [])
     if set(form) - _KEYS or not isinstance(said, str) or not isinstance(calls, list):
         raise InputError("the reply does not have the form of one with tool calls", remedy=_FORM)
     if len(calls) > MAX_CALLS:
