@@ -23,6 +23,8 @@ from branchwise.eval.store.folding import references, unfold, unfold_question
 from branchwise.eval.store.item_rows import ItemRows
 from branchwise.eval.store.passages import StoredPassages
 
+_MAX_NAMED = 5
+
 
 class Event(NamedTuple):
     """One step of a trace. `at`: seconds since 1970. `data`: as it was given to the journal."""
@@ -59,9 +61,12 @@ class RunReader:
         """Raise InputError unless the folder holds a run."""
         if not (path / DATABASE).is_file():
             what = "is not a run folder" if path.exists() else "there is no such run"
-            raise InputError(
-                what, where=str(path), remedy="name a folder that `branchwise run --out` made"
-            )
+            remedy = "name a folder that `branchwise run --out` made"
+            if runs := sorted(str(file.parent) for file in path.glob(f"runs/*/{DATABASE}")):
+                # A study's folder.
+                more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
+                remedy = f"name one of its runs: {', '.join(runs[:_MAX_NAMED])}{more}"
+            raise InputError(what, where=str(path), remedy=remedy)
 
     @classmethod
     def open(cls, path: Path) -> "RunReader":
