@@ -83,6 +83,22 @@ async def test_help_scrolls_where_it_is_longer_than_the_screen(base: RunView) ->
         assert "palette" in screen_text(app)
 
 
+async def test_help_is_wrapped_where_it_is_narrow(base: RunView) -> None:
+    app = TraceApp([base])
+    async with app.run_test(size=(40, 100)) as pilot:
+        described = [b.tooltip for _, b, _, _ in app.screen.active_bindings.values() if b.tooltip]
+        await pilot.press("question_mark")
+        await pilot.pause()
+        words = " ".join(screen_text(app).replace("│", " ").split())
+        assert max(map(len, described)) > 30
+        # A key stands before what it does, not within.
+        assert [tooltip for tooltip in described if tooltip not in words] == []
+        check_frame(app)
+        await pilot.resize_terminal(100, 60)
+        await pilot.pause()
+        assert [tooltip for tooltip in described if tooltip not in screen_text(app)] == []
+
+
 def test_every_key_in_the_footer_is_explained() -> None:
     screens = [TraceApp, app_module.QuestionsScreen, TraceScreen, CompareScreen]
     bindings = [b for screen in screens for b in screen.BINDINGS if isinstance(b, Binding)]

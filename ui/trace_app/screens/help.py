@@ -10,7 +10,13 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
+from branchwise.ui.trace_app.wrapping import wrapped
+
 Keys = list[tuple[str, str]]
+WIDTH = 0.9
+"""Share of the screen's width that the list may take, as in `app.tcss`."""
+AROUND = 6
+"""Cells of its border, its padding and the scroll bar."""
 
 
 def keys_of(screen: Screen[object]) -> Keys:
@@ -34,12 +40,22 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(), VerticalScroll():
-            yield Static(Text("\n").join(self._lines()))
+            yield Static(self._text())
 
-    def _lines(self) -> Iterator[Text]:
-        width = max((len(keys) for keys, _ in self._keys), default=0)
+    def _text(self) -> Text:
+        return Text("\n").join(self._lines(int(self.app.size.width * WIDTH) - AROUND))
+
+    def _lines(self, room: int) -> Iterator[Text]:
+        """What a key does is wrapped beside the key."""
+        left = max((len(keys) for keys, _ in self._keys), default=0) + 2
         for keys, tooltip in self._keys:
-            yield Text.assemble((keys.rjust(width), "bold"), "  ", tooltip)
+            shown = keys.rjust(left - 2)
+            for start, end, _ in wrapped(tooltip, max(1, room - left)):
+                yield Text.assemble((shown.ljust(left), "bold"), tooltip[start:end])
+                shown = ""
 
     def on_mount(self) -> None:
         self.query_one(VerticalScroll).focus()
+
+    def on_resize(self) -> None:
+        self.query_one(Static).update(self._text())
