@@ -4,6 +4,7 @@ import contextlib
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -53,12 +54,20 @@ def end_within(code: object, seconds: float) -> None:
     long they hang.
     """
     number = code if isinstance(code, int) else int(code is not None)
-    timer = threading.Timer(seconds, _end, [number])
+    timer = threading.Timer(seconds, _end, [number, seconds])
     timer.daemon = True
     timer.start()
 
 
-def _end(code: int) -> None:
+def _end(code: int, seconds: float) -> None:
+    # Who calls the command's `main` and takes its SystemExit goes on; a busy machine takes a while
+    # from there to the end. This is the one sign of it before thread pools are waited for.
+    for _ in range(10):
+        if getattr(threading, "_SHUTTING_DOWN", True):
+            break
+        time.sleep(seconds)
+    else:
+        return
     processes = sys.modules.get("multiprocessing")
     for child in processes.active_children() if processes else ():
         with contextlib.suppress(Exception):

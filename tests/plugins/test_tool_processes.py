@@ -3,15 +3,18 @@
 import json
 import subprocess
 import sys
+import threading
 
 import pytest
 from chat_server import call, say
 from tool_cases import ANSWER, calls_once, write_questions, write_tools
 
+from branchwise.corpora.plugins.threads import end_within
+
 
 @pytest.fixture
 def command(monkeypatch, chat_server):
-    """Runs the command line in a process of its own; ends it after a minute, which fails."""
+    """Runs the command line in a process of its own; ends it after ten minutes, which fails."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
     def run(*arguments):
@@ -19,7 +22,7 @@ def command(monkeypatch, chat_server):
             [sys.executable, "-m", "branchwise", *map(str, arguments)],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
 
@@ -175,3 +178,10 @@ def test_a_tool_that_changes_the_working_directory_does_not_lose_the_run(
     ended = command("run", "--questions", questions, "--model", model, "--tool", tool, "--out", "R")
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "R" / "run.sqlite").exists()
+
+
+def test_a_process_that_goes_on_after_a_command_is_not_ended():
+    before = set(threading.enumerate())
+    end_within(3, 0.0)
+    for timer in set(threading.enumerate()) - before:
+        timer.join()
