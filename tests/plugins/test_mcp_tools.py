@@ -49,7 +49,7 @@ def started(port):
     """The server over HTTP, ready."""
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen([sys.executable, FILMS, str(port)], **quiet)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -95,7 +95,7 @@ def fresh():
     close_now(made)
 
 
-def ask(tool, seconds=30.0, **arguments):
+def ask(tool, seconds=300.0, **arguments):
     return asyncio.run(tool.call(arguments, seconds))
 
 
@@ -111,7 +111,7 @@ def pid_of(tools):
     return int(ask(tools["surroundings"]).artifact["pid"])
 
 
-def gone(pid, seconds=20):
+def gone(pid, seconds=300):
     deadline = time.monotonic() + seconds
     while is_there(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -347,7 +347,7 @@ def test_a_server_that_cannot_be_used_is_one_line_and_exit_2(
     named, said, type_in, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(
-        mcp_server_module, "START_SECONDS", 1 if "sleep(100)'" in named[:60] else 60
+        mcp_server_module, "START_SECONDS", 1 if "sleep(100)'" in named[:60] else 300
     )
     monkeypatch.setattr(mcp_session_module, "_AFTER_NONSENSE", 0.05)
     questions = write_questions(tmp_path, "x")
@@ -495,7 +495,7 @@ def test_no_process_is_left_when_a_run_is_ended(ending, chat_server, tmp_path):
         assert process.poll() is None
         time.sleep(0.02)
     process.send_signal(ending)
-    process.wait(30)
+    process.wait(300)
     assert gone(int(mark.read_text()))
 
 

@@ -388,7 +388,7 @@ asyncio.run(main())
 print("ended")
 """
     ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False
     )
     assert (ended.returncode, ended.stdout) == (0, "ended\n"), ended.stderr
 

@@ -106,7 +106,10 @@ def processes() -> Iterator[Serve]:
         )
         started.append(process)
         assert process.stdout is not None
-        return Served(process, process.stdout.readline())
+        # A server that ends instead would be waited for by whoever holds a request in it.
+        line = process.stdout.readline()
+        assert line, process.communicate()[1]
+        return Served(process, line)
 
     try:
         yield serve

@@ -234,7 +234,7 @@ def test_it_ends_with_its_client_in_the_middle_of_a_call(spoken_to, stuck, leavi
         process.stdin.close()
     else:
         process.send_signal(getattr(signal, leaving))
-    assert process.wait(30) == 0
+    assert process.wait(300) == 0
     assert process.stderr.read() == b""
 
 
@@ -244,7 +244,7 @@ def test_it_ends_where_nobody_reads_its_answers(spoken_to, options):
     hear(process, 0)
     process.stdout.close()
     say(process, tool_call(1, "local_retriever", query="Etna"))
-    assert process.wait(30) == 0
+    assert process.wait(300) == 0
     assert process.stderr.read() == b""
 
 
@@ -271,7 +271,7 @@ async def test_a_client_that_vanishes_leaves_the_others_in_peace(serve, stuck):
     async with over_http(server.url) as session:
         assert len((await session.list_tools()).tools) == 1
     server.process.send_signal(signal.SIGTERM)
-    assert await asyncio.to_thread(server.process.wait, 30) == 0
+    assert await asyncio.to_thread(server.process.wait, 300) == 0
     assert server.process.stderr.read() == ""
 
 
@@ -288,7 +288,7 @@ async def test_a_signal_ends_it_with_calls_over_http_in_flight(serve, stuck):
         asked = asyncio.create_task(client(session))
         await asyncio.to_thread(wait_for_call, stuck)
         server.process.send_signal(signal.SIGINT)
-        assert await asyncio.to_thread(server.process.wait, 30) == 0
+        assert await asyncio.to_thread(server.process.wait, 300) == 0
         assert await asked == (503, {"error": "the server is stopping"})
     assert server.process.stderr.read() == ""
 

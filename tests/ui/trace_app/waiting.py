@@ -7,7 +7,7 @@ from typing import Any
 from screen_text import screen_text
 from textual.pilot import Pilot
 
-PATIENCE = 20.0
+PATIENCE = 300.0
 
 
 async def until(pilot: Pilot[Any], happened: Callable[[], bool]) -> None:
