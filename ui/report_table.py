@@ -53,7 +53,7 @@ def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
     table = new_table(tight=len(columns) >= 6)
     table.add_column("\nn", justify="right")
     for column in columns:
-        table.add_column(column.heading, justify="right", no_wrap=True)
+        table.add_column(plain(column.heading), justify="right", no_wrap=True)
     for subset in _subsets(runs):
         if len(runs) > 1:
             table.add_section()

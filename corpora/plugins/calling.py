@@ -16,7 +16,7 @@ from typing import Any
 
 from branchwise.corpora.plugins.faults import fault_line
 from branchwise.corpora.plugins.leash import Leash, Tasks, forget, watch_tasks
-from branchwise.corpora.plugins.printed import catch_output, has_caught
+from branchwise.corpora.plugins.printed import catch_output, has_caught, process_as_it_was
 from branchwise.corpora.plugins.threads import (
     SECONDS_AT_END,
     SECONDS_WHERE_GIVEN_UP,
@@ -69,7 +69,7 @@ async def call_plugin(
         PluginFailure: it raised anything (SystemExit, too), took too long, or is called no more.
     """
     began = time.perf_counter()
-    with catch_output() as printed:
+    with process_as_it_was(), catch_output() as printed:
         try:
             value = await _Call(function, name, began + seconds, seconds).run(
                 _copied(arguments, name), injected or {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.printed import catch_output
+from branchwise.corpora.plugins.printed import catch_output, process_as_it_was
 
 MAX_LINE = 500
 
@@ -32,7 +32,7 @@ def importing(place: str, file: Path | None = None) -> Iterator[None]:
     `file`: the plug-in's, whose own line is named, and not that of a library beneath it.
     """
     try:
-        with catch_output() as printed:
+        with process_as_it_was(), catch_output() as printed:
             yield
     except (InputError, KeyboardInterrupt, GeneratorExit):
         raise

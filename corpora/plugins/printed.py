@@ -118,13 +118,26 @@ def route_output() -> None:
 @contextlib.contextmanager
 def catch_output() -> Iterator[Printed]:
     """Catch what is printed in this context, and in threads and tasks that copy it."""
-    _PLACE.take()
+    _PLACE.taken_ever = True
+    route_output()
     printed = Printed()
     token = _CATCHING.set(printed)
     try:
         yield printed
     finally:
         _CATCHING.reset(token)
+
+
+@contextlib.contextmanager
+def process_as_it_was() -> Iterator[None]:
+    """Put standard output and the working directory back after the last of the calls at once.
+
+    For a block that ends, whatever the plug-in does: one that hung would keep them for ever.
+    """
+    _PLACE.take()
+    try:
+        yield
+    finally:
         _PLACE.leave()
 
 
@@ -153,7 +166,6 @@ class _Place:
                 route_output()
                 self._before, self._folder = sys.stdout, _folder()
             self._calls += 1
-            self.taken_ever = True
 
     def leave(self) -> None:
         with self._lock:

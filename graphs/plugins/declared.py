@@ -108,6 +108,12 @@ def _declared(
             where=where,
             remedy="use letters, digits, - and _, a letter first, 64 at most",
         )
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InputError(
+            f"the node {own} is a generator: a call would run none of it",
+            where=where,
+            remedy="return what changes; do not yield",
+        )
     if not (function.__doc__ or "").strip():
         raise InputError(f"the node {own} has no docstring", where=where, remedy="say what it does")
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)

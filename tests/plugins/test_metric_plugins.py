@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import io
 import json
 import math
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
@@ -24,6 +26,7 @@ from branchwise.eval.statistics import compare
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
+from branchwise.ui.report_table import report_tables
 from branchwise.ui.traces.scores import RunScores
 
 HEAD = "import sys, threading\nfrom branchwise import metric\n"
@@ -264,6 +267,13 @@ def test_a_text_of_a_metric_is_shown_as_one_harmless_line(write: Write) -> None:
     column = scored(write(body)).scorer.columns[-1]
     assert column.heading == "a?[31m\n[b]x[/b] y"
     assert column.note == "found: one ?two ?"
+
+
+def test_a_heading_in_square_brackets_is_shown_as_it_is(write: Write) -> None:
+    body = '@metric(heading="[red]count")\ndef found(item):\n    """T."""\n    return 1\n'
+    shown = io.StringIO()
+    Console(width=100, file=shown).print(*report_tables([("a run", scored(write(body)))]))
+    assert "[red]count" in shown.getvalue()
 
 
 def test_the_function_itself_may_be_named_from_python() -> None:

@@ -355,6 +355,10 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
         ('@node("after_tool")\nasync def x(state):\n    """X."""', "the slot 'after_tool'"),
         ("@node\nasync def x(state):\n    '''X.'''", "the node 'x' names no slot"),
         ('@node("after_tools")\nasync def x(state): ...', "the node x has no docstring"),
+        (
+            '@node("after_tools")\nasync def x(state):\n    """X."""\n    yield {}',
+            "the node x is a generator",
+        ),
         ('@node("after_tools")\nasync def x():\n    """X."""', "cannot be called with a state"),
         ('@node("after_tools")\nasync def x(a, b):\n    """X."""', "cannot be called with a state"),
         ('@node("after_tools")\nasync def x(*a):\n    """X."""', "cannot be called with a state"),

@@ -101,18 +101,7 @@ def test_parameters_may_have_any_name():
 
     given = {"schema": "s", "json": 1, "_private": "p", "copy": True}
     assert list(odd.signature.schema["properties"]) == [*given, "model_config"]
-    assert odd.signature.read(given) == given
-
-
-def test_arguments_that_were_not_given_keep_the_functions_own_default():
-    default: list[str] = []
-
-    @tool
-    def has(word: str, seen: list[str] = default) -> str:
-        """Has."""
-        return ""
-
-    assert has.signature.read({"word": "a"}) == {"word": "a"}
+    assert odd.signature.read(given) == {**given, "model_config": "m"}
 
 
 def test_models_arrive_as_models():
@@ -210,9 +199,21 @@ def not_there(x: "NoSuchName") -> str:  # noqa: F821
     return ""
 
 
+def yields(x: int):
+    """Words."""
+    yield ""
+
+
+async def yields_later(x: int):
+    """Words."""
+    yield ""
+
+
 @pytest.mark.parametrize(
     ("function", "what"),
     [
+        (yields, "yields is a generator"),
+        (yields_later, "yields_later is a generator"),
         (no_docstring, "no_docstring has no docstring"),
         (only_parameters, "describes only parameters"),
         (unannotated, "the parameter 'x' of unannotated has no annotation"),
@@ -234,6 +235,18 @@ def test_a_function_that_cannot_be_a_tool_is_refused_with_its_place(function, wh
     assert said.startswith(f"{__file__}:{function.__code__.co_firstlineno}: ")
     assert "\n" not in said
     assert refused.value.remedy
+
+
+def test_defaults_are_given_too_so_that_each_call_has_its_own():
+    def collects(x: int, seen: list[int] = []) -> str:  # noqa: B006 - what users write
+        """Words."""
+        seen.append(x)
+        return str(seen)
+
+    signature = read_signature(collects)
+    first, second = signature.read({"x": 1}), signature.read({"x": 2})
+    assert collects(**first) == "[1]"
+    assert collects(**second) == "[2]"
 
 
 @pytest.mark.parametrize(

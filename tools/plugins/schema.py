@@ -31,12 +31,15 @@ class Signature:
     injected: Mapping[str, tuple[Injected, bool]]
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The function's keyword arguments. Raises pydantic's ValidationError."""
+        """The function's keyword arguments, with its defaults. Raises pydantic's ValidationError.
+
+        Defaults are given, too, so that they can be copied: one that a call changes (`[]`) would
+        reach the calls of other items.
+        """
         checked = self.arguments.model_validate(dict(arguments))
         return {
             str(info.alias): getattr(checked, field)
             for field, info in self.arguments.model_fields.items()
-            if field in checked.model_fields_set
         }
 
 
@@ -49,6 +52,12 @@ def read_signature(
     keywords cannot fill, and one of a type that JSON does not have.
     """
     where = place_of(function)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InputError(
+            f"{_name(function)} is a generator: a call would run none of it",
+            where=where,
+            remedy="return the whole result; do not yield",
+        )
     if not (function.__doc__ or "").strip():
         raise InputError(
             f"{_name(function)} has no docstring",
