@@ -105,7 +105,7 @@ def located(text: str) -> str:
 
 
 def api_key() -> str | None:
-    """The key from the environment, or None. Nothing else in the package reads it."""
+    """The key from the environment, or None. Else only `fault_line` reads it, to strike it out."""
     return os.environ.get(KEY_VARIABLE, "").strip() or None
 
 

@@ -1,6 +1,7 @@
 """What goes wrong in somebody else's code, in one line that says where."""
 
 import contextlib
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -22,6 +23,9 @@ def fault_line(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - anyone's __str__
         said = ""
     line = f"{name}: {said}" if said else name
+    # It goes to the model, into traces and onto screens.
+    if len(key := os.environ.get("OPENAI_API_KEY", "").strip()) > 3:
+        line = line.replace(key, "***")
     return line.encode("utf-8", "replace").decode()[:MAX_LINE]
 
 

@@ -126,6 +126,15 @@ async def test_an_exception_whose_own_text_fails_is_still_told():
     assert (await failure(waits)).line == "it: Odd"
 
 
+async def test_the_models_key_is_struck_out_of_what_is_raised(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-somebody")
+
+    def leaks():
+        raise RuntimeError(f"401 for {os.environ['OPENAI_API_KEY']}")
+
+    assert (await failure(leaks)).line == "it: RuntimeError: 401 for ***"
+
+
 async def test_a_long_message_is_bounded():
     async def waits():
         raise ValueError("x" * 10_000_000)
