@@ -27,7 +27,7 @@ class Analysis:
     """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
 
     `reach`: what the tools could have given, None where nobody looked. `modules`: what query
-    expansion and evidence extraction did.
+    expansion, evidence extraction and plug-ins' nodes did.
     """
 
     items: tuple[TracedItem, ...]

@@ -23,6 +23,7 @@ from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, run_costs
 from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
 from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
+from branchwise.eval.errors.node_work import node_names
 from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
@@ -63,8 +64,8 @@ class ScoredRun:
     """A run's scores and what stands behind them.
 
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
-    for tasks whose answers are sentences. `modules`: what query expansion and evidence extraction
-    did, for every task.
+    for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
+    plug-ins' nodes did, for every task.
     """
 
     path: Path
@@ -159,11 +160,12 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
 
 def _modules(reader: RunReader, analysis: Analysis | None) -> ModuleWork:
     """Counted where traces were read for errors; elsewhere only these events are read."""
+    nodes = node_names(reader.meta.get("identity"))
     if analysis:
-        return analysis.modules.of_system(reader.system)
+        return analysis.modules.of_system(reader.system, nodes)
     # One at a time: together they may be more than memory holds.
     found = total_work(module_work([event]) for event in reader.module_events())
-    return found.of_system(reader.system)
+    return found.of_system(reader.system, nodes)
 
 
 def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:

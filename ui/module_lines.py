@@ -1,11 +1,13 @@
-"""What query expansion and evidence extraction did in a run, in lines below the tables."""
+"""What query expansion, evidence extraction and plug-ins' nodes did, in lines below the tables."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork
+from branchwise.eval.errors.node_work import NodeWork
 from branchwise.ui.cells import indented, plain, run_name
+from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from rich.padding import Padding
@@ -31,7 +33,7 @@ def module_notes(runs: Sequence[NamedWork], *, epochs: bool = False) -> "Iterato
         if lines := module_lines(work, "item" if epochs else "question"):
             text = plain(f"\n{run_name(name)}" if len(runs) > 1 else "")
             for line in lines:
-                text.append(f"\n{line.text}", style=line.style)
+                text.append(f"\n{printable(line.text)}", style=line.style)
             yield indented(text)
 
 
@@ -42,6 +44,7 @@ def module_lines(work: ModuleWork, asked: str = "question") -> list[ModuleLine]:
         lines.append(_expansion(work.expansion, asked))
     if work.extraction is not None:
         lines.append(_extraction(work.extraction))
+    lines.extend(_node(name, node) for name, node in work.nodes.items())
     return lines
 
 
@@ -66,6 +69,18 @@ def _extraction(work: ExtractionWork) -> ModuleLine:
         parts.append(f"{work.failed:,} failed and shown whole ({_by(work.failures)})")
     said = f"extract: {_count(work.passages, 'passage')}: {', '.join(parts)}"
     return ModuleLine(said + _dropped(work.dropped, "span"), _style(work.passages, work))
+
+
+def _node(name: str, work: NodeWork) -> ModuleLine:
+    if not work.calls:
+        return ModuleLine(f"node {name}: it was never called", NOTICE)
+    said = f"node {name}: {_count(work.calls, 'call')}: {work.changed:,} changed something"
+    if work.failed:
+        first = "the first: " if work.failed > 1 else ""
+        said += f", {work.failed:,} failed ({first}{work.first_error})"
+    if work.failed == work.calls:
+        return ModuleLine(said, ALARM)
+    return ModuleLine(said, "" if work.changed else NOTICE)
 
 
 def _style(asked: int, work: ExpansionWork | ExtractionWork) -> str:

@@ -60,7 +60,7 @@ class _Case:
 @dataclass(frozen=True)
 class Examined:
     """An item that was examined: its errors, the pairs of its score, the trail of its evidence,
-    and what expansion and extraction did."""
+    and what expansion, extraction and nodes did."""
 
     errors: ItemErrors
     matches: BranchMatches

@@ -1,4 +1,4 @@
-"""What query expansion and evidence extraction did, counted from a trace's own records.
+"""What query expansion, evidence extraction and plug-ins' nodes did, from a trace's own records.
 
 A report that shows scores alone looks the same whether a module worked or never brought anything.
 """
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypeVar, get_args
 
 from branchwise.agents.reply import FailureKind
+from branchwise.eval.errors.node_work import NodesWork, NodeWork, nodes_sum, nodes_work
 from branchwise.eval.errors.trace_reading import TraceEvent, listed
 from branchwise.graphs import readings, spans
 
@@ -107,48 +108,62 @@ C = TypeVar("C", bound=_Counts)
 
 @dataclass(frozen=True)
 class ModuleWork:
-    """The work of both modules in an item or a run; None of a module that left no record."""
+    """The work of both modules in an item or a run; None of a module that left no record. `nodes`:
+    that of plug-ins' nodes, in their order."""
 
     expansion: ExpansionWork | None = None
     extraction: ExtractionWork | None = None
+    nodes: NodesWork = field(default_factory=dict)
 
     def __add__(self, other: "ModuleWork") -> "ModuleWork":
         return ModuleWork(
-            _sum(self.expansion, other.expansion), _sum(self.extraction, other.extraction)
+            _sum(self.expansion, other.expansion),
+            _sum(self.extraction, other.extraction),
+            nodes_sum(self.nodes, other.nodes),
         )
 
-    def of_system(self, system: Mapping[str, Any]) -> "ModuleWork":
-        """The same with counts of 0 for a module that is on in `system` and never had work."""
+    def of_system(self, system: Mapping[str, Any], nodes: Sequence[str] = ()) -> "ModuleWork":
+        """The same with counts of 0 for a module that is on in `system` and never had work, and for
+        those of its `nodes` that were never called."""
         found = self
         if system.get("expand") is True and found.expansion is None:
             found = replace(found, expansion=ExpansionWork())
         if system.get("extract") is True and found.extraction is None:
             found = replace(found, extraction=ExtractionWork())
+        if nodes:
+            idle = {name: NodeWork() for name in nodes}
+            found = replace(found, nodes=nodes_sum(idle, found.nodes))
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: counts of each module, or None."""
+        """JSON-serialisable: counts of each module, or None; `nodes` by name if there are any."""
+        nodes = {name: {**vars(work)} for name, work in self.nodes.items()}
         return {
             "expansion": self.expansion.to_json() if self.expansion is not None else None,
             "extraction": self.extraction.to_json() if self.extraction is not None else None,
+            **({"nodes": nodes} if nodes else {}),
         }
 
 
 def module_work(events: Iterable[TraceEvent]) -> ModuleWork:
-    """Count what the events `expansion` and `extraction` record; others are passed over.
+    """Count what the events `expansion`, `extraction` and `node` record; others are passed over.
 
     Whatever wrote them: what is not as it should be counts as not there.
     """
     expansions: list[Mapping[str, Any]] = []
     extractions: list[Mapping[str, Any]] = []
+    nodes: list[Mapping[str, Any]] = []
     for event in events:
         if event.kind == "expansion":
             expansions.append(event.data)
         elif event.kind == "extraction":
             extractions.append(event.data)
+        elif event.kind == "node":
+            nodes.append(event.data)
     return ModuleWork(
         ExpansionWork.of(expansions) if expansions else None,
         ExtractionWork.of(extractions) if extractions else None,
+        nodes_work(nodes),
     )
 
 

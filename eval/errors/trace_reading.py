@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from branchwise.eval.errors.node_changes import Change, changes_of
 
-MODULE_KINDS = ("expansion", "extraction")
+MODULE_KINDS = ("expansion", "extraction", "node")
 MAX_TOOL_CHARS, MAX_PROBLEM_CHARS = 80, 500
 """Of a tool's name (a model may make one up) and of a problem in words, so much is kept."""
 
@@ -56,8 +56,8 @@ class ToolCall:
 @dataclass(frozen=True)
 class TraceReading:
     """`calls` in the order made; `answering` is the agent's last turn, before any repair;
-    `modules`: the events of query expansion and evidence extraction; `rewritten`: the last node's
-    that put another text in the place of what the agent answered."""
+    `modules`: the events of query expansion, evidence extraction and nodes; `rewritten`: the last
+    node's that put another text in the place of what the agent answered."""
 
     calls: tuple[ToolCall, ...] = ()
     tokens: int = 0

@@ -174,11 +174,13 @@ class RunReader:
             yield Event(seq, kind, at, data)
 
     def module_events(self) -> Iterator[Event]:
-        """What expansion and extraction did in the items that ended, without the rest of traces."""
-        if not (self.system.get("expand") or self.system.get("extract")):
+        """What expansion, extraction and nodes did in the items that ended, in order, without the
+        rest of traces; passages are left folded."""
+        if not any(self.system.get(name) for name in ("expand", "extract", "nodes")):
             return
         sql = """SELECT seq, kind, at, events.body FROM items JOIN events USING (item)
-            WHERE status IN ('done', 'failed') AND kind IN ('expansion', 'extraction')"""
+            WHERE status IN ('done', 'failed') AND kind IN ('expansion', 'extraction', 'node')
+            ORDER BY item, seq"""
         for seq, kind, at, body in self._connection.execute(sql):
             yield Event(seq, kind, at, orjson.loads(body))
 

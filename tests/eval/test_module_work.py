@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
+from branchwise.eval.errors.node_work import NodeWork, node_names
 
 
 class Happened(NamedTuple):
@@ -104,6 +105,44 @@ def test_a_module_that_was_on_and_had_no_work_is_there_with_zeros():
     assert ModuleWork().of_system({}) == ModuleWork()
 
 
+def node(name: str, *, update: Any = None, error: str | None = None) -> Happened:
+    return Happened(3, "node", {"name": name, "error": error, "update": update or {}})
+
+
+def test_calls_of_nodes_that_changed_something_nothing_and_failed_are_counted_by_name():
+    items = [
+        [node("rerank", update={"pending": [{"of": 0}]}), node("rewrite")],
+        [node("rerank", error="rerank: ValueError:\n no"), node("rerank"), node("rerank")],
+        [node("rerank", error="rerank: KeyError: 'x'"), node("rewrite", update={"messages": [1]})],
+    ]
+    found = total_work(map(module_work, items)).of_system({}, ["never", "rewrite", "rerank"])
+    assert found.to_json() == {
+        "expansion": None,
+        "extraction": None,
+        "nodes": {
+            "never": {"calls": 0, "changed": 0, "failed": 0, "first_error": None},
+            "rewrite": {"calls": 2, "changed": 1, "failed": 0, "first_error": None},
+            "rerank": {"calls": 5, "changed": 1, "failed": 2, "first_error": "ValueError: no"},
+        },
+    }
+    assert list(found.nodes) == ["never", "rewrite", "rerank"]
+
+
+def test_records_of_nodes_of_anyone_else_are_bounded_and_raise_nothing():
+    records = [{}, {"name": 7}, {"name": "x" * 99, "error": "e" * 10_000, "update": 3}]
+    found = module_work([Happened(1, "node", record) for record in records])
+    assert found.nodes == {"x" * 64: NodeWork(1, failed=1, first_error="e" * 500)}
+
+
+@pytest.mark.parametrize("identity", [None, 3, {}, {"nodes": 3}, {"nodes": [3, {"name": 3}, {}]}])
+def test_a_run_whose_identity_lists_no_nodes_has_none(identity):
+    assert node_names(identity) == ()
+
+
+def test_the_names_of_nodes_are_read_from_the_identity_in_their_order():
+    assert node_names({"nodes": [{"name": "b"}, {"name": "a"}]}) == ("b", "a")
+
+
 def test_reasons_and_errors_of_anyone_else_are_counted_and_not_repeated():
     hostile = "\x1b[31m" + "x" * 10_000
     record = {"how": "failed", "error": hostile, "dropped": [{"why": hostile}, {"why": None}, 3]}
@@ -134,6 +173,12 @@ EVENTS = st.one_of(
     st.lists(PASSAGES, max_size=4).map(lambda passages: extraction(*passages)),
     st.builds(lambda n, d: expansion(*"x" * n, repeated=d), st.integers(0, 3), st.integers(0, 3)),
     st.just(expansion(how="failed", error="connection: …")),
+    st.builds(
+        lambda name, update, error: node(name, update=update, error=error),
+        st.sampled_from("abc"),
+        st.sampled_from([{}, {"readings": ["x"]}]),
+        st.none() | st.sampled_from(["a: no", "b"]),
+    ),
 )
 
 
@@ -146,3 +191,6 @@ def test_the_work_of_items_adds_up_and_survives_another_process(items):
         assert found.with_spans + found.with_nothing + found.failed == found.passages
         assert 0 <= found.emptied <= found.with_nothing
         assert found.with_spans <= found.spans
+    called = sum(event.kind == "node" for events in items for event in events)
+    assert sum(work.calls for work in together.nodes.values()) == called
+    assert all(work.changed + work.failed <= work.calls for work in together.nodes.values())

@@ -44,12 +44,12 @@ def scored(chat_server: Any, make_system: Any, question_file: Any, tmp_path: Pat
     return play
 
 
-def last_lines(scored: ScoredRun, *, brief: bool = True) -> list[str]:
+def last_lines(scored: ScoredRun, *, brief: bool = True, lines: int = 2) -> list[str]:
     console = Console(width=300, force_terminal=False, highlight=False, legacy_windows=False)
     with console.capture() as capture:
         for part in run_report([("run", scored)], brief=brief):
             console.print(part)
-    return [line.strip() for line in capture.get().splitlines()][-2:]
+    return [line.strip() for line in capture.get().splitlines()][-lines:]
 
 
 ALL_FAILED = [
@@ -96,6 +96,59 @@ def test_a_run_without_modules_says_nothing_of_them(
     found = score_run(made, ScoringSettings())
     assert found.to_json()["modules"] == {"expansion": None, "extraction": None}
     assert not any(line.startswith(("expand", "extract")) for line in last_lines(found))
+
+
+NODES = """
+from branchwise import node
+from branchwise.graphs.plugins.passages import passages_of, with_passages
+
+@node("after_tools")
+def first(state):
+    "Keep the first passage."
+    return {"pending": [with_passages(m, passages_of(m)[:1]) for m in state["pending"]]}
+
+@node("after_tools")
+def misspelt(state):
+    "Return what no node may."
+    return {"pendng": []}
+
+@node("before_answer")
+def watch(state):
+    "Change nothing."
+"""
+
+
+@pytest.mark.parametrize("task", ["branches", "condambigqa"])
+def test_nodes_that_work_fail_and_change_nothing_are_said_for_every_task(
+    task, chat_server, make_system, question_file, tmp_path
+):
+    file = tmp_path / "nodes.py"
+    file.write_text(NODES)
+    last = CONDITIONS if task == "condambigqa" else GOOD
+    # Two searches a question, and words that end it.
+    chat_server.play(
+        lambda body: call("local_retriever", query="Heat film") if turn_of(body) < 2 else last
+    )
+    nodes = tuple(f"{file}:{name}" for name in ("first", "misspelt", "watch"))
+    system = make_system().model_copy(update={"nodes": nodes})
+    made = run(str(question_file(QUESTIONS)), system, out=tmp_path / "run", task=task)
+    found = score_run(made, ScoringSettings())
+    assert found.to_json()["modules"]["nodes"] == {
+        "first": {"calls": 6, "changed": 6, "failed": 0, "first_error": None},
+        "misspelt": {
+            "calls": 6,
+            "changed": 0,
+            "failed": 6,
+            "first_error": "returned 'pendng'; a node after_tools returns pending",
+        },
+        "watch": {"calls": 3, "changed": 0, "failed": 0, "first_error": None},
+    }
+    assert last_lines(found, lines=3) == [
+        "node first: 6 calls: 6 changed something",
+        "node misspelt: 6 calls: 0 changed something, 6 failed "
+        "(the first: returned 'pendng'; a node after_tools returns pending)",
+        "node watch: 3 calls: 0 changed something",
+    ]
 
 
 @pytest.mark.parametrize("task", ["branches", "condambigqa"])

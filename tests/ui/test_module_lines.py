@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork
+from branchwise.eval.errors.node_work import NodeWork
 from branchwise.ui.module_lines import ALARM, NOTICE, module_lines, module_notes
 
 EXPANSION = ExpansionWork(Counter(server=2), Counter(), 30, 12, 37)
@@ -88,6 +89,31 @@ def test_spans_that_are_the_whole_passage_are_counted():
 def test_items_are_said_where_questions_were_asked_several_times():
     (line,) = module_lines(ModuleWork(ExpansionWork(items=1, expanded=1, readings=2)), "item")
     assert line.text == "expand: readings for 1 of 1 item (2.0 each)"
+
+
+def test_a_node_says_what_it_changed_and_why_it_failed_the_first_time():
+    nodes = {
+        "works": NodeWork(1200, 1100),
+        "partly": NodeWork(4, 2, 1, "ValueError: no"),
+        "idle": NodeWork(1),
+        "broken": NodeWork(3, 0, 3, "returned 'pendng'"),
+        "unmet": NodeWork(),
+    }
+    assert module_lines(ModuleWork(nodes=nodes)) == [
+        ("node works: 1,200 calls: 1,100 changed something", ""),
+        ("node partly: 4 calls: 2 changed something, 1 failed (ValueError: no)", ""),
+        ("node idle: 1 call: 0 changed something", NOTICE),
+        (
+            "node broken: 3 calls: 0 changed something, 3 failed (the first: returned 'pendng')",
+            ALARM,
+        ),
+        ("node unmet: it was never called", NOTICE),
+    ]
+
+
+def test_what_a_node_raised_reaches_the_terminal_as_words():
+    hostile = ModuleWork(nodes={"n": NodeWork(1, 0, 1, "[bold]\x1b[2J")})
+    assert "failed ([bold]\N{REPLACEMENT CHARACTER}[2J)" in printed([("a", hostile)])
 
 
 def test_several_runs_have_their_names_above():
