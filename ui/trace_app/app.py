@@ -13,7 +13,7 @@ from textual.screen import Screen
 
 from branchwise.ui.trace_app.background import in_app
 from branchwise.ui.trace_app.cells import drawn
-from branchwise.ui.trace_app.drawing import terminal_driver
+from branchwise.ui.trace_app.drawing import terminal_driver, terminal_is_gone
 from branchwise.ui.trace_app.filling import Filling
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
 from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
@@ -21,6 +21,7 @@ from branchwise.ui.trace_app.screens.questions import QuestionsScreen
 from branchwise.ui.traces.runs import RunView
 
 FOLLOW_SECONDS = 0.5
+LOOK_SECONDS = 1.0
 QUIET_SECONDS = 10.0
 """How long the same failure is not shown again: a followed run is read twice a second."""
 
@@ -69,8 +70,13 @@ class TraceApp(App[None]):
             self._open_at(self._start)
         if self.live:
             self.set_interval(FOLLOW_SECONDS, self.action_reload)
-
+        if not self.is_headless:
+            self.set_interval(LOOK_SECONDS, self._end_with_terminal)
         self.call_after_refresh(self._filling.want, self.runs[0])
+
+    def _end_with_terminal(self) -> None:
+        if terminal_is_gone():
+            self.exit()
 
     def on_unmount(self) -> None:
         self._filling.stop()

@@ -1,5 +1,6 @@
 """Where the app is drawn: on the terminal, whichever of its streams is one."""
 
+import select
 import sys
 from typing import TYPE_CHECKING
 
@@ -36,3 +37,11 @@ def terminal_driver() -> "type[Driver] | None":
                 self._file = file
 
     return TerminalDriver
+
+
+def terminal_is_gone() -> bool:
+    """Whether the terminal was closed. A process that it does not control gets no signal then, and
+    Textual would read its end for ever, at full speed."""
+    poll = select.poll()
+    poll.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, select.POLLHUP)
+    return bool(poll.poll(0))

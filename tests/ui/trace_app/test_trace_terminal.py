@@ -1,13 +1,17 @@
 """A trace in a real terminal: what leaves the app for the clipboard, a pager, and comes back."""
 
 import base64
+import os
+import pty
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from lost_run import lost_run
-from terminal import Terminal
+from terminal import PATIENCE, Terminal
 
 COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07")
 
@@ -77,3 +81,22 @@ def test_a_part_is_read_in_less_and_the_app_comes_back(
         terminal.wait_for("step 1")
         terminal.type("qq")
         assert terminal.ended() == 0
+
+
+def test_the_app_ends_where_its_terminal_is_closed_without_a_signal(run: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "branchwise", "trace", str(run)]
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    # A session of its own that the terminal does not control: nobody is told that it is closed.
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
+    )
+    os.close(theirs)
+    drawn = b""
+    while b"Keys" not in drawn:
+        drawn += os.read(ours, 65_536)
+    os.close(ours)
+    try:
+        assert process.wait(PATIENCE) == 0
+    finally:
+        process.kill()
