@@ -7,16 +7,17 @@ image, no HTML and no heading.
 import re
 from collections.abc import Iterator, Sequence
 
-from branchwise.ui.cells import number
 from branchwise.ui.exports.markdown import escape
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.score_cells import score_cell
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace
 
 MAX_LINE = 2_000
 """Characters of a title or a note: more than any has, so that nothing is cut."""
 _LANGUAGES = {"json": "json", "sparql": "sparql"}
+_STRICT = ("P", "R", "EM")
 _VERDICTS = {
     "right": "right",
     "missing": "missing",
@@ -25,19 +26,20 @@ _VERDICTS = {
 }
 
 
-def markdown(trace: Trace, run_name: str) -> str:
+def markdown(trace: Trace, run_name: str, heads: Sequence[str] = _STRICT) -> str:
     """The question, its answers beside the gold, and every step in full, folded parts included.
 
     Steps have the numbers that `branchwise trace` and `branchwise errors` give them, and stand in
-    the order of the tree; a step below another one has a heading of a lower level.
+    the order of the tree; a step below another one has a heading of a lower level. `heads` name the
+    three metrics of the run's task (`RunView.heads`).
     """
-    return "\n".join(_lines(trace, run_name))
+    return "\n".join(_lines(trace, run_name, heads))
 
 
-def _lines(trace: Trace, run_name: str) -> Iterator[str]:
+def _lines(trace: Trace, run_name: str, heads: Sequence[str]) -> Iterator[str]:
     line = trace.line
     yield f"# {escape(line.question) or escape(line.id)}\n"
-    yield f"{' · '.join(_facts(line, run_name))}\n"
+    yield f"{' · '.join(_facts(line, run_name, heads))}\n"
     yield "## Answers\n"
     for branch in trace.branches:
         yield from _branch(branch)
@@ -50,15 +52,15 @@ def _lines(trace: Trace, run_name: str) -> Iterator[str]:
         yield "There are none yet.\n"
 
 
-def _facts(line: ItemLine, run_name: str) -> Iterator[str]:
+def _facts(line: ItemLine, run_name: str, heads: Sequence[str]) -> Iterator[str]:
     """What the list of questions says of it."""
     yield f"run {escape(run_name)}"
     yield f"question {escape(line.id)}"
     if line.epoch:
         yield f"epoch {line.epoch}"
     yield escape(line.status)
-    scores = (("P", line.precision), ("R", line.recall), ("EM", line.em))
-    yield from (f"{name} {number(value)}" for name, value in scores if value is not None)
+    scores = zip(heads, (line.precision, line.recall, line.em), strict=True)
+    yield from (f"{escape(h)} {score_cell(v, h)}" for h, v in scores if h and v is not None)
     if line.labels:
         yield escape(", ".join(line.labels))
     if line.tokens is not None:

@@ -4,13 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from branchwise.ui.cells import NOTHING
-from branchwise.ui.trace_app.score_cells import score
 from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.score_cells import score_cell
 
 MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}
 """What stands for an item's status before its row."""
 
 _WIDE = 120
+_ROOMY, _MAX_LABELS = 150, 72
+"""Cells from which on labels take a third of what is left, and the most that they take."""
+_SCORES = ("precision", "recall", "em")
 _SHORT = {
     "incomplete_extraction": "not found",
     "missing_branch": "branch",
@@ -44,12 +47,10 @@ def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
     `heads` name the first three metrics of the run's task.
     """
     wide = width >= _WIDE
-    labels = 44 if wide else 15
+    labels = min(_MAX_LABELS, 44 + max(0, width - _ROOMY) // 3) if wide else 15
     first = [
         Column("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
-        Column("precision", heads[0], 4, lambda line: score(line.precision, heads[0]), right=True),
-        Column("recall", heads[1], 4, lambda line: score(line.recall, heads[1]), right=True),
-        Column("em", heads[2], 4, lambda line: score(line.em, heads[2]), right=True),
+        *(_score_column(*named) for named in zip(_SCORES, heads, strict=True)),
         Column("labels", "labels", labels, labels_cell(labels, short=not wide), kind="labels"),
         Column("tokens", "tokens", 9 if wide else 6, tokens_cell(short=not wide), right=True),
         Column("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
@@ -61,18 +62,25 @@ def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
     return tuple(first)
 
 
+def _score_column(sort: str, head: str) -> Column:
+    return Column(sort, head, 4, lambda line: score_cell(getattr(line, sort), head), right=True)
+
+
 def labels_cell(width: int, *, short: bool) -> Callable[[ItemLine], str]:
     """Error labels, as many as fit and how many more there are: `not found +2`.
 
-    A failed item says so first, since not only its mark's colour must.
+    `short`: never by their whole names; else by these where all of them fit. A failed item says so
+    first, since not only its mark's colour must.
     """
 
     def cell(line: ItemLine) -> str:
-        words = ["failed"] if line.status == "failed" else []
-        words += [_SHORT.get(x, x) if short else x for x in line.labels or ()]
         if line.labels is None and line.status == "done":
             return "…"
-        return _fitting(words, width)
+        failed = ["failed"] if line.status == "failed" else []
+        whole = ", ".join([*failed, *(line.labels or ())])
+        if not short and len(whole) <= width:
+            return whole
+        return _fitting([*failed, *(_SHORT.get(x, x) for x in line.labels or ())], width)
 
     return cell
 
