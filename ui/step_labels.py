@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from branchwise.ui.node_steps import node_label
-from branchwise.ui.steps import MALFORMED, describe
+from branchwise.ui.steps import MALFORMED, describe, without_edit
 from branchwise.ui.tool_steps import short
 
 MAX_LABEL = 160
@@ -14,13 +14,16 @@ MAX_LABEL = 160
 def label(kind: str, data: Mapping[str, Any]) -> str:
     """One line of at most 160 printable characters, the essential first.
 
-    Kinds without words of their own are said as `describe` says them.
+    Kinds without words of their own are said as `describe` says them. A step that a fork edited
+    says so first.
     """
     own = _OWN.get(kind)
+    edited, data = without_edit(data)
     try:
         said = own(data) if own else describe(kind, data)[0]
     except MALFORMED:
         said = f"{kind}: {short(data)}"
+    said = f"edited {said}" if edited else said
     return short("".join(c if c.isprintable() else " " for c in said), MAX_LABEL)
 
 

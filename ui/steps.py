@@ -18,13 +18,23 @@ MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 def describe(kind: str, data: Mapping[str, Any], *, passages: int = SHOWN_RESULTS) -> list[str]:
     """The lines that say what a step did; of a search or query, the first `passages` results.
 
-    A step of an unknown kind or form is shown as it is, cut.
+    A step of an unknown kind or form is shown as it is, cut; one that a fork edited says so.
     """
+    edited, own = without_edit(data)
     try:
-        lines = _lines(kind, data, passages)
+        lines = _lines(kind, data if kind == "model" else own, passages)
     except MALFORMED:
-        lines = [f"{kind}: {short(data)}"]
+        lines = [f"{kind}: {short(own)}"]
+    if edited:
+        lines[:1] = [f"{lines[0]} (edited)"] if lines else [f"{kind} (edited)"]
     return [_plain(line) for line in lines]
+
+
+def without_edit(data: Mapping[str, Any]) -> tuple[bool, Mapping[str, Any]]:
+    """Whether a fork put its text into a step (`eval.forks.edits`), and the rest of its data."""
+    if data.get("edited") is not True:
+        return False, data
+    return True, {key: value for key, value in data.items() if key != "edited"}
 
 
 def _lines(kind: str, data: Mapping[str, Any], passages: int) -> list[str]:
@@ -52,7 +62,9 @@ def _model(data: Mapping[str, Any]) -> Iterator[str]:
         yield indented(f"thinks: {short(data['reasoning'])}")
     for call in [*data["tool_calls"], *data["invalid_tool_calls"]]:
         yield from call_lines(call)
-    if data["text"] and not data["tool_calls"] and (said := _said(data["text"])):
+    # Beside calls a model's text says little; what somebody wrote there was meant to be read.
+    shown = data["text"] and (not data["tool_calls"] or data.get("edited") is True)
+    if shown and (said := _said(data["text"])):
         yield indented(f"says: {short(said)}")
 
 

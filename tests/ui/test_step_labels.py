@@ -81,3 +81,10 @@ def test_a_label_is_one_bounded_printable_line():
 )
 def test_a_step_that_brought_an_error_is_told(kind: str, data, is_failed: bool):
     assert failed(kind, data) is is_failed
+
+
+def test_a_step_that_a_fork_edited_says_so_first():
+    assert label("model", {**REPLY, "edited": True}) == "edited turn 4: reply"
+    assert label("tool", {**PASSAGES, "artifact": {}, "edited": True}).startswith("edited local_re")
+    assert label("budget", {"reason": "3 turns", "text": "x"}).startswith("budget")
+    assert label("unknown", {"edited": True, "a": 1}) == "edited unknown: {'a': 1}"

@@ -198,3 +198,14 @@ def test_no_answer_comes_with_its_reasoning():
     prediction = {"reasoning": "Nobody knows.", "answers": {}}
     data = {"how": "strict", "problem": None, "prediction": prediction}
     assert describe("answer", data) == ["answer", "          no answer: Nobody knows."]
+
+
+def test_an_edited_step_says_so_and_shows_the_text_beside_calls():
+    call = {"id": "c1", "name": "local_retriever", "args": {"query": "King Kong"}}
+    turn = MODEL | {"tool_calls": [call], "finish": "tool_calls", "text": "Look for the ape."}
+    assert describe("model", turn | {"edited": True}) == [
+        "turn 2    120 tokens in, 7 out, 0.25 s (edited)",
+        "          calls local_retriever(query='King Kong')",
+        "          says: Look for the ape.",
+    ]
+    assert not any("Look for" in line or "edited" in line for line in describe("model", turn))

@@ -6,7 +6,7 @@ from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.trace_reading import mapping
 from branchwise.eval.store import Event
 from branchwise.ui.step_labels import label
-from branchwise.ui.steps import MALFORMED
+from branchwise.ui.steps import MALFORMED, without_edit
 from branchwise.ui.traces import parts
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.extraction_detail import extraction_blocks
@@ -16,6 +16,8 @@ from branchwise.ui.traces.parts import MAX_FACT, MAX_TITLE, Looked
 from branchwise.ui.traces.tool_detail import tool_blocks
 from branchwise.ui.traces.trace import Trace
 from branchwise.ui.traces.turns import extraction_of, read_by_node, result_of
+
+EDITED = "edited: a text that was written for this run stands in the place of the step's own"
 
 
 def blocks(trace: Trace, seq: int) -> list[Block]:
@@ -28,10 +30,13 @@ def blocks(trace: Trace, seq: int) -> list[Block]:
         return []
     said = label(event.kind, event.data)
     head = parts.heading(f"step {event.seq}: {event.kind} · {said}")
+    edited, own = without_edit(event.data)
+    notes = [*parts.note(EDITED)] if edited else []
+    event = event._replace(data=own)
     try:
-        return [head, *_WRITERS.get(event.kind, _unknown)(trace, event, looked_for(trace))]
+        return [head, *notes, *_WRITERS.get(event.kind, _unknown)(trace, event, looked_for(trace))]
     except MALFORMED:
-        return [head, parts.as_json(event.data)]
+        return [head, *notes, parts.as_json(own)]
 
 
 def looked_for(trace: Trace) -> Looked:

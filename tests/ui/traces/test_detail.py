@@ -272,3 +272,11 @@ def test_gold_answers_of_the_hostile_trace_are_marked_in_its_passages():
     assert marked(found["p0"], "gold") == ["John Guillermin"]
     assert marked(found["p0"], "span") == ["John Guillermin"]
     assert marked(found[events()[6][1]["artifact"]["passages"][1]["id"]], "gold") == [GOLD[2]]
+
+
+def test_an_edited_step_says_so_in_words_and_in_no_json():
+    found = blocks_of("budget", {"reason": "3 turns", "text": "Answer.", "edited": True})
+    assert (found[0].kind, found[0].text.split(":")[0]) == ("note", "edited")
+    assert not any(block.title == "also" or "true" in block.text for block in found)
+    odd = blocks_of("budget", {"reason": "3 turns", "text": "Answer.", "edited": "yes"})
+    assert any("yes" in block.text for block in odd)
