@@ -70,6 +70,23 @@ def is_plugin(text: str) -> bool:
     return is_mcp(text) or ":" in text or text.endswith(".py")
 
 
+def short_spec(text: str) -> str:
+    """A spec in few words, for lists: of a plug-in its name, of an MCP server no folders and none
+    of its address that may be a key.
+    """
+    if not is_mcp(text):
+        return Path(text.rpartition(":")[2]).name if is_plugin(text) else text
+    from branchwise.corpora.plugins.mcp_specs import parse_mcp
+
+    try:
+        named = parse_mcp(text)
+    except InputError:
+        return MCP.rstrip(":")
+    server = named.server
+    place = server.place if server.url else MCP + " ".join(Path(w).name for w in server.command)
+    return f"{place}#{named.tool}" if named.tool else place
+
+
 def absolute_spec(text: str, folder: Path | None = None) -> str:
     """The spec with its file's whole path, so that it means the same from any folder.
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from branchwise.agents.spec import REPLAY, ModelSpec
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.specs import is_mcp, is_plugin
+from branchwise.corpora.open import is_plugin_retriever
+from branchwise.corpora.plugins.specs import is_mcp, is_plugin, short_spec
 from branchwise.eval.studies.settings import MODELS, Value
 
 BASE = "base"
@@ -34,7 +35,8 @@ def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> s
     brief = [_brief(key, one) for one in levels]
     own = _brief(key, value)
     said = own if brief.count(own) == 1 else str(value)
-    return f"{key}={_bounded(said, _MAX_VALUE)}"
+    is_named = key == "retriever" and value is not None and is_plugin_retriever(str(value))
+    return f"{key}{' ' if is_named else '='}{_bounded(said, _MAX_VALUE)}"
 
 
 def _tools(value: Value, before: Value) -> str:
@@ -65,6 +67,8 @@ def _brief(key: str, value: Value) -> str:
             return f"{REPLAY}{spec.run.name}" if spec.provider == "replay" else spec.name
         except InputError:
             return text
+    if key == "retriever" and is_plugin_retriever(text):
+        return short_spec(text)
     if "://" not in text and key in ("corpus", "kg", "prompts", "retriever"):
         return Path(text).name or text
     return text

@@ -162,6 +162,20 @@ def test_models_are_named_without_their_server_unless_that_is_the_difference(par
     assert len({named.slug for named in found}) == 3
 
 
+def test_a_plug_in_retriever_has_its_name_and_its_file_where_two_share_it() -> None:
+    def named(value: str, *levels: str) -> str:
+        return system_name({"retriever": value}, {"retriever": "bm25"}, {"retriever": levels})
+
+    one, other = "a/by_title.py:by_title", "b/by_title.py:by_title"
+    assert named(one, "bm25", one) == "retriever by_title"
+    assert slugs([named(one, "bm25", one), named("bm25", "bm25")]) == [
+        "retriever-by_title", "retriever-bm25",
+    ]  # fmt: skip
+    assert [named(spec, "bm25", one, other) for spec in (one, other)] == [
+        f"retriever {one}", f"retriever {other}",
+    ]  # fmt: skip
+
+
 def test_hostile_names_are_shortened_and_shown_harmless() -> None:
     texts = ("<script>alert(1)</script>", "[bold]", "\x1b[31m", "\u202eabc", "a/../../b", "x" * 999)
     for text in texts:

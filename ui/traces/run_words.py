@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from branchwise.corpora.open import is_plugin_retriever
+from branchwise.corpora.plugins.specs import short_spec
 from branchwise.eval.tasks import Column
 from branchwise.ui.traces.lines import ItemLine, RunLine
 from branchwise.ui.traces.records import one_line
@@ -24,12 +26,18 @@ def system_words(system: Mapping[str, Any]) -> str:
     """What was set for a system: its model, tools, and what differs from the defaults."""
     parts = [str(system.get("model", ""))]
     parts += [f"{role} {spec}" for role, spec in (system.get("roles") or {}).items() if spec]
-    parts += [", ".join(map(str, system.get("tools") or ()))]
+    parts += [", ".join(short_spec(str(tool)) for tool in system.get("tools") or ())]
+    parts += [f"node {short_spec(str(node))}" for node in system.get("nodes") or ()]
     parts += [name for name in ("expand", "extract") if system.get(name)]
     parts += [f"k={system['k']}"] if system.get("k") else []
-    parts += [str(system["retriever"])] if system.get("retriever") else []
+    parts += [_retriever(str(system["retriever"]))] if system.get("retriever") else []
     parts += [f"prompts {Path(str(system['prompts'])).name}"] if system.get("prompts") else []
     return one_line(" · ".join(part for part in parts if part))
+
+
+def _retriever(text: str) -> str:
+    """An address stays; of a plug-in it is its name."""
+    return short_spec(text) if is_plugin_retriever(text) else text
 
 
 def run_line(
