@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.secrets import KEY_VARIABLE
 
-KEY_VARIABLE = "OPENAI_API_KEY"
 REPLAY = "replay:"
 REPLAY_OFFER = ", replay:RUN (what a run recorded)"
 EXAMPLES = (
@@ -105,7 +105,7 @@ def located(text: str) -> str:
 
 
 def api_key() -> str | None:
-    """The key from the environment, or None. Else only `fault_line` reads it, to strike it out."""
+    """The key from the environment, or None. Else it is read only to be struck out of texts."""
     return os.environ.get(KEY_VARIABLE, "").strip() or None
 
 

@@ -1,7 +1,6 @@
 """What goes wrong in somebody else's code, in one line that says where."""
 
 import contextlib
-import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.printed import catch_output, process_as_it_was
+from branchwise.corpora.plugins.secrets import without_key
 
 MAX_LINE = 500
 
@@ -23,10 +23,7 @@ def fault_line(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - anyone's __str__
         said = ""
     line = f"{name}: {said}" if said else name
-    # It goes to the model, into traces and onto screens.
-    if len(key := os.environ.get("OPENAI_API_KEY", "").strip()) > 3:
-        line = line.replace(key, "***")
-    return line.encode("utf-8", "replace").decode()[:MAX_LINE]
+    return without_key(line).encode("utf-8", "replace").decode()[:MAX_LINE]
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ import orjson
 from langgraph.runtime import Runtime
 from pydantic import BaseModel
 
-from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker, CallKey
 from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
@@ -18,6 +17,7 @@ from branchwise.graphs.plugins.declared import NodePlugin
 from branchwise.graphs.plugins.updates import WrongUpdate, applied, update_record
 from branchwise.graphs.run_contexts import PluginCall, count_asked, tokens_of
 from branchwise.graphs.state import AgentState, ItemContext, Node
+from branchwise.tools.plugins.results import whole
 
 # A node that begins just before the item's seconds run out still gets this long.
 MIN_SECONDS = 10.0
@@ -108,8 +108,8 @@ async def _called(
     asked = {"asked": list(its_call.asked)} if its_call.asked else {}
     return {
         **asked,
-        "printed": whole_characters(printed),
-        "error": error and " ".join(whole_characters(error).split())[:MAX_ERROR_CHARS],
+        "printed": whole(printed),
+        "error": error and " ".join(whole(error).split())[:MAX_ERROR_CHARS],
         "update": update,
     }
 

@@ -250,6 +250,30 @@ def test_what_is_printed_stays_off_standard_output(chat_server, tmp_path, capfd)
     assert "at import" in said.err
 
 
+def test_the_models_key_goes_nowhere_with_what_a_tool_says(chat_server, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-somebody")
+    code = """
+import os
+
+@tool
+def leak(how: str) -> Any:
+    \"\"\"Says too much. `how`: in which way.\"\"\"
+    key = os.environ["OPENAI_API_KEY"]
+    print("printed", key)
+    if how == "tells":
+        raise ToolError(f"told {key}")
+    return ToolResult(f"returned {key}", {"kept": [key]})
+"""
+    path = write_tools(tmp_path, code)
+    chat_server.play(calls_once("leak", {"how": "tells"}, {"how": "returns"}))
+    ran = run_tools(chat_server, tmp_path, f"{path}:leak")
+    assert ran.shown("Question 1") == "Error: told ***"
+    assert ran.shown("Question 0") == "returned ***"
+    assert ran.tools["q0"].data["artifact"] == {"kept": ["***"]}
+    for file in ran.made.path.iterdir():
+        assert b"key-of-somebody" not in file.read_bytes()
+
+
 def test_run_context_and_settings_are_filled_and_hidden(chat_server, tmp_path):
     path = write_tools(
         tmp_path,

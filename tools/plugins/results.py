@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from branchwise.corpora.plugins.secrets import without_key
 from branchwise.tools.artifacts import ToolArtifact
 
 MAX_RESULT_CHARS = 200_000
@@ -60,7 +61,8 @@ def bounded(text: str) -> str:
 
 
 def whole(text: str) -> str:
-    """Pairs of surrogates joined, lone ones replaced."""
+    """A plug-in's text: pairs of surrogates joined, lone ones replaced, no key of a model's."""
+    text = without_key(text)
     if not text.isascii():
         try:
             text.encode()
