@@ -21,6 +21,7 @@ from branchwise.eval.store import RunSpec, create_run
 from branchwise.ui import trace_app
 from branchwise.ui.trace_app.app import TraceApp
 from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.trace_app.widgets.question_columns import columns_at
 from branchwise.ui.trace_app.widgets.question_list import QuestionList
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
@@ -148,9 +149,34 @@ async def test_words_filter_while_they_are_typed_and_escape_takes_them_back(base
         await pilot.press("space", *"tr", "enter")
         assert listed(app) == ["tron"]
         assert bar(app) == "1 of 6 questions: “directed tr” · in the run's order"
-        await pilot.press("slash", "escape")
+        await pilot.press("slash")
+        await pilot.pause()
+        keys = screen_lines(app)[-1]
+        assert "Keep what is found" in keys
+        assert "Show all" in keys
+        await pilot.press("escape")
         assert len(listed(app)) == 6
+        await pilot.press("escape")
+        assert app.is_running
+        assert "Show all" not in screen_lines(app)[-1]
         assert isinstance(app.focused, QuestionList)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, "not found +2"),
+        (120, "not found, reasoning, branch"),
+        (166, "incomplete_extraction, missing_branch"),
+        (200, "incomplete_extraction, incorrect_reasoning, missing_branch"),
+    ],
+)
+def test_labels_take_the_room_that_there_is(width: int, shown: str) -> None:
+    labels = ("incomplete_extraction", "incorrect_reasoning", "missing_branch")
+    line = ItemLine(1, "q", 0, "Who?", True, "done", labels=labels[::2] if width == 166 else labels)
+    column = next(c for c in columns_at(width, ("P", "R", "EM")) if c.sort == "labels")
+    assert column.cell(line) == shown
+    assert len(shown) <= column.width
 
 
 async def test_nothing_left_says_so_and_how_to_clear(base: RunView) -> None:

@@ -434,6 +434,16 @@ async def test_escape_leads_back_to_the_list(lost: RunView) -> None:
         assert not isinstance(app.screen, TraceScreen)
 
 
+async def test_escape_closes_answers_that_stand_in_the_steps_place(lost: RunView) -> None:
+    app = at(lost)
+    async with app.run_test(size=SMALL) as pilot:
+        await pilot.pause()
+        await pilot.press("a", "escape")
+        assert not trace_screen(app).has_class("-answers")
+        await pilot.press("a", "q")
+        assert not isinstance(app.screen, TraceScreen)
+
+
 async def test_a_pending_item_is_followed_from_its_first_step(
     tmp_path: Path, open_run: Callable[[Path], RunView]
 ) -> None:

@@ -40,7 +40,7 @@ class QuestionsScreen(Screen[None]):
             "slash", "find", "Find", key_display="/", priority=True,
             tooltip="Only questions in which certain words occur",
         ),
-        Binding("enter", "keep_found", "Keep", show=False, priority=True),
+        Binding("enter", "keep_found", "Keep what is found", priority=True),
         Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
         Binding("S", "reverse", "Reverse", show=False, tooltip="Sort the other way round"),
         Binding("b", "subset", "Subset", tooltip="All, ambiguous or unambiguous questions"),
@@ -55,7 +55,8 @@ class QuestionsScreen(Screen[None]):
             tooltip="The run before",
         ),
         Binding("q", "app.leave", "Quit", tooltip="Quit"),
-        Binding("escape", "end_find", "End", show=False),
+        Binding("escape", "drop_found", "Show all", priority=True),
+        Binding("escape", "stay", show=False),
     ]  # fmt: skip
 
     def __init__(self, runs: list[RunView]) -> None:
@@ -267,9 +268,9 @@ class QuestionsScreen(Screen[None]):
         Finding begins and ends before the next key is read (`priority`): what is typed at once
         would else go to the list, or to the words. Its keys leave others theirs.
         """
-        if action in ("find", "keep_found"):
+        if action in ("find", "keep_found", "drop_found"):
             finding = isinstance(self.focused, Input)
-            return finding == (action == "keep_found")
+            return finding == (action != "find")
         return action not in ("run", "differs", "compare") or len(self._runs) > 1
 
     # Finding
@@ -287,11 +288,12 @@ class QuestionsScreen(Screen[None]):
     def action_keep_found(self) -> None:
         self._close_find()
 
-    def action_end_find(self) -> None:
-        search = self.query_one("#search", Input)
-        if search.display:
-            search.value = ""
-            self._close_find()
+    def action_drop_found(self) -> None:
+        self.query_one("#search", Input).value = ""
+        self._close_find()
+
+    def action_stay(self) -> None:
+        """Escape leaves no list: `q` does."""
 
     def _close_find(self) -> None:
         self.query_one("#search", Input).display = False

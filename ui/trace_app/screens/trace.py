@@ -43,7 +43,7 @@ class TraceScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012 - as Screen has it
     DEFAULT_CSS = """
     TraceScreen #trace-body { height: 1fr; }
-    TraceScreen StepTree { width: 30; border-right: solid $border-blurred; }
+    TraceScreen StepTree { width: 33; border-right: solid $border-blurred; }
     TraceScreen StepView { width: 1fr; }
     TraceScreen AnswersView { width: 1fr; display: none; }
     TraceScreen.-narrow.-answers StepView { display: none; }
@@ -73,6 +73,7 @@ class TraceScreen(Screen[None]):
         Binding("e", "export", "Export", show=False, tooltip="Write the trace as Markdown"),
         Binding("f", "fork", "Fork", tooltip="Run the rest again from this step, changed"),
         Binding("c", "compare", "Compare", tooltip="The same question in another run"),
+        Binding("escape", "close_answers", show=False, tooltip="Close the answers"),
         Binding("z", "alone", "Zoom", show=False, tooltip="The step over the whole width"),
     ]
 
@@ -142,6 +143,15 @@ class TraceScreen(Screen[None]):
             self.remove_class("-no-answers")
         (self._answers if shown else self._tree).focus()
 
+    def action_close_answers(self) -> None:
+        self.action_answers()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Escape closes answers that stand in the step's place; else it leaves the trace."""
+        if action == "close_answers":
+            return self.has_class("-answers") and not self.has_class("-wide")
+        return True
+
     def action_lost(self, direction: int) -> None:
         if self._waiting:
             self._wish = direction
@@ -210,7 +220,8 @@ class TraceScreen(Screen[None]):
         elif self.trace is not None:
             line = self.trace.line
             name = offered_name(self.run.name, line.id, line.epoch)
-            dialog = ExportScreen(markdown(self.trace, self.run.name), name)
+            text = markdown(self.trace, self.run.name, self.run.heads)
+            dialog = ExportScreen(text, name)
             self.app.push_screen(dialog, self._exported)
 
     def action_compare(self) -> None:

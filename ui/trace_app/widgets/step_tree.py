@@ -27,6 +27,7 @@ class StepTree(ScrollView, can_focus=True):
         "step-tree--failed",
         "step-tree--gold",
         "step-tree--dim",
+        "step-tree--number",
     }
     DEFAULT_CSS = """
     StepTree { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; overflow-x: hidden; }
@@ -43,6 +44,7 @@ class StepTree(ScrollView, can_focus=True):
     StepTree > .step-tree--failed { color: $text-error; }
     StepTree > .step-tree--gold { color: $text-success; text-style: bold; }
     StepTree > .step-tree--dim { color: $text-disabled; }
+    StepTree > .step-tree--number { color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next step"),
@@ -64,6 +66,7 @@ class StepTree(ScrollView, can_focus=True):
         self.steps: Sequence[Step] = ()
         self.cursor = 0
         self._nothing = READING
+        self._digits = 1
 
     @property
     def selected(self) -> int | None:
@@ -84,6 +87,7 @@ class StepTree(ScrollView, can_focus=True):
         `nothing` is said where there are no steps.
         """
         self.steps, self._nothing = steps, nothing
+        self._digits = max((len(str(step.seq)) for step in steps), default=1)
         self.cursor = self._index(selected)
         self._measure()
         self._bring_into_view(around=self.size.height // 2)
@@ -131,14 +135,16 @@ class StepTree(ScrollView, can_focus=True):
     def _drawn(self, step: Step, width: int, base: Style, here: bool) -> list[Segment]:
         """Failure by a sign, gold answers by their number: a colour is never the only sign."""
         gold = f" ●{step.gold}" if step.gold else ""
-        sign = "✗" if step.failed else " "
-        text = sign + "  " * step.depth + step.label
-        left = right = self._style("cursor")
+        head = f"{'✗' if step.failed else ' '}{step.seq:>{self._digits}} "
+        text = "  " * step.depth + step.label
+        left = number = right = self._style("cursor")
         if not here:
             left = self._style("failed") if step.failed else base
+            number = left if step.failed else self._style("number")
             right = self._style("gold")
         return [
-            Segment(fitted(text, max(0, width - cells(gold))), left),
+            Segment(head, number),
+            Segment(fitted(text, max(0, width - cells(head) - cells(gold))), left),
             Segment(fitted(gold, cells(gold)), right),
         ]
 
