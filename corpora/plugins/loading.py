@@ -3,15 +3,17 @@
 import difflib
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from importlib import metadata
+from types import ModuleType
 from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.faults import importing
 from branchwise.corpora.plugins.files import import_file
+from branchwise.corpora.plugins.kinds import KINDS, group_of
 from branchwise.corpora.plugins.sources import Source, source_of_files, source_of_module
 from branchwise.corpora.plugins.specs import (
     EntryPointSpec,
@@ -49,7 +51,7 @@ def find_plugin(spec: str, group: Group) -> Found:
     if isinstance(parsed, FileSpec):
         return _of_file(parsed, group)
     if isinstance(parsed, ModuleSpec):
-        return _of_module(parsed)
+        return _of_module(parsed, group)
     return _of_entry_point(parsed, group)
 
 
@@ -75,43 +77,19 @@ def distribution_of(point: metadata.EntryPoint) -> str:
     return f"{point.dist.name}=={point.dist.version}" if point.dist else point.value
 
 
-def made(found: Any, expected: Callable[[Any], bool], place: str, kinds: str) -> Any:
-    """What a plug-in's name led to, or what it makes where it is a function that makes one.
-
-    `expected` says what is taken; `kinds` names that for the error. Raises InputError.
-    """
-    if not expected(found) and callable(found):
-        with importing(place):
-            try:
-                found = found()
-            except TypeError as error:
-                raise InputError(
-                    f"is no {kinds}, and cannot be called without arguments: {error}",
-                    where=place,
-                    remedy=f"name a {kinds}, or a function without arguments that returns one",
-                ) from None
-    if not expected(found):
-        raise InputError(
-            f"is {type(found).__name__!r}, not a {kinds}",
-            where=place,
-            remedy=f"name a {kinds}, or a function without arguments that returns one",
-        )
-    return found
-
-
 def _of_file(spec: FileSpec, group: Group) -> Found:
     file = import_file(spec.path)
     if not spec.name:
         raise InputError(
             f"names a file, but none of its {group}",
             where=str(spec.path),
-            remedy=f"write {spec.path}:NAME ({_names_in(vars(file.module), file.module.__name__)})",
+            remedy=f"write {spec.path}:NAME ({_names_in(file.module, group)})",
         )
-    found = _attribute(file.module, spec.name, str(spec.path), file.module.__name__)
+    found = _attribute(file.module, spec.name, str(spec.path), group)
     return Found(found, source_of_files(file.path, file.neighbours))
 
 
-def _of_module(spec: ModuleSpec, distribution: str | None = None) -> Found:
+def _of_module(spec: ModuleSpec, group: Group, distribution: str | None = None) -> Found:
     if not _is_there(spec.module):
         raise InputError(
             f"there is no module {spec.module!r}",
@@ -120,7 +98,7 @@ def _of_module(spec: ModuleSpec, distribution: str | None = None) -> Found:
         )
     with importing(f"{spec.module}:{spec.name}"):
         module = importlib.import_module(spec.module)
-    found = _attribute(module, spec.name, spec.module, spec.module)
+    found = _attribute(module, spec.name, spec.module, group)
     return Found(found, source_of_module(spec.module, found, distribution))
 
 
@@ -148,26 +126,29 @@ def _of_entry_point(spec: EntryPointSpec, group: Group) -> Found:
         )
     point = points[spec.name]
     distribution = distribution_of(point) if point.dist else None
-    return _of_module(ModuleSpec(point.module, point.attr), distribution)
+    return _of_module(ModuleSpec(point.module, point.attr), group, distribution)
 
 
-def _attribute(module: object, name: str, place: str, module_name: str) -> Any:
+def _attribute(module: ModuleType, name: str, place: str, group: Group) -> Any:
     try:
         return reduce(getattr, name.split("."), module)
     except AttributeError:
         raise InputError(
             f"there is no {name!r} in it",
             where=place,
-            remedy=_names_in(vars(module), module_name, near=name),
+            remedy=_names_in(module, group, near=name),
         ) from None
 
 
-def _names_in(names: Mapping[str, Any], module: str, near: str = "") -> str:
-    """What a user may have meant: public names that the module defines itself."""
-    own = [name for name, value in names.items() if _is_own(name, value, module)]
-    shown: Sequence[str] = difflib.get_close_matches(near, own, n=3, cutoff=0.5) or own[:8]
-    return f"it has {', '.join(shown)}" if shown else "it defines nothing"
-
-
-def _is_own(name: str, value: object, module: str) -> bool:
-    return not name.startswith("_") and getattr(value, "__module__", None) == module
+def _names_in(module: ModuleType, group: Group, near: str = "") -> str:
+    """What a user may have meant: plug-ins of the kind; where there are none, the public names that
+    the module defines itself."""
+    public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    kin = [name for name, value in public.items() if group_of(value) == group]
+    own = [n for n, v in public.items() if getattr(v, "__module__", None) == module.__name__]
+    names = kin or own
+    shown: Sequence[str] = difflib.get_close_matches(near, names, n=3, cutoff=0.5) or names[:8]
+    if kin or not own:
+        return f"it has {', '.join(shown)}" if shown else "it defines nothing"
+    kind = KINDS[group]
+    return f"it has {', '.join(shown)}, and no {kind.noun}: put `{kind.decorator}` above a function"

@@ -5,7 +5,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 from pydantic import BaseModel
 
@@ -19,6 +19,7 @@ from branchwise.corpora.plugins.declaring import (
     look_like,
     place_of,
 )
+from branchwise.corpora.plugins.specs import Group
 
 SEARCH_SECONDS, LOADING_SECONDS = 60.0, 600.0
 Given = Literal["path", "corpus", "settings"]
@@ -34,6 +35,7 @@ class RetrieverPlugin:
     what making it may. `batch`: how many queries it is given at once, at most.
     """
 
+    plugin_group: ClassVar[Group] = "retrievers"
     name: str
     function: Callable[..., Any]
     description: str

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.plugins.calling import PluginFailure
-from branchwise.corpora.plugins.loading import find_plugin, made
+from branchwise.corpora.plugins.kinds import made
+from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.rankings import RankingError, checked_rankings
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.corpora.plugins.settings import Given, check_settings
@@ -67,9 +68,7 @@ def open_plugin(
     `settings`: as the user gave them, by plug-in name. Raises InputError.
     """
     found = find_plugin(spec, "retrievers")
-    plugin: RetrieverPlugin = made(
-        found.object, lambda one: isinstance(one, RetrieverPlugin), spec, "@retriever"
-    )
+    plugin: RetrieverPlugin = made(found.object, "retrievers", spec)
     checked = check_settings(plugin.name, plugin.settings, (settings or {}).get(plugin.name))
     opened = Corpus.open(corpus) if corpus is not None and _takes_corpus(plugin) else None
     arguments = _arguments(plugin, corpus, opened, checked)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.loading import find_plugin, made
+from branchwise.corpora.plugins.kinds import made
+from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.sources import Source, source_of_module
 from branchwise.eval.plugins.metric import MetricPlugin
 from branchwise.eval.tasks import TASKS, Column
@@ -91,7 +92,7 @@ def _load(named: Named) -> LoadedMetric:
         loaded = LoadedMetric(named, source, named.place)
     else:
         found = find_plugin(named, "metrics")
-        plugin = made(found.object, lambda one: isinstance(one, MetricPlugin), named, "@metric")
+        plugin = made(found.object, "metrics", named)
         loaded = LoadedMetric(plugin, found.source, named)
     _check_free(loaded)
     return loaded

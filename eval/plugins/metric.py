@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.declaring import (
@@ -14,6 +14,7 @@ from branchwise.corpora.plugins.declaring import (
     look_like,
     place_of,
 )
+from branchwise.corpora.plugins.specs import Group
 
 SECONDS = 10.0
 MAX_HEADING, MAX_NOTE, MAX_DIGITS = 40, 300, 6
@@ -27,6 +28,7 @@ class MetricPlugin:
     the table that says what the number means. `seconds`: what a call may take.
     """
 
+    plugin_group: ClassVar[Group] = "metrics"
     name: str
     function: Callable[..., Any]
     heading: str

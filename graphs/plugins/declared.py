@@ -4,12 +4,13 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 from pydantic import BaseModel
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.specs import Group
 from branchwise.graphs.plugins.slots import SLOTS, Slot
 from branchwise.tools.plugins.injection import Injected, injected_as, is_optional
 from branchwise.tools.plugins.schema import place_of
@@ -28,6 +29,7 @@ class NodePlugin:
     which code it is, once it was found by a spec.
     """
 
+    plugin_group: ClassVar[Group] = "nodes"
     name: str
     slot: Slot
     function: Callable[..., Any]

@@ -6,7 +6,8 @@ from difflib import get_close_matches
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.corpora.plugins.loading import find_plugin, made
+from branchwise.corpora.plugins.kinds import made
+from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.graphs.plugins.declared import NodePlugin
 from branchwise.graphs.plugins.running import MadeNode
@@ -17,8 +18,7 @@ from branchwise.tools.plugins.injection import Surroundings, check_settings, fil
 def load_node(spec: str) -> NodePlugin:
     """The node that a spec names. Raises InputError, in one line, where there is none."""
     found = find_plugin(spec, "nodes")
-    kind = f'node: a function with @node("{SLOTS[1]}")'
-    plugin: NodePlugin = made(found.object, lambda one: isinstance(one, NodePlugin), spec, kind)
+    plugin: NodePlugin = made(found.object, "nodes", spec)
     return replace(plugin, source=found.source)
 
 

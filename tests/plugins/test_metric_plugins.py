@@ -241,8 +241,11 @@ def test_what_it_prints_does_not_reach_standard_output(
         ('@metric(name="answer_f1")\ndef found(item):\n    """T."""', "condambigqa has a metric"),
         ('@metric(name="subset")\ndef found(item):\n    """T."""', "another column of every table"),
         (returning("1") + returning("2"), "the metric found is defined twice"),
-        ("def found(item):\n    return 1", "is no @metric"),
-        ("found = 1", "is 'int', not a @metric"),
+        (
+            "def found(item):\n    return 1",
+            r"is a function, not a metric; put `@metric\(...\)` above it",
+        ),
+        ("found = 1", "is 'int', not a metric"),
         ("import nothing_of_the_name", "metrics.py:3: .*No module named"),
     ],
 )

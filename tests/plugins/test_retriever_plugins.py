@@ -221,7 +221,7 @@ def test_a_passage_as_long_as_is_taken_is_taken(write: Write) -> None:
         ('@retriever\ndef found():\n    """T."""\n    1 / 0', "ZeroDivisionError"),
         ('@retriever\ndef found():\n    """T."""\n    sys.exit()', "SystemExit"),
         ("sys.exit(0)", "cannot be imported: SystemExit"),
-        ("found = 5", "is 'int', not a @retriever"),
+        ("found = 5", "is 'int', not a retriever"),
         ("other = 5", "there is no 'found' in it"),
         ("def found(", "cannot be imported: SyntaxError"),
         (

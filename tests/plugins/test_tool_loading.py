@@ -158,10 +158,14 @@ def test_a_spec_may_name_a_tool_or_a_function_that_makes_one(code, name, tmp_pat
         (ECHO, "ecko", "there is no 'ecko' in it; it has echo"),
         (ECHO, "", "names a file, but none of its tools"),
         ("number = 3\n", "number", "is 'int', not a tool"),
-        ("def plain(x: int) -> str:\n    return ''\n", "plain", "is no tool"),
+        (
+            "def plain(x: int) -> str:\n    return ''\n",
+            "plain",
+            "is a function, not a tool; put `@tool` above",
+        ),
         ("def bad():\n    raise ValueError('no')\n", "bad", "ValueError: no"),
         ("def bad():\n    sys.exit(1)\n", "bad", "SystemExit: 1"),
-        ("def other():\n    return 3\n", "other", "is 'int', not a tool"),
+        ("def other():\n    return 3\n", "other", "is a function that returns 'int', not a tool"),
         (ECHO + ECHO.replace("again", "anew"), "echo", "the tool echo is defined twice"),
     ],
 )

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from pydantic import BaseModel
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.specs import Group
 from branchwise.tools.plugins.schema import Signature, place_of, read_signature
 
 Render = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Iterable[Any]]
@@ -24,6 +25,7 @@ class ToolPlugin:
     trace app.
     """
 
+    plugin_group: ClassVar[Group] = "tools"
     name: str
     function: Callable[..., Any]
     signature: Signature = field(repr=False)

@@ -1,18 +1,13 @@
 """From a spec on the command line or in a study to the tool that an agent gets."""
 
-from typing import Any
-
-from langchain_core.tools import BaseTool
-
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.loading import Found, find_plugin, made
+from branchwise.corpora.plugins.kinds import made
+from branchwise.corpora.plugins.loading import Found, find_plugin
 from branchwise.corpora.plugins.specs import is_plugin
 from branchwise.tools.plugins.declared import ToolPlugin
 from branchwise.tools.plugins.foreign import ForeignTool
 from branchwise.tools.plugins.injection import Surroundings, check_settings, fill
 from branchwise.tools.plugins.plugged import FunctionTool, PluggedTool
-
-_KINDS = "tool made with @branchwise.tool or LangChain tool"
 
 
 def open_tool(spec: str, surroundings: Surroundings) -> PluggedTool:
@@ -34,11 +29,7 @@ def find_tool(spec: str) -> Found:
     """What a spec names: a `ToolPlugin` or a LangChain tool. Raises InputError."""
     found = find_plugin(spec, "tools")
     place = spec if is_plugin(spec) else f"{spec} ({found.source.place})"
-    return Found(made(found.object, _is_tool, place, _KINDS), found.source)
-
-
-def _is_tool(value: Any) -> bool:
-    return isinstance(value, ToolPlugin | BaseTool)
+    return Found(made(found.object, "tools", place), found.source)
 
 
 def _function_tool(plugin: ToolPlugin, found: Found, surroundings: Surroundings) -> FunctionTool:

@@ -1,0 +1,86 @@
+"""The kinds of plug-ins as a user names them, and what was named in the place of one."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple, get_args
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.faults import importing
+from branchwise.corpora.plugins.specs import Group
+
+
+class Kind(NamedTuple):
+    """`noun`, the option and the field of study files that name one, and what declares one."""
+
+    noun: str
+    option: str
+    field: str
+    decorator: str
+
+
+KINDS: dict[Group, Kind] = {
+    "tools": Kind("tool", "--tool", "tools", "@tool"),
+    "nodes": Kind("node", "--node", "nodes", '@node("after_tools")'),
+    "retrievers": Kind("retriever", "--retriever", "retriever", "@retriever"),
+    "metrics": Kind("metric", "--metric", "metrics", "@metric(...)"),
+}
+
+
+def group_of(found: object) -> Group | None:
+    """Of which kind an object is: what a decorator made says it in `plugin_group`; LangChain's
+    tools are known by their base. None of anything else."""
+    group = getattr(type(found), "plugin_group", None)
+    if isinstance(group, str) and group in get_args(Group):
+        return group  # type: ignore[return-value]
+    bases = [(base.__module__, base.__name__) for base in type(found).__mro__]
+    return "tools" if ("langchain_core.tools.base", "BaseTool") in bases else None
+
+
+def made(found: Any, group: Group, place: str) -> Any:
+    """What a plug-in's name led to, or what it makes where it is a function that makes one.
+
+    Raises InputError, which says what stands there instead, and what to do about it.
+    """
+    named, what = found, "is {}"
+    if group_of(named) is None and callable(named) and not _makes_none(named):
+        with importing(place):
+            found = named()
+        is_class = isinstance(named, type)
+        what = "is a class that makes {}" if is_class else "is a function that returns {}"
+    if (other := group_of(found)) == group:
+        return found
+    kind = KINDS[group]
+    if other is not None:
+        right = KINDS[other]
+        raise InputError(
+            what.format(f"a {right.noun}, not a {kind.noun}"),
+            where=place,
+            remedy=f"name it with {right.option} ({right.field}: in a study file)",
+        )
+    is_plain = inspect.isroutine(named)
+    above = f"put `{kind.decorator}` above it" if is_plain else f"name a {kind.noun}"
+    raise InputError(
+        what.format(f"{_described(found)}, not a {kind.noun}"),
+        where=place,
+        remedy=f"{above}, or name a function without arguments that returns one",
+    )
+
+
+def _makes_none(function: Callable[..., Any]) -> bool:
+    """Whether a call without arguments can make nothing: it needs some, or makes a coroutine."""
+    later = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
+    if any(kind(function) for kind in later):
+        return True
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return True
+    except ValueError:
+        return False  # of some classes Python knows no signature
+    return False
+
+
+def _described(found: object) -> str:
+    if inspect.isroutine(found):
+        return "a function"
+    return "a class" if isinstance(found, type) else repr(type(found).__name__)

@@ -1,0 +1,134 @@
+"""A plug-in of another kind than is asked for, and a function that nothing declares."""
+
+import pytest
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.kinds import KINDS, group_of, made
+from branchwise.corpora.plugins.loading import find_plugin, load_plugin
+
+PLUGINS = '''
+from langchain_core.tools import tool as langchain_tool
+from branchwise import metric, node, retriever, tool
+
+@tool
+def tools(x: str) -> str:
+    """D."""
+    return x
+
+@node("after_tools")
+def nodes(state):
+    """D."""
+
+@retriever
+def retrievers():
+    """D."""
+
+@metric(heading="m", note="m")
+def metrics(item):
+    """D."""
+    return 1
+
+@langchain_tool
+def chained(x: str) -> str:
+    """D."""
+    return x
+
+called = []
+def wants(x): called.append(x)
+def gives_none(): return None
+async def later(): return tools
+def makes_tool(): return tools
+def makes_chained(): return chained
+class Sort: pass
+class Wants:
+    def __init__(self, x): pass
+'''
+OPTIONS = {
+    "tools": "name it with --tool (tools: in a study file)",
+    "nodes": "name it with --node (nodes: in a study file)",
+    "retrievers": "name it with --retriever (retriever: in a study file)",
+    "metrics": "name it with --metric (metrics: in a study file)",
+}
+DECORATORS = {
+    "tools": "put `@tool` above it",
+    "nodes": 'put `@node("after_tools")` above it',
+    "retrievers": "put `@retriever` above it",
+    "metrics": "put `@metric(...)` above it",
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "mixed.py"
+    path.write_text(PLUGINS)
+    return path
+
+
+def refusal(file, name, group):
+    with pytest.raises(InputError) as caught:
+        made(load_plugin(f"{file}:{name}", group), group, "HERE")
+    assert str(caught.value).startswith("HERE: ")
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("group", KINDS)
+@pytest.mark.parametrize("other", KINDS)
+def test_each_kind_is_taken_for_its_own_and_named_where_another_is_wanted(file, group, other):
+    found = load_plugin(f"{file}:{other}", group)
+    assert group_of(found) == other
+    if group == other:
+        assert made(found, group, "HERE") is found
+        return
+    noun, wanted = other[:-1], group[:-1]
+    said = refusal(file, other, group)
+    assert said == f"HERE: is a {noun}, not a {wanted}; {OPTIONS[other]}"
+
+
+@pytest.mark.parametrize("group", KINDS)
+@pytest.mark.parametrize("name", ["wants", "later"])
+def test_a_function_that_nothing_declares_is_not_called_and_its_decorator_is_named(
+    file, name, group
+):
+    said = refusal(file, name, group)
+    assert said.startswith(f"HERE: is a function, not a {group[:-1]}; {DECORATORS[group]}")
+    assert load_plugin(f"{file}:called", group) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gives_none", "is a function that returns 'NoneType', not a node; put `@node("),
+        ("makes_tool", "is a function that returns a tool, not a node; name it with --tool"),
+        ("chained", "is a tool, not a node; name it with --tool"),
+        ("Sort", "is a class that makes 'Sort', not a node; name a node, or"),
+        ("Wants", "is a class, not a node; name a node, or"),
+        ("called", "is 'list', not a node; name a node, or"),
+    ],
+)
+def test_what_stands_there_instead_is_said(file, name, said):
+    assert said in refusal(file, name, "nodes")
+
+
+def test_a_function_that_makes_a_tool_is_called(file):
+    for name, tool in (("makes_tool", "tools"), ("makes_chained", "chained")):
+        found = made(load_plugin(f"{file}:{name}", "tools"), "tools", "HERE")
+        assert found is load_plugin(f"{file}:{tool}", "tools")
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [("nodes", "it has nodes"), ("metrics", "it has metrics"), ("tools", "it has tools, chained")],
+)
+def test_only_plugins_of_the_kind_are_recommended(file, group, said):
+    for spec in (str(file), f"{file}:zzz"):
+        with pytest.raises(InputError) as caught:
+            find_plugin(spec, group)
+        assert str(caught.value).rstrip(")").endswith(said)
+
+
+def test_where_a_file_has_no_plugin_of_the_kind_its_functions_are_named(tmp_path):
+    file = tmp_path / "undeclared.py"
+    file.write_text("def plain(x):\n    return x\n")
+    with pytest.raises(InputError, match=r"it has plain, and no tool: put `@tool` above"):
+        find_plugin(str(file), "tools")
