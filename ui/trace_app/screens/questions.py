@@ -40,7 +40,10 @@ class QuestionsScreen(Screen[None]):
             "slash", "find", "Find", key_display="/", priority=True,
             tooltip="Only questions in which certain words occur",
         ),
-        Binding("enter", "keep_found", "Keep what is found", priority=True),
+        Binding(
+            "enter", "keep_found", "Keep what is found", priority=True,
+            tooltip="To the list of what is found",
+        ),
         Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
         Binding("S", "reverse", "Reverse", show=False, tooltip="Sort the other way round"),
         Binding("b", "subset", "Subset", tooltip="All, ambiguous or unambiguous questions"),
@@ -55,7 +58,10 @@ class QuestionsScreen(Screen[None]):
             tooltip="The run before",
         ),
         Binding("q", "app.leave", "Quit", tooltip="Quit"),
-        Binding("escape", "drop_found", "Show all", priority=True),
+        Binding(
+            "escape", "drop_found", "Show all", priority=True,
+            tooltip="To the list without the words",
+        ),
         Binding("escape", "stay", show=False),
     ]  # fmt: skip
 
