@@ -33,7 +33,7 @@ def changes(update: Mapping[str, Any]) -> list[str]:
     """What an update changes, each in a few words."""
     pending: Sequence[Any] = update.get("pending") or ()
     results = [record for record in pending if "of" in record]
-    said = [f"call {record['of'] + 1} {_passages(record)}" for record in results]
+    said = [f"call {record['of'] + 1}: {_passages(record)}" for record in results]
     if len(results) < len(pending):
         said.append(_count(len(pending), "opening message"))
     if "readings" in update:

@@ -1,5 +1,6 @@
 """`branchwise fork`: run the rest of an item again from a step of its trace, with a change."""
 
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -80,7 +81,7 @@ def _run(path: Path) -> bool:
     if state.stopped:
         error_console().print(
             f"Stopped: {state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {path}",
+            f"  branchwise resume {shlex.quote(str(_from_here(path)))}",
             markup=False,
             soft_wrap=True,
         )
@@ -106,8 +107,6 @@ def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
 
 def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[str]:
     """Scores and answers of both, and how to look at them."""
-    import shlex
-
     from branchwise.ui.steps import branch_lines
     from branchwise.ui.traces.score_cells import score_cell
 
@@ -125,5 +124,11 @@ def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[st
         ends = [event.data for event in trace.events if event.kind == "answer"]
         answers: Mapping[str, Sequence[str]] = ends[-1]["prediction"]["answers"] if ends else {}
         yield from branch_lines(answers)
-    paths = " ".join(shlex.quote(str(run.path)) for run in runs)
+    paths = " ".join(shlex.quote(str(_from_here(run.path))) for run in runs)
     yield f"Look: branchwise trace {paths} --question {shlex.quote(question)}"
+
+
+def _from_here(path: Path) -> Path:
+    """As one would type it: relative to the working directory where it is below that."""
+    whole, here = path.resolve(), Path.cwd().resolve()
+    return whole.relative_to(here) if whole.is_relative_to(here) else path

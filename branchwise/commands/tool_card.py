@@ -87,7 +87,7 @@ def cards_of(spec: str) -> list[ToolCard]:
         return [_plugin(spec)]
     tools = make_tools([spec], ToolContext())  # of a server; raises for a name that is none
     try:
-        return [_plain(tool) for tool in tools]
+        return [_plain(tool, of_server=True) for tool in tools]
     finally:
         close_now(tools)
 
@@ -144,8 +144,10 @@ def _plugin(spec: str) -> ToolCard:
     )
 
 
-def _plain(tool: "BaseTool", blocking: bool = False) -> ToolCard:
-    source = _source(tool) if hasattr(tool, "source") else {}  # type: ignore[arg-type]
+def _plain(tool: "BaseTool", blocking: bool = False, *, of_server: bool = False) -> ToolCard:
+    source: Mapping[str, Any] = {}
+    if hasattr(tool, "source"):
+        source = _source(tool, of_server=of_server)  # type: ignore[arg-type]
     return ToolCard(tool.name, _schema(tool), runs=_runs(blocking), source=source)
 
 
@@ -160,7 +162,9 @@ def _schema(tool: "BaseTool") -> Mapping[str, Any]:
     return function
 
 
-def _source(tool: "PluggedTool") -> Mapping[str, Any]:
+def _source(tool: "PluggedTool", *, of_server: bool = False) -> Mapping[str, Any]:
+    """`of_server`: an MCP server says its own name and version; other code is in a package."""
     digests = {f"SHA-256 of {name}": digest for name, digest in tool.source.sha256.items()}
-    installed = {"package": tool.source.distribution} if tool.source.distribution else {}
-    return {"source": tool.source.place, **installed, **digests}
+    found = tool.source.distribution
+    brings = {"server": found.replace("==", " ")} if found and of_server else {"package": found}
+    return {"source": tool.source.place, **(brings if found else {}), **digests}

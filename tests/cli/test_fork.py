@@ -98,3 +98,16 @@ def test_a_corpus_that_is_gone_is_said_and_may_have_moved(run, type_in, tmp_path
         "fork", run, "--question", "q1", "--step", 3, "--corpus", tmp_path / "D"
     )
     assert code == 0, error
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_paths_below_the_working_directory_are_shown_from_there(
+    run, type_in, tmp_path, monkeypatch, whole
+):
+    (tmp_path / "edit.txt").write_text("Michael Mann directed Heat.\n")
+    monkeypatch.chdir(tmp_path)
+    named = run if whole else "R"
+    words = ("--question", "q1", "--step", 2, "--edit", "edit.txt", "--out", "new fork")
+    code, out, said = type_in("fork", named, *words)
+    assert code == 0, said
+    assert out.splitlines()[-1] == "Look: branchwise trace R 'new fork' --question q1"

@@ -1,6 +1,7 @@
 """`branchwise tools`: looking at a tool, trying it, beginning one."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -227,3 +228,14 @@ def test_tools_of_a_server_are_shown_and_one_of_several_must_be_named(type_in: A
     assert code == 2
     assert "the server has several tools: one, two; name one: SPEC#NAME" in err
     assert shown(type_in, "try", f"{spec}#one", "--args", '{"text": "a"}')["content"] == "A"
+
+
+def test_a_tool_of_a_server_is_shown_with_the_servers_name_and_version(type_in: Any):
+    films = Path(__file__).parent.parent / "plugins" / "mcp_films.py"
+    spec = f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(films))}#film_year"
+    code, out, said = type_in("tools", "show", spec)
+    assert code == 0, said
+    assert "server    films 1.2.3" in out.splitlines()
+    assert not any(line.startswith("package") for line in out.splitlines())
+    code, out, _ = type_in("tools", "show", spec, "--json")
+    assert json.loads(out)[0]["source"]["server"] == "films 1.2.3"

@@ -60,11 +60,11 @@ def test_a_nodes_step_is_described_in_words(found):
     said = [label(event.kind, event.data) for event in found.events if event.kind == "node"]
     assert said == [
         "node brief: 2 opening messages",
-        "node first: call 1 1 passage",
+        "node first: call 1: 1 passage",
         "node shout: another answer",
     ]
     lines = describe("node", found.nodes[1])
-    assert lines[0].startswith("node      first: call 1 1 passage (after_tools, ")
+    assert lines[0].startswith("node      first: call 1: 1 passage (after_tools, ")
     assert lines[1].strip() == "printed: calls"
     depths = [depth for event, depth in in_order(found.events) if event.kind == "node"]
     assert depths == [0, 1, 0]
