@@ -164,7 +164,7 @@ def test_metrics_are_part_of_the_scoring(folder: Path, five: str) -> None:
     [
         ({"nodes": {"first": "plugin.py:cut"}}, "first: plugin.py:cut | the node first: there is"),
         ({"nodes": {"first": "plugins.py:cutt"}}, "it has cut"),
-        ({"nodes": {"first": "plugins.py:film_year"}}, "is no node: a function with @node"),
+        ({"nodes": {"first": "plugins.py:film_year"}}, "is a tool, not a node; name it with"),
         ({"nodes": {"first": "nothing"}}, "there is no plug-in 'nothing' among the nodes"),
         (
             {"nodes": {"first": "plugins.py:cut", "expansion": "plugins.py:brief"}},
