@@ -13,6 +13,8 @@ from types import TracebackType
 from terminal import PATIENCE
 
 MISSING = shutil.which("tmux") is None
+# The size is the pane's: a test runner's would stand in its way when the pane is resized.
+_NOT_ITS_OWN = ("TMUX", "COLUMNS", "LINES")
 
 
 class Tmux:
@@ -61,7 +63,7 @@ class Tmux:
         return seen
 
     def _call(self, *arguments: str) -> str:
-        environment = {key: value for key, value in os.environ.items() if key != "TMUX"}
+        environment = {key: value for key, value in os.environ.items() if key not in _NOT_ITS_OWN}
         return subprocess.run(
             ["tmux", "-u", "-S", str(self._socket), *arguments],
             capture_output=True, text=True, check=True, timeout=PATIENCE, env=environment,
