@@ -5,10 +5,12 @@ import importlib.util
 import json
 import signal
 import socket
+import subprocess
 
 import aiohttp
 import pytest
 from retrieval_server import RetrievalServer, hangs
+from serving_peers import command
 
 from branchwise.corpora.errors import InputError
 from branchwise.tools.serving.listening import LOOPBACK, listen, parse_address
@@ -124,10 +126,9 @@ def test_a_missing_extra_names_the_command_that_installs_it(
     assert f"needs {missing}, which is not installed; {pip}" in err
 
 
-def test_standard_input_that_is_bad_is_told_on_standard_error_alone(serve):
-    process = serve("mcp").process
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err.count("\n")) == (2, "", 1)
+def test_standard_input_that_is_bad_is_told_on_standard_error_alone():
+    ended = subprocess.run(command("mcp"), capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
 
 
 @pytest.mark.parametrize(
