@@ -126,6 +126,15 @@ def test_a_missing_extra_names_the_command_that_installs_it(
     assert f"needs {missing}, which is not installed; {pip}" in err
 
 
+def test_a_response_in_two_writes_is_not_held_back():
+    listener = listen(LOOPBACK, 0, "--port")
+    listener.socket.setblocking(True)
+    with listener.socket, socket.create_connection(listener.socket.getsockname()):
+        taken, _ = listener.socket.accept()
+        with taken:
+            assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+
+
 def test_standard_input_that_is_bad_is_told_on_standard_error_alone():
     ended = subprocess.run(command("mcp"), capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
