@@ -123,6 +123,7 @@ def _show_next(run: Path, corpus: Path, asked: str, page: Path) -> None:
         f'  {program} ask "Who directed King Kong?" --corpus {at} --expand --extract',
         f'  {program} ask "{asked}" --kg {world}',
         f"  {program} errors {quote(str(run))} --limit 3",
+        f"  {program} trace {quote(str(run))}",
         f"  {program} report {study} --by steps",
         "  with a language model (any OpenAI-compatible server): put it in the place of offline in",
         f"  {world}/study.yaml, then",
