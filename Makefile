@@ -4,14 +4,34 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test install lint format bench clean
+# How often `make test-hard` runs the suite, and the seed of the first run's order (empty: any).
+RUNS ?= 1
+SEED ?=
+
+PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
+
+.PHONY: demo check test test-hard extras install lint format bench clean
 
 demo: install
 	@$(BIN)/branchwise demo
 
+# What a contributor runs all day: lint, types, and the tests that start nothing (tests/quick.py).
+# mypy waits on one core for long; the tests use the other meanwhile.
+check: install .typing/branchwise
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/mypy & types=$$!; $(PYTEST) -q --quick; tests=$$?; wait $$types && exit $$tests
+
 # `worksteal` leaves the tests of a file together, with what they share: corpora, servers, wheels.
 test: install
-	@HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
+	@$(PYTEST)
+
+# The whole suite in random order while every core is busy with something else.
+test-hard: install
+	@HF_HUB_OFFLINE=1 $(BIN)/python tests/hard.py --runs $(RUNS) $(if $(SEED),--seed $(SEED))
+
+# What tests skip without: programs (as root), FlashRAG.
+extras: install
+	@tests/extras.sh
 
 install: $(INSTALLED)
 

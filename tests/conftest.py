@@ -1,6 +1,8 @@
-"""Fixtures for all tests."""
+"""Fixtures for all tests, the tests that `make check` runs, and what is said of those that skip."""
 
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +16,56 @@ settings.load_profile("branchwise")
 # Test folders are no packages: this makes `import chat_server` work in all of them.
 sys.path.insert(0, str(Path(__file__).parent))
 
+import quick  # noqa: E402
 from chat_server import ChatServer  # noqa: E402
+from needs import DATA, HAS_DATA, needs_data  # noqa: E402
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="run the tests of `make check` only")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    quick.mark(items)
+    if config.getoption("--quick"):
+        items[:], left_out = quick.split(items)
+        config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.config.getoption("--quick"):
+        quick.forbid()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reasons = [str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", ())]
+    parts = Counter(re.sub(r"^Skipped: ", "", reason) for reason in reasons)
+    if parts:
+        said = ", ".join(f"{count} {reason}" for reason, count in sorted(parts.items()))
+        terminalreporter.write_line(f"{parts.total()} skipped: {said}")
+
+
+@pytest.fixture(scope="session")
+def process() -> None:
+    """For fixtures and tests that start a process, or kill one."""
+
+
+@pytest.fixture(scope="session")
+def terminal(process: None) -> None:
+    """For those that drive the trace app, or start a program in a terminal."""
+
+
+@pytest.fixture(scope="session")
+def encoder() -> None:
+    """For those that load an encoder's weights."""
+
+
+@pytest.fixture(scope="session")
+def condambigqa_dir() -> Path:
+    """The folder of the published CondAmbigQA files."""
+    if not HAS_DATA:
+        pytest.skip(needs_data.kwargs["reason"])
+    return DATA / "condambigqa"
 
 
 @pytest.fixture

@@ -76,6 +76,7 @@ def test_fragments_are_resolved() -> None:
     assert parsed.prediction.citations == {"c": ("q",)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "garbage",
     [

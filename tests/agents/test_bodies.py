@@ -54,6 +54,7 @@ def body(**message: Any) -> dict[str, Any]:
     return {"choices": [{"message": message, "finish_reason": "stop"}]}
 
 
+@pytest.mark.slow
 @given(JSON | BODY)
 def test_any_body_is_a_completion_or_a_model_error(data: object) -> None:
     try:
@@ -65,6 +66,7 @@ def test_any_body_is_a_completion_or_a_model_error(data: object) -> None:
     assert Completion.from_payload(orjson.loads(orjson.dumps(read.payload(1.0)))) == read
 
 
+@pytest.mark.slow
 @given(st.lists(JSON | BODY))
 def test_any_stream_folds_into_a_completion_or_a_model_error(chunks: list[object]) -> None:
     fold = StreamFold()

@@ -33,6 +33,7 @@ from .asking import QUESTION, ask, both_ways, error_of, local_retriever
 from .conftest import KEY, MakeCaller, RecordingJournal
 
 
+@pytest.mark.slow
 @both_ways
 async def test_a_reply_carries_text_usage_and_finish(
     chat_server: ChatServer, make_caller: MakeCaller, stream: bool

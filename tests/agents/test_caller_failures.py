@@ -111,7 +111,7 @@ async def test_a_hanging_server_is_a_timeout_and_asked_again(
     awake = itertools.chain([hang()], itertools.repeat(say("awake")))
     chat_server.play(awake)
     journal = MemoryJournal()
-    reply = await ask(make_caller(stream=stream, timeout=0.2), journal)
+    reply = await ask(make_caller(stream=stream, timeout=1), journal)
     assert reply.message.content == "awake"
     assert {event["kind"] for _, event in journal.events} == {"timeout"}
 

@@ -7,6 +7,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
 from chat_server import ChatServer, say
 
 PROGRAM = Path(__file__).parent.parent / "chat_server.py"
@@ -33,6 +34,7 @@ def test_repeats_are_counted_by_body(chat_server: ChatServer) -> None:
     assert fetch(f"{chat_server.url}/models")["data"][0]["id"] == "scripted"
 
 
+@pytest.mark.usefixtures("process")
 def test_as_a_program_it_prints_its_url_and_its_counts() -> None:
     command = [sys.executable, str(PROGRAM), "--port", "0", "--script", "direct"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

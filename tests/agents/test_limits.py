@@ -304,6 +304,7 @@ async def asked_at_once(
     return said
 
 
+@pytest.mark.slow
 async def test_a_server_with_room_for_four_answers_everyone_after_few_refusals(
     crowded_server: CrowdedServer,
 ) -> None:

@@ -199,6 +199,7 @@ HOSTILE = st.text(max_size=80) | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(HOSTILE, min_size=1, max_size=5), st.sampled_from(["branches", "conditions"]))
 def test_no_conversation_breaks_it(texts: list[str], name: str) -> None:
     prompt = "answer_with_tools" if name == "branches" else "conditions_with_tools"

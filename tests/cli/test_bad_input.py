@@ -235,6 +235,7 @@ def test_a_demo_into_a_corpus_folder_is_refused(complain, corpus):
     assert "is a corpus" in complain("demo", "--out", corpus)
 
 
+@pytest.mark.usefixtures("encoder")
 def test_a_folder_that_is_no_encoder(complain, corpus, tmp_path):
     (tmp_path / "E").mkdir()
     line = complain("corpus", "index", corpus, "--encoder", tmp_path / "E", "--backend", "torch")

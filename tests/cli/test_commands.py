@@ -179,6 +179,7 @@ def test_the_version_is_printed(type_in):
     assert type_in("--version") == (0, f"{branchwise.__version__}\n", "")
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize("command", ["export", "score", "report"])
 def test_what_goes_to_a_closed_pipe_ends_quietly(type_in, questions, tmp_path, command):
     """In a process of its own: what captures output here would take it from the pipe."""
@@ -195,6 +196,7 @@ def test_what_goes_to_a_closed_pipe_ends_quietly(type_in, questions, tmp_path, c
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
+@pytest.mark.usefixtures("encoder", "process")
 def test_the_demo_runs_on_the_bundled_encoder(type_in, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     code, out, err = type_in("demo", "--out", tmp_path / "demo", "--questions", "3")

@@ -9,6 +9,8 @@ from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
 
+pytestmark = pytest.mark.slow
+
 QUESTION = {"id": "q1", "question": "Who directed Heat?", "answers": {"default": ["Michael Mann"]}}
 
 

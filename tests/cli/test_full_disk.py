@@ -10,17 +10,27 @@ import pytest
 
 from branchwise.eval.store import open_run
 
+pytestmark = pytest.mark.usefixtures("process")
+
 QUESTIONS = 40
 
 
-@pytest.fixture
-def questions(tmp_path):
-    path = tmp_path / "questions.jsonl"
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory):
+    path = tmp_path_factory.mktemp("asked") / "questions.jsonl"
     lines = [
         {"id": f"q{n}", "question": f"Who directed film {n}?", "answers": {"default": ["Mann"]}}
         for n in range(QUESTIONS)
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+@pytest.fixture(scope="module")
+def ended_run(questions, tmp_path_factory):
+    """A run whose items have all ended; not to be changed."""
+    path = tmp_path_factory.mktemp("ended") / "R"
+    assert type_in("run", "--questions", questions, "--out", path).returncode == 0
     return path
 
 
@@ -49,10 +59,9 @@ def test_a_run_goes_on_when_there_is_room_again(questions, tmp_path):
     assert open_run(path).progress()["done"] == QUESTIONS
 
 
-def test_an_export_that_does_not_fit_leaves_nothing_behind(questions, tmp_path):
-    assert type_in("run", "--questions", questions, "--out", tmp_path / "R").returncode == 0
+def test_an_export_that_does_not_fit_leaves_nothing_behind(ended_run, tmp_path):
     out = tmp_path / "items.jsonl"
-    full = type_in("export", tmp_path / "R", "--events", "--out", out, largest_file=10_000)
+    full = type_in("export", ended_run, "--events", "--out", out, largest_file=10_000)
     assert full.returncode == 2
     assert full.stderr.count("\n") == 1
     assert not list(tmp_path.glob("items*"))
@@ -60,10 +69,8 @@ def test_an_export_that_does_not_fit_leaves_nothing_behind(questions, tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("command", [("export",), ("score",), ("score", "--json"), ("report",)])
-def test_output_that_does_not_fit_is_one_line(questions, tmp_path, command):
-    run = ("run", "--questions", questions, "--limit", 2, "--out", tmp_path / "R")
-    assert type_in(*run).returncode == 0
+def test_output_that_does_not_fit_is_one_line(ended_run, command):
     with Path("/dev/full").open("w") as nowhere:
-        full = type_in(*command, tmp_path / "R", stdout=nowhere)
+        full = type_in(*command, ended_run, stdout=nowhere)
     assert full.returncode == 1
     assert full.stderr == "branchwise: [Errno 28] No space left on device\n"

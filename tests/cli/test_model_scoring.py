@@ -12,6 +12,8 @@ from chat_server import Body, ChatServer, fail, hang, say
 from branchwise.agents import retries
 from branchwise.agents.prompt_files import Prompts
 
+pytestmark = pytest.mark.slow
+
 QUESTION = {
     "id": "q1",
     "question": "Who stars in Heat?",

@@ -180,6 +180,7 @@ def test_what_would_steer_a_terminal_is_made_visible(type_in: Any, plugin: Path)
     assert shown(type_in, "try", f"{plugin}:hostile")["content"] == "a\x1b[31mb\nc\u202e"
 
 
+@pytest.mark.usefixtures("process")
 def test_a_new_tool_passes_its_own_test_and_is_not_overwritten(type_in: Any, tmp_path: Path):
     folder = tmp_path / "new" / "tools"
     code, said, _ = type_in("tools", "new", "word_count", "--out", folder)
@@ -212,6 +213,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(type_in: Any, plugin: Path):
     assert str(plugin) in err
 
 
+@pytest.mark.usefixtures("process")
 def test_tools_of_a_server_are_shown_and_one_of_several_must_be_named(type_in: Any, tmp_path: Path):
     pytest.importorskip("mcp")
     server = tmp_path / "server.py"
@@ -230,6 +232,7 @@ def test_tools_of_a_server_are_shown_and_one_of_several_must_be_named(type_in: A
     assert shown(type_in, "try", f"{spec}#one", "--args", '{"text": "a"}')["content"] == "A"
 
 
+@pytest.mark.usefixtures("process")
 def test_a_tool_of_a_server_is_shown_with_the_servers_name_and_version(type_in: Any):
     films = Path(__file__).parent.parent / "plugins" / "mcp_films.py"
     spec = f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(films))}#film_year"

@@ -53,7 +53,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def indexed_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def indexed_dir(tmp_path_factory: pytest.TempPathFactory, encoder: None) -> Path:
     """The corpus with its flat (real encoder) and bm25 indexes. Not to be changed by tests."""
     from branchwise.corpora.indexing import build_index
 
@@ -63,11 +63,3 @@ def indexed_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build_index(folder, "flat")
     build_index(folder, "bm25")
     return folder
-
-
-@pytest.fixture(scope="session")
-def condambigqa_dir() -> Path:
-    data = os.environ.get("BRANCHWISE_DATA")
-    if not data:
-        pytest.skip("BRANCHWISE_DATA does not name the folder with the CondAmbigQA files")
-    return Path(data) / "condambigqa"

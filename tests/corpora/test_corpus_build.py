@@ -126,6 +126,7 @@ def test_an_interrupted_build_leaves_nothing_and_can_be_repeated(write, tmp_path
     assert len(build_corpus(str(source), tmp_path / "out" / "C").corpus) == 2
 
 
+@pytest.mark.usefixtures("process")
 def test_a_killed_build_leaves_no_folder_that_opens(write, tmp_path):
     source = write("in.jsonl", {"contents": "A\nx"}, {"contents": "B\ny"})
     program = (

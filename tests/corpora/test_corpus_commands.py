@@ -85,6 +85,7 @@ def test_help_shows_an_example(command):
     assert "Example: branchwise corpus" in invoke(command, "--help").stdout
 
 
+@pytest.mark.usefixtures("process")
 def test_loading_the_commands_loads_no_heavy_library():
     heavy = ["torch", "faiss", "bm25s", "numpy", "sentence_transformers", "langchain_core"]
     program = (

@@ -13,6 +13,8 @@ from branchwise.corpora.encoders import load_encoder, reopen_encoder
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.openvino_export import has_openvino
 
+pytestmark = pytest.mark.slow
+
 BACKENDS = [
     "torch",
     pytest.param(
@@ -85,6 +87,7 @@ def test_an_index_reopens_the_encoder_that_it_names(encoders, backend):
     assert np.array_equal(vectors, alone)
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.skipif(not has_openvino(), reason="openvino not installed")
 def test_reopening_on_openvino_loads_no_torch_and_no_telemetry(encoders):
     identity = encoders("openvino").identity.model_dump_json()
@@ -100,6 +103,7 @@ def test_reopening_on_openvino_loads_no_torch_and_no_telemetry(encoders):
     assert shown.stdout.strip() == "[]"
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.skipif(not has_openvino(), reason="openvino not installed")
 def test_exporting_a_model_reports_to_nobody(tmp_path):
     """openvino's reporting keeps its ids in `~/intel`."""

@@ -1,6 +1,5 @@
 """`flashrag:CONFIG.yaml`: its file, its process, and FlashRAG itself where it is installed."""
 
-import importlib.util
 import json
 import os
 import shutil
@@ -9,9 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import needs_flashrag
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.flashrag import process
 from branchwise.corpora.flashrag.config import read_config
 from branchwise.corpora.flashrag.fingerprint import fingerprint
 from branchwise.corpora.flashrag.index_file import import_index
@@ -19,11 +18,6 @@ from branchwise.corpora.flashrag.process import Worker, WorkerError
 from branchwise.corpora.flashrag.retriever import FlashRag
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import RetrieverError
-
-HAS_FLASHRAG = importlib.util.find_spec("flashrag") is not None
-needs_flashrag = pytest.mark.skipif(
-    not HAS_FLASHRAG, reason="FlashRAG is not installed: pip install 'branchwise[flashrag]'"
-)
 
 
 @pytest.fixture
@@ -129,8 +123,8 @@ def test_a_missing_file_is_refused(tmp_path):
         read_config(tmp_path / "c.yaml")
 
 
-@pytest.mark.skipif(HAS_FLASHRAG, reason="FlashRAG is installed")
-def test_without_the_extra_one_line_says_how_to_install_it(config):
+def test_without_the_extra_one_line_says_how_to_install_it(config, monkeypatch):
+    monkeypatch.setitem(sys.modules, "flashrag", None)
     with pytest.raises(InputError, match=r"not installed; pip install 'branchwise\[flashrag\]'"):
         open_retriever(None, f"flashrag:{config()}")
 
@@ -167,7 +161,7 @@ def test_a_folders_fingerprint_has_its_files_and_their_names(tmp_path):
 
 
 @pytest.fixture
-def worker(monkeypatch):
+def worker(monkeypatch, process):
     """A process that loads nothing and obeys."""
     monkeypatch.setattr(process, "_MODULE", "flashrag_stand_in")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
@@ -206,11 +200,13 @@ def test_a_search_that_never_ends_is_ended(worker):
     assert worker._process.wait(timeout=30) < 0
 
 
+@pytest.mark.usefixtures("process")
 def test_loading_that_fails_is_one_line_and_leaves_no_process(worker):
     with pytest.raises(WorkerError, match="FlashRAG failed: Warning: Index file x does not exist!"):
         Worker({"fails": True}, 60)
 
 
+@pytest.mark.usefixtures("process")
 def test_the_process_ends_with_its_retriever(worker):
     other = Worker({}, 60)
     started = other._process

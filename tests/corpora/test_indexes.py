@@ -155,6 +155,7 @@ def test_an_interrupted_build_changes_nothing_and_can_be_repeated(copied, monkey
     assert ids(open_retriever(copied, "second"), "volcano Sicily", 1) == ["volcano"]
 
 
+@pytest.mark.usefixtures("process")
 def test_what_a_kill_leaves_behind_is_not_loaded(copied):
     """The process dies just before the manifest is written: nothing can clean up."""
     program = (

@@ -50,6 +50,7 @@ def test_equal_sums_tie_whichever_ranking_came_first():
     assert [s.row for s in fused([other, one], 2, IDS.__getitem__)] == [1, 0]
 
 
+@pytest.mark.slow
 @given(rankings, st.integers(1, 8))
 def test_the_best_few_are_the_first_of_the_best_many(orders, k):
     lists = [[Scored(row, float(-place)) for place, row in enumerate(order)] for order in orders]

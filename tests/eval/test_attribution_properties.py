@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from branchwise.eval.errors.item_errors import MAX_PLACES, ItemErrors
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import Event
+
+pytestmark = pytest.mark.slow
 
 NAMES = ["Ann Lee", "Bo Diaz", "Cy Odum", "Di Funk", "Ed Pike"]
 KEYS = ["Heat (1986 film)", "Heat (1995 film)", "the song"]

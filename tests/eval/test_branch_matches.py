@@ -3,6 +3,7 @@
 import random
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scoring_cases import Gold, branches
@@ -19,6 +20,8 @@ from branchwise.eval.branch_scores import (
     strict_score,
 )
 from branchwise.eval.entities import distinct_forms, form
+
+pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from branchwise.eval.branch_scores import (
     strict_score,
 )
 from branchwise.eval.entities import distinct_forms, gold_sets
+
+pytestmark = pytest.mark.slow
 
 Answers = dict[str, list[str]]
 

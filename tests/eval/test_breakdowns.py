@@ -145,6 +145,7 @@ def test_json_holds_every_bin() -> None:
     assert place["aggregates"]["strict_recall"]["mean"] == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.sampled_from(sorted(GROUPINGS)), traced_items())
 def test_bins_partition_the_items(name: str, items: list[TracedItem]) -> None:
@@ -163,6 +164,7 @@ def test_bins_partition_the_items(name: str, items: list[TracedItem]) -> None:
         assert sum(place.items for place in found.bins) == len(items)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(traced_items())
 def test_bins_of_a_question_s_own_average_to_the_whole(items: list[TracedItem]) -> None:

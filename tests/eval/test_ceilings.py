@@ -158,6 +158,7 @@ def test_json_holds_means_items_and_what_is_unknown() -> None:
     assert document["unknown"] == ["the corpus is gone"]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(traced_items(), st.booleans())
 def test_each_ceiling_is_at_most_the_one_before_and_losses_add_up(
@@ -176,6 +177,7 @@ def test_each_ceiling_is_at_most_the_one_before_and_losses_add_up(
             assert lost == pytest.approx(known[0] - (row.metrics["strict_recall"] or 0))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(traced_items(), st.randoms(use_true_random=False))
 def test_the_order_of_items_changes_nothing(

@@ -1,6 +1,5 @@
 """The task on the published development file: found through BRANCHWISE_DATA, else skipped."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -15,11 +14,8 @@ from branchwise.eval.tasks import get_task
 
 
 @pytest.fixture(scope="module")
-def questions() -> tuple[Question, ...]:
-    folder = os.environ.get("BRANCHWISE_DATA")
-    if not folder:
-        pytest.skip("BRANCHWISE_DATA does not name the folder of test data")
-    return load_questions(f"condambigqa:{Path(folder) / 'condambigqa' / 'dev.json'}").questions
+def questions(condambigqa_dir: Path) -> tuple[Question, ...]:
+    return load_questions(f"condambigqa:{condambigqa_dir / 'dev.json'}").questions
 
 
 def scored(questions: tuple[Question, ...], predictions: list[Prediction]) -> Scores:
@@ -32,6 +28,7 @@ def scored(questions: tuple[Question, ...], predictions: list[Prediction]) -> Sc
     return score_items(get_task("condambigqa"), items)
 
 
+@pytest.mark.slow
 def test_gold_answers_itself_exactly(questions: tuple[Question, ...]) -> None:
     own = [
         Prediction(

@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from hypothesis import given, settings
 from traced_cases import traced, traced_items, trail
 
@@ -93,6 +94,7 @@ def test_json_holds_every_point() -> None:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(traced_items())
 def test_curves_never_fall_and_end_at_the_ceiling_over_what_was_retrieved(

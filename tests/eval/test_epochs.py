@@ -83,6 +83,7 @@ def test_json_holds_spread_and_union_by_subset() -> None:
     assert document["union"]["all"]["union_recall"]["mean"] == 0.0
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(traced_items())
 def test_the_union_has_at_least_the_best_and_at_most_the_sum(items: list[TracedItem]) -> None:

@@ -15,6 +15,8 @@ from branchwise.eval.examination import brief, examine_items
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
 
+pytestmark = pytest.mark.usefixtures("process")
+
 HEATS = {"Heat (1986 film)": ["Burt Reynolds"], "Heat (1995 film)": ["Al Pacino"]}
 MANY = 60
 

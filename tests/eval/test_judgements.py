@@ -182,6 +182,7 @@ def start(run, url):
     return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.usefixtures("process")
 def test_a_killed_scorer_goes_on_and_asks_nothing_twice(chat_server, run):
     killer = Killer()
     killer.at = 6
@@ -202,6 +203,7 @@ def test_a_killed_scorer_goes_on_and_asks_nothing_twice(chat_server, run):
     assert len(rows_of(run / DATABASE)) == 12
 
 
+@pytest.mark.usefixtures("process")
 def test_scorers_at_once_leave_a_whole_run(chat_server, run):
     chat_server.play(first_reading)
     scorers = [start(run, chat_server.url) for _ in range(2)]

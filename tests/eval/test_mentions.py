@@ -257,10 +257,10 @@ def test_a_mention_stays_one_whatever_else_a_later_line_says(name: str, more: st
 # Hostile text
 
 
-def test_a_million_characters_are_read_once() -> None:
+def test_hundreds_of_thousands_of_characters_are_read_once() -> None:
     names = ["aaaa aaaa aaaa b", "(a+)+$", "Ann Lee", "....", "a" * 2_000 + "b", "the the the the"]
     matcher = Mentions([[name] for name in names])
-    for text in ["a" * 1_000_000, "aaaa " * 200_000, "the " * 250_000, "." * 1_000_000]:
+    for text in ["a" * 200_000, "aaaa " * 40_000, "the " * 50_000, "." * 200_000]:
         assert matcher.present(text + "\nAnn Lee\n") >= {2}
 
 
@@ -288,6 +288,7 @@ NAME_PARTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(NAME_PARTS, st.sampled_from([" ", ". ", "\n", ", ", "-", ""])), max_size=8)
 )

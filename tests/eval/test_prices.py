@@ -162,6 +162,7 @@ def test_a_faulty_table_is_refused_with_its_line(tmp_path: Path, text: str, mess
     assert refusal(tmp_path, text).startswith(message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "message"),
     [

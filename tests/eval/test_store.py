@@ -314,6 +314,7 @@ create_run(Path(sys.argv[1]), spec, Questions())
 """
 
 
+@pytest.mark.usefixtures("process")
 def test_a_run_killed_while_it_is_made_can_be_made_again(tmp_path):
     path = tmp_path / "run"
     killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_MAKING, path], check=False)

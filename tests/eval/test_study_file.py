@@ -296,6 +296,7 @@ def test_what_is_no_plain_yaml_is_refused(parts: Path, text: str | bytes, expect
     assert refusal_of_text(parts, text).startswith(expected)
 
 
+@pytest.mark.slow
 def test_text_that_is_nested_without_end_is_refused(parts: Path) -> None:
     for text in ("[" * 5000, "- " * 5000, "{a: " * 5000, "? " * 5000):
         with pytest.raises(InputError, match="nested too deeply"):
@@ -341,6 +342,7 @@ JSON = st.recursive(
 KEYS = st.sampled_from(sorted(Study.model_fields)) | st.text(max_size=6)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(KEYS, JSON, max_size=5))
 def test_any_other_values_are_refused_in_one_line(parts: Path, changes: dict[str, Any]) -> None:
     try:
@@ -410,6 +412,7 @@ def test_a_study_is_read_from_any_folder(parts: Path, monkeypatch: pytest.Monkey
     assert load_study("study.yaml").systems() == loaded.systems()
 
 
+@pytest.mark.usefixtures("process")
 def test_reading_a_study_loads_no_library_that_searches_or_runs_models(parts: Path) -> None:
     heavy = {"torch", "faiss", "bm25s", "langchain_core", "langgraph", "scipy", "pyoxigraph"}
     code = (

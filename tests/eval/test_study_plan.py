@@ -157,6 +157,7 @@ def greedy(body: dict[str, Any]) -> Answer:
     return Answer(tool_calls=asked.tool_calls, usage=usage)
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize(
     "budget",
     [

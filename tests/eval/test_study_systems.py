@@ -5,6 +5,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from study_cases import BASE, GRAPH, load
@@ -222,6 +223,7 @@ FACTORS = st.fixed_dictionaries(
 ).filter(bool)
 
 
+@pytest.mark.slow
 @given(FACTORS, st.sampled_from(["vary", "factorial"]))
 def test_systems_are_as_many_as_the_design_says_and_differ(
     parts: Path, factors: dict[str, list[Any]], design: str

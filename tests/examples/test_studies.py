@@ -19,7 +19,7 @@ COMMAND = re.compile(r"^#   (branchwise .*)$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     """A copy of the examples with the world that modules.yaml makes, a small one; for paper.yaml
     stand-ins of what it wants beside it."""
     root = tmp_path_factory.mktemp("root")

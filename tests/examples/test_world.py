@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.usefixtures("process")
+
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "examples" / "world" / "README.md", ROOT / "README.md")
 

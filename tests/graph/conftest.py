@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def world_300(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def world_300(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     """The folder of a world of 300 entities; its graph is `kg.nt.gz`."""
     folder = tmp_path_factory.mktemp("world") / "w"
     options = ("--entities", "300", "--seed", "7", "--out", str(folder))
@@ -44,7 +44,7 @@ def built_graph(world_300: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="session")
-def graph(built_graph: Path) -> "Iterator[EmbeddedGraph]":
+def graph(built_graph: Path, process: None) -> "Iterator[EmbeddedGraph]":
     """The world's graph, asked through its worker processes."""
     from branchwise.corpora.graph.embedded import EmbeddedGraph
 

@@ -239,6 +239,7 @@ def test_the_store_that_was_built_can_be_opened_by_several_at_once(built_graph):
     assert counts == [read_description(built_graph).triples] * 3
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize("largest_file", [20_000, 300_000])
 def test_a_full_disk_is_one_line_and_leaves_nothing(world_300, tmp_path, largest_file):
     """Files that may not grow stand for a full disk, for the store and for the names."""

@@ -46,6 +46,7 @@ def test_rows_are_those_of_the_graph_with_labels_beside(
     assert answer.labels == {iri: names[iri] for pair in expected for iri in pair}
 
 
+@pytest.mark.usefixtures("process")
 def test_memory_and_disk_give_the_same_answers(graph: EmbeddedGraph, built_graph: Path) -> None:
     on_disk = EmbeddedGraph(built_graph, in_memory=0)
     try:
@@ -131,6 +132,7 @@ def test_names_are_found_without_a_query_process(graph: EmbeddedGraph) -> None:
     assert "P161" in [match.id for match in graph.search("starred in", "property")]
 
 
+@pytest.mark.usefixtures("process")
 def test_identity_is_that_of_the_contents(
     graph: EmbeddedGraph, world_300: Path, tmp_path: Path
 ) -> None:
@@ -147,7 +149,7 @@ def test_a_folder_without_a_graph_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def emoji(tmp_path: Path) -> Iterator[EmbeddedGraph]:
+def emoji(tmp_path: Path, process: None) -> Iterator[EmbeddedGraph]:
     """1,000 things, each with a label of 1,000 emoji."""
     label = "\N{GRINNING FACE}" * 1_000
     (tmp_path / "a.nt").write_text(
@@ -185,6 +187,7 @@ def test_half_a_character_in_a_query_is_a_question_mark(graph: EmbeddedGraph) ->
     assert answer.rows == ((Term("a?b", "literal"),),)
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize("in_memory", [0, 500_000], ids=["disk", "memory"])
 def test_a_graph_that_is_rebuilt_in_use_is_not_mixed_with_the_new_one(
     tmp_path: Path, in_memory: int
@@ -212,6 +215,7 @@ def test_a_graph_that_is_rebuilt_in_use_is_not_mixed_with_the_new_one(
         unused.close()
 
 
+@pytest.mark.usefixtures("process")
 def test_a_graph_that_is_rebuilt_from_the_same_stays_usable(tmp_path: Path) -> None:
     (tmp_path / "a.nt").write_text(f'<{WD}Q1> <{LABEL}> "same"@en .\n')
     build_graph([tmp_path / "a.nt"], tmp_path / "kg")

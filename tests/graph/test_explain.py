@@ -27,7 +27,7 @@ wd:Q5 rdfs:label "human"@en . wd:Q10 rdfs:label "film"@en . wd:Q11 rdfs:label "b
 
 
 @pytest.fixture(scope="module")
-def films(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedGraph]:
+def films(tmp_path_factory: pytest.TempPathFactory, process: None) -> Iterator[EmbeddedGraph]:
     folder = tmp_path_factory.mktemp("films")
     (folder / "films.ttl").write_text(FILMS)
     build_graph([folder / "films.ttl"], folder / "kg")
@@ -232,6 +232,7 @@ def test_parts_that_match_by_themselves_leave_a_hint(films: EmbeddedGraph, body:
     assert note_of(films, body).startswith("Nothing is left of what its parts match")
 
 
+@pytest.mark.slow
 def test_shortening_keeps_what_has_no_prefix() -> None:
     text = '?x <http://www.wikidata.org/prop/statement/P57> <http://example.org/a> .\n ?y a "<b>"'
     assert shorten(text) == '?x ps:P57 <http://example.org/a> . ?y a "<b>"'

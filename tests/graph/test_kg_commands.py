@@ -11,6 +11,8 @@ import pytest
 
 from branchwise.__main__ import main
 
+pytestmark = pytest.mark.usefixtures("process")
+
 WD = "http://www.wikidata.org/entity/"
 FILM_QUERY = """SELECT ?film ?filmLabel (MIN(?d) AS ?director)
 WHERE { ?film wdt:P31 wd:Q11424 ; wdt:P57 ?d } GROUP BY ?film ?filmLabel ORDER BY ?film"""

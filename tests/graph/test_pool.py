@@ -33,7 +33,10 @@ from branchwise.corpora.graph.processes.pool import Pool
 from branchwise.corpora.graph.processes.turns import Turns
 from branchwise.corpora.graph.sparql.prepare import prepare
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"),
+    pytest.mark.usefixtures("process"),
+]
 LONG = 30.0
 
 

@@ -41,6 +41,7 @@ def short(term: Term | None) -> Node | None:
     return Literal(term.value.replace("+00:00", "Z"), datatype, term.language)
 
 
+@pytest.mark.usefixtures("process")
 def test_select_gives_what_the_triples_hold(remote: RemoteGraph, plain: PlainGraph) -> None:
     answer = remote.query("SELECT ?film ?director { ?film wdt:P57 ?director }")
     assert answer.variables == ("film", "director")

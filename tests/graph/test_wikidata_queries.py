@@ -58,6 +58,7 @@ def test_query_answers_what_plain_python_works_out(name: str, graph: "Graph", pl
     assert not wrong_with(name, plain, answer, found_rows(answer))
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize("name", sorted(REWRITTEN))
 def test_a_remote_graph_answers_the_same(name: str, remote: "Graph", plain: PlainGraph):
     answer = remote.query(filled(name, plain))

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import pytest
 from chat_server import ChatServer, hang, say
 
 from branchwise.agents.caller import ModelCaller
@@ -30,6 +31,7 @@ def watched(server: ChatServer) -> Watched:
     return Watched(spec, Decoding(attempts=1), Prompts.load())
 
 
+@pytest.mark.slow
 async def test_a_module_may_take_half_of_the_time_that_is_left(chat_server: ChatServer) -> None:
     chat_server.play([say("yes")])
     times = iter([1000.0, 1100.0])

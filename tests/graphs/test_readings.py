@@ -143,6 +143,7 @@ def test_any_text_gives_no_reading_or_several_clean_different_ones(text: str) ->
         reading.encode()
 
 
+@pytest.mark.slow
 @given(st.lists(st.from_regex(r"[A-Z][a-z]{1,8}( [a-z]{1,8}){0,5}\?", fullmatch=True), max_size=14))
 def test_plain_different_questions_are_all_kept_in_order(questions: list[str]) -> None:
     different = tuple(dict.fromkeys(questions))

@@ -182,6 +182,7 @@ INVALID = st.builds(
 SAID = TEXT | st.sampled_from(['{"tool_calls": [', '{"text": "a", "tool_calls": []}', '{"a": 1}'])
 
 
+@pytest.mark.slow
 @given(SAID, st.lists(VALID, max_size=3), st.lists(INVALID, max_size=2))
 def test_a_turn_that_is_written_and_read_is_the_same(text, valid, invalid) -> None:
     calls = [{**call, "id": f"c{n}"} for n, call in enumerate([*valid, *invalid])]

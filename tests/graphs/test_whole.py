@@ -258,6 +258,7 @@ def test_the_budget_holds_here_too(chat_server, system):
     assert end["usage"]["agent"]["calls"] in (40, 41)
 
 
+@pytest.mark.usefixtures("process")
 def test_the_package_is_imported_without_langgraph():
     code = "import sys, branchwise.graphs; sys.exit('langgraph' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -305,6 +306,7 @@ def test_the_page_about_it_says_what_works(corpus, tmp_path, monkeypatch, capsys
     assert said[-1] == "default: Michael Mann"
 
 
+@pytest.mark.usefixtures("process")
 def test_goes_on_where_checkpoints_may_hold_declared_types_only(corpus, tmp_path):
     """LANGGRAPH_STRICT_MSGPACK, which LangGraph says will be the default."""
     program = tmp_path / "strict.py"

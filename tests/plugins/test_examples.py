@@ -12,6 +12,8 @@ from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.plugins.loading import load_plugin
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2] / "examples"
 EXAMPLES = ROOT / "plugins"
 pages = load_plugin(f"{EXAMPLES / 'disambiguation.py'}:disambiguation", "tools")
@@ -110,6 +112,7 @@ def test_passages_are_scored_by_the_share_of_the_words_that_they_have():
     assert PASSAGES[0]["score"] == 9.0
 
 
+@pytest.mark.usefixtures("encoder")
 def test_passages_are_scored_by_an_encoder():
     settings = RerankSettings(by="encoder", least=-1)
     ranked = best("Which gorilla film came in 1976?", PASSAGES, settings)
@@ -130,6 +133,7 @@ def test_the_disambiguation_page_finds_branches_that_searching_misses(
         assert mean(pages, metric, "unambiguous") == mean(base, metric, "unambiguous")
 
 
+@pytest.mark.usefixtures("process")
 def test_a_server_of_another_program_brings_the_same_scores_as_the_tool(
     examples: Path, tmp_path: Path, type_in, monkeypatch: pytest.MonkeyPatch
 ):

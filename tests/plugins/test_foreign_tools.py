@@ -152,6 +152,7 @@ async def test_errors_that_the_tool_handles_itself_are_errors_too():
     assert result.error == "raises: try tomorrow"
 
 
+@pytest.mark.slow
 async def test_a_hang_of_either_kind_ends_at_the_limit():
     import threading
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("process")
+
 ROOT = Path(__file__).parents[2]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -29,7 +31,7 @@ def _copy_of_the_tree(into: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     """A folder with the wheels of Branchwise and of the example package installed in it."""
     folder = tmp_path_factory.mktemp("wheels")
     tree = _copy_of_the_tree(folder / "tree")

@@ -31,6 +31,8 @@ from branchwise.tools.mcp import session as mcp_session_module
 from branchwise.tools.mcp.opening import close_mcp_tools, close_now, open_mcp_tools
 from branchwise.tools.registry import ToolContext, make_tools
 
+pytestmark = pytest.mark.slow
+
 FILMS = Path(__file__).parent / "mcp_films.py"
 STDIO = f"mcp:python {shlex.quote(str(FILMS))}"
 NAMES = [
@@ -58,7 +60,7 @@ def started(port):
 
 
 @pytest.fixture(scope="module")
-def http_spec():
+def http_spec(process: None):
     port = free_port()
     process = started(port)
     yield f"mcp:http://127.0.0.1:{port}/mcp"
@@ -206,6 +208,7 @@ def test_a_hanging_call_is_cancelled_at_its_limit_and_the_server_is_told(tools, 
     assert mark.exists()
 
 
+@pytest.mark.usefixtures("process")
 def test_no_key_reaches_a_server(fresh, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HF_TOKEN", "hf-secret")
@@ -214,6 +217,7 @@ def test_no_key_reaches_a_server(fresh, monkeypatch):
     assert set(seen) <= {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LC_CTYPE", "pid"}
 
 
+@pytest.mark.usefixtures("process")
 def test_a_server_that_dies_fails_its_call_alone(fresh):
     tools = fresh()
     first = pid_of(tools)
@@ -231,6 +235,7 @@ def test_a_server_that_dies_fails_its_call_alone(fresh):
     assert ask(tools["film_year"], title="Heat").content == "1995"
 
 
+@pytest.mark.usefixtures("process")
 def test_ten_megabytes_are_cut_and_an_endless_line_ends_the_server_alone(fresh, monkeypatch):
     tools = fresh()
     assert ask(tools["long"], characters=10_000_000).content.endswith("[cut: 10000000 characters]")
@@ -241,6 +246,7 @@ def test_ten_megabytes_are_cut_and_an_endless_line_ends_the_server_alone(fresh, 
     assert ask(tools["film_year"], title="Heat").content == "1995"
 
 
+@pytest.mark.usefixtures("process")
 def test_what_a_server_started_ends_with_it(fresh, tmp_path):
     mark = tmp_path / "pid"
     script = f"sleep 1000 & echo $! > {mark}; exec {sys.executable} {FILMS}"
@@ -251,6 +257,7 @@ def test_what_a_server_started_ends_with_it(fresh, tmp_path):
     assert gone(child)
 
 
+@pytest.mark.usefixtures("process")
 def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):
     monkeypatch.setattr(mcp_session_module, "_PING_SECONDS", 0.3)
     tools = fresh()
@@ -260,6 +267,7 @@ def test_a_server_that_is_stuck_is_replaced(fresh, monkeypatch):
     assert gone(first)
 
 
+@pytest.mark.usefixtures("process")
 def test_a_server_over_http_may_end_and_come_back(fresh):
     port = free_port()
     process = started(port)
@@ -277,6 +285,7 @@ def test_a_server_over_http_may_end_and_come_back(fresh):
     process.wait()
 
 
+@pytest.mark.usefixtures("process")
 def test_closing_ends_the_process_and_a_later_call_begins_another(fresh):
     tools = fresh()
     first = pid_of(tools)
@@ -285,6 +294,7 @@ def test_closing_ends_the_process_and_a_later_call_begins_another(fresh):
     assert ask(tools["film_year"], title="Heat").content == "1995"
 
 
+@pytest.mark.usefixtures("process")
 def test_a_process_that_will_not_end_is_killed(fresh):
     tools = fresh(f"{STDIO} --stubborn")
     pid = pid_of(tools)
@@ -292,6 +302,7 @@ def test_a_process_that_will_not_end_is_killed(fresh):
     assert gone(pid)
 
 
+@pytest.mark.usefixtures("process")
 def test_tools_that_nobody_has_any_more_take_their_process_with_them():
     tools = {tool.name: tool for tool in open_mcp_tools([STDIO])[STDIO]}
     pid = pid_of(tools)
@@ -300,6 +311,7 @@ def test_tools_that_nobody_has_any_more_take_their_process_with_them():
     assert gone(pid)
 
 
+@pytest.mark.usefixtures("process")
 def test_specs_of_one_server_share_its_conversation():
     one, two = f"{STDIO}#surroundings", f"{STDIO}#film_year"
     found = open_mcp_tools([one, two, STDIO])
@@ -342,6 +354,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize(("named", "said"), FAULTS.values(), ids=FAULTS)
 def test_a_server_that_cannot_be_used_is_one_line_and_exit_2(
     named, said, type_in, tmp_path, monkeypatch
@@ -363,6 +376,7 @@ def test_a_server_that_cannot_be_used_is_one_line_and_exit_2(
     assert not out.exists()
 
 
+@pytest.mark.usefixtures("process")
 def test_a_tool_that_is_not_there_names_those_that_are(type_in):
     code, _, error = type_in("ask", "Who?", "--tool", f"{STDIO}#film_yaer")
     assert code == 2
@@ -376,6 +390,7 @@ def server_with(folder, *lines):
     return f"mcp:python {path}"
 
 
+@pytest.mark.usefixtures("process")
 def test_names_that_clash_or_that_no_model_takes_are_refused(tmp_path, opened):
     spec = server_with(
         tmp_path,
@@ -403,6 +418,7 @@ def asks(chat_server):
     return system
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize("way", ["stdio", "http"])
 def test_a_run_calls_a_servers_tools_and_leaves_no_process(
     way, asks, chat_server, http_spec, tmp_path
@@ -442,6 +458,7 @@ def test_a_run_calls_a_servers_tools_and_leaves_no_process(
     assert all(gone(pid) for pid in pids)
 
 
+@pytest.mark.usefixtures("process")
 def test_a_study_names_servers_beside_it_and_is_resumed_from_anywhere(
     chat_server, tmp_path, type_in, monkeypatch
 ):
@@ -474,6 +491,7 @@ factors:
         assert code == 0, error
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_is_left_when_a_run_is_ended(ending, chat_server, tmp_path):
     mark = tmp_path / "pid"
@@ -499,6 +517,7 @@ def test_no_process_is_left_when_a_run_is_ended(ending, chat_server, tmp_path):
     assert gone(int(mark.read_text()))
 
 
+@pytest.mark.usefixtures("process")
 def test_our_own_server_gives_evidence_to_our_own_client(five):
     """`branchwise serve mcp` on the other side: its passages count as retrieved."""
     spec = f"mcp:python -m branchwise serve mcp --corpus {shlex.quote(five)} --retriever bm25"
@@ -511,6 +530,7 @@ def test_our_own_server_gives_evidence_to_our_own_client(five):
         close_now([tool])
 
 
+@pytest.mark.usefixtures("process")
 def test_an_agents_digest_is_that_of_its_servers_tools(asks, tmp_path, chat_server):
     def digest(text):
         lines = ("@app.tool()", "def year(title: str) -> str:", f"    '''{text}'''")

@@ -418,6 +418,7 @@ def test_scores_are_kept_with_and_without_the_metric(folder: Path, write: Write)
     reader.close()
 
 
+@pytest.mark.slow
 async def test_a_run_keeps_its_metrics_and_goes_on_without_those_that_are_gone(
     tmp_path: Path, write: Write, type_in: Cli
 ) -> None:

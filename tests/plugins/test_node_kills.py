@@ -12,6 +12,8 @@ from node_cases import SEARCH, answer, turns, write_nodes, write_questions
 
 from branchwise.eval.store import open_run
 
+pytestmark = pytest.mark.usefixtures("process")
+
 CODE = '''
 import os
 

@@ -112,6 +112,7 @@ def test_resuming_does_not_run_a_node_again(found, calls_made):
     assert [e.data["replayed"] for e in events if e.kind == "node"] == [True] * 3
 
 
+@pytest.mark.slow
 def test_every_step_of_a_run_with_nodes_can_be_forked(found, calls_made):
     expected = found.row.outcome["prediction"]["answers"]
     for step in range(len(found.events)):

@@ -143,6 +143,7 @@ def nothing(state: AgentState):
     assert found.nodes[0]["error"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "said"),
     [

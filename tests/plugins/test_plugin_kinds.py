@@ -85,6 +85,7 @@ def test_each_kind_is_taken_for_its_own_and_named_where_another_is_wanted(file, 
     assert said == f"HERE: is a {noun}, not a {wanted}; {OPTIONS[other]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", KINDS)
 @pytest.mark.parametrize("name", ["wants", "later"])
 def test_a_function_that_nothing_declares_is_not_called_and_its_decorator_is_named(

@@ -370,6 +370,7 @@ def test_a_search_that_hangs_is_given_up_and_the_next_is_made_anew(write: Write)
         found.search(["a"], 1)
 
 
+@pytest.mark.usefixtures("process")
 def test_a_search_that_hangs_does_not_hold_the_end_of_the_process(write: Write) -> None:
     spec = write(HANGS.replace("seconds=0.2", "seconds=3000"))
     code = f"""

@@ -11,6 +11,8 @@ from tool_cases import ANSWER, calls_once, write_questions, write_tools
 
 from branchwise.corpora.plugins.threads import end_within
 
+pytestmark = pytest.mark.usefixtures("process")
+
 
 @pytest.fixture
 def command(monkeypatch, chat_server):

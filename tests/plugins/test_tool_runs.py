@@ -87,6 +87,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "how", "line"),
     [
@@ -232,6 +233,7 @@ def test_bad_arguments_are_the_models_and_say_where(chat_server, tmp_path):
     assert ran.shown("Question 1") == "Error: bad arguments: how: Field required"
 
 
+@pytest.mark.slow
 def test_sixty_four_items_call_at_once(chat_server, tmp_path):
     path = write_tools(tmp_path, BLOCKING.replace("0.2", "60"))
     chat_server.play(calls_once("awry", {"how": "raises"}, {"how": "well"}))

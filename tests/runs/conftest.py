@@ -76,7 +76,9 @@ def make_system(
 
 
 @pytest.fixture
-def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+def start(
+    monkeypatch: pytest.MonkeyPatch, process: None
+) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """Starts the command line in a process of its own."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     processes = []

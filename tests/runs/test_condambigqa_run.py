@@ -1,21 +1,16 @@
 """The published CondAmbigQA questions, from their file to the scores."""
 
-import os
-from pathlib import Path
-
 import pytest
+from needs import DATA, needs_data
 
 from branchwise import System, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 
-DATA = os.environ.get("BRANCHWISE_DATA")
-FILE = Path(DATA or "") / "condambigqa" / "dev.json"
+FILE = DATA / "condambigqa" / "dev.json"
 QUESTIONS = 102
 
-pytestmark = pytest.mark.skipif(
-    not DATA, reason="BRANCHWISE_DATA does not name the folder with the CondAmbigQA files"
-)
+pytestmark = [needs_data, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

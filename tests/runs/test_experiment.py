@@ -216,6 +216,7 @@ def test_no_key_reaches_the_run_folder(
         assert secret.encode() not in file.read_bytes()
 
 
+@pytest.mark.usefixtures("process")
 def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(
     chat_server, corpus, question_file, tmp_path, monkeypatch
 ):

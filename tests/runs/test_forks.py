@@ -18,6 +18,8 @@ from branchwise.eval.forks.folders import default_folder
 from branchwise.eval.store import open_run
 from branchwise.graphs.executions import executions, taken_up_at
 
+pytestmark = pytest.mark.slow
+
 COUNT = 9
 SEARCHES = calls(
     ("local_retriever", {"query": "King Kong film"}),
@@ -386,6 +388,7 @@ def test_an_item_that_goes_on_cannot_be_forked(parent, chat_server, tmp_path):
         make_fork(fork, "q0", 0)
 
 
+@pytest.mark.usefixtures("process")
 def test_a_fork_whose_process_was_killed_is_resumed_and_asks_nothing_twice(
     parent, chat_server, start, tmp_path
 ):

@@ -13,6 +13,8 @@ from branchwise.corpora.graph.build import build_graph
 from branchwise.eval.store.connection import DATABASE
 from branchwise.graphs.agent import Agent
 
+pytestmark = pytest.mark.usefixtures("process")
+
 WD = "http://www.wikidata.org/entity/"
 WDT = "http://www.wikidata.org/prop/direct/"
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

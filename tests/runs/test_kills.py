@@ -12,10 +12,13 @@ import signal
 import threading
 from collections import Counter
 
+import pytest
 from chat_server import call, say
 
 from branchwise import score
 from branchwise.eval.store import open_run
+
+pytestmark = pytest.mark.usefixtures("process")
 
 KILLS, QUESTIONS, CONCURRENCY = 20, 60, 6
 

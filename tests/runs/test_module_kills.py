@@ -20,6 +20,8 @@ from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
 
+pytestmark = pytest.mark.usefixtures("process")
+
 # More passages than are asked about at once: the last of them are asked when others are recorded.
 KILLS, QUESTIONS, CONCURRENCY, PASSAGES = 3, 3, 2, 50
 REQUESTS = QUESTIONS * (PASSAGES + 3)

@@ -77,6 +77,7 @@ def test_nonsense_is_said_to_be_in_no_passage(scored, task):
     ]
 
 
+@pytest.mark.usefixtures("process")
 def test_workers_count_the_same(scored, monkeypatch):
     found = scored(say("Who a?\nWho b?"), NONSENSE)
     monkeypatch.setattr(examination, "MANY", 1)

@@ -21,6 +21,8 @@ from branchwise.ui import study_live
 
 from .studies import reply
 
+pytestmark = pytest.mark.slow
+
 STUDY = """
 name: small
 questions: questions.jsonl
@@ -153,8 +155,8 @@ def test_a_refused_key_ends_the_study_with_exit_code_1(type_in, study, chat_serv
     chat_server.play(lambda body: fail(401, "no such key"))
     code, _, complaint = type_in("ablate", study, "--out", tmp_path / "S")
     assert code == 1
-    # Both systems ask at the same time; whose refusal comes first is the one that is told.
-    assert re.search(r"Stopped: system '(base|\+expansion)': openai:scripted@", complaint)
+    # All systems ask at the same time; whose refusal comes first is the one that is told.
+    assert re.search(r"Stopped: system '(base|\+expansion|k=1)': openai:scripted@", complaint)
     assert f"branchwise ablate {study} --out {tmp_path}/S\n" in complaint
 
 

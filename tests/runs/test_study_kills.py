@@ -21,6 +21,8 @@ from branchwise.eval.studies.schema import load_study
 
 from .studies import Counting, outcomes
 
+pytestmark = pytest.mark.slow
+
 KILLS, QUESTIONS, CONCURRENCY, K = 3, 12, 4, 2
 STUDY = """
 name: four

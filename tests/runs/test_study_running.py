@@ -21,6 +21,8 @@ from branchwise.graphs import agent as agent_module
 
 from .studies import Counting, design_of, four_systems, number_of, outcomes, reply
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def design(chat_server, make_system, question_file):

@@ -50,6 +50,7 @@ def design(make_system, question_file):
     return design_of(question_file(6), four_systems(make_system(max_tokens=MAX_TOKENS)))
 
 
+@pytest.mark.slow
 def test_a_study_stops_before_its_cost_is_passed_and_goes_on_with_more(
     chat_server, design, prices, tmp_path
 ):
@@ -151,7 +152,7 @@ def test_a_call_that_timed_out_counts_with_all_that_it_can_have_cost(
 ):
     """After the time-out there is not enough left to ask again."""
     chat_server.play(lambda body: hang())
-    system = make_system(max_tokens=MAX_TOKENS, timeout=0.2)
+    system = make_system(max_tokens=MAX_TOKENS, timeout=2)
     design = design_of(question_file(1), four_systems(system)[:1])
     ended = run_study(design, tmp_path / "S", StudyPace(max_cost=5.0, prices=prices))
     assert len(chat_server.requests) == 1

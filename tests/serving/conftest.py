@@ -30,7 +30,7 @@ def corpus_line(id: str, contents: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def corpus_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def corpus_dir(tmp_path_factory: pytest.TempPathFactory, encoder: None) -> Path:
     """Forty passages with a flat index (the real encoder) and a bm25 one."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     folder = tmp_path_factory.mktemp("served") / "C"
@@ -63,14 +63,14 @@ def shelf() -> Iterator[Shelf]:
 
 
 @pytest.fixture
-def serve() -> Iterator[Serve]:
+def serve(process: None) -> Iterator[Serve]:
     """Start `branchwise serve ...` in a process of its own; killed at the end."""
     with processes() as start:
         yield start
 
 
 @pytest.fixture(scope="session")
-def flat_server(corpus_dir: Path) -> Iterator[Served]:
+def flat_server(corpus_dir: Path, process: None) -> Iterator[Served]:
     """The corpus behind `/retrieve`, for all tests."""
     with processes() as start:
         yield start("retrieve", "--corpus", corpus_dir, "--retriever", "flat", "--port", 0)

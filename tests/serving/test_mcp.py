@@ -22,6 +22,8 @@ from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.open import open_retriever
 from branchwise.tools.registry import ToolContext, make_tools
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["local_retriever", "wikidata_search", "wikisparql"]
 HELLO = {
     "jsonrpc": "2.0",

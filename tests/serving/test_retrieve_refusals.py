@@ -66,6 +66,7 @@ async def test_a_request_that_asks_nothing_is_told_why(server, session, shelf, b
     assert shelf.calls == []
 
 
+@pytest.mark.slow
 async def test_as_much_as_is_allowed_is_answered(server, session):
     queries = [f"q{n}" for n in range(8_192)]
     status, answer = await post(session, server, json.dumps({"queries": queries, "topk": 8}))

@@ -135,6 +135,7 @@ def test_a_response_in_two_writes_is_not_held_back():
             assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
 
 
+@pytest.mark.slow
 def test_standard_input_that_is_bad_is_told_on_standard_error_alone():
     ended = subprocess.run(command("mcp"), capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)

@@ -34,7 +34,7 @@ def facts(world_2000: Path) -> GraphFacts:
 
 
 @pytest.fixture(scope="session")
-def asked_facts(world_2000: Path, facts: GraphFacts) -> Iterator[EndpointFacts]:
+def asked_facts(world_2000: Path, facts: GraphFacts, process: None) -> Iterator[EndpointFacts]:
     """The same facts, asked of the embedded graph in SPARQL."""
     graph = EmbeddedGraph(world_2000 / "kg")
     yield EndpointFacts(graph, facts.schema)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_plans import plans
@@ -23,6 +24,8 @@ from branchwise.corpora.synthesis.facts import GraphFacts
 from branchwise.corpora.synthesis.introductions import introduced
 from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, Step
 from branchwise.corpora.synthesis.variety import Plainest
+
+pytestmark = pytest.mark.slow
 
 
 class Reader:

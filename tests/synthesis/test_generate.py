@@ -14,6 +14,8 @@ from branchwise.corpora.synthesis.statistics import describe_questions
 from branchwise.corpora.synthesis.words import Words
 from branchwise.corpora.worlds.domains import DOMAINS
 
+pytestmark = pytest.mark.slow
+
 QUESTIONS = 120
 
 

@@ -8,6 +8,8 @@ from generated import SLICE, from_world
 from plain_check import Checker
 from plain_plans import STEPS, evaluate
 
+pytestmark = pytest.mark.slow
+
 ENTITIES = int(os.environ.get("BRANCHWISE_TEST_ENTITIES", "5000"))  # the size: 20000
 COUNT = 300
 KONG = ("Q309048", "Q1142862", "Q160215")

@@ -24,6 +24,8 @@ from branchwise.corpora.synthesis.plans import (
 )
 from branchwise.corpora.synthesis.support import Support, support_of
 
+pytestmark = pytest.mark.slow
+
 some = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 few = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 

@@ -123,6 +123,7 @@ def test_none_at_all_leaves_no_file(type_in, tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_does_not_answer_is_said(type_in, tmp_path):
     out = tmp_path / "q.jsonl"
     endpoint = ("--kg", "http://127.0.0.1:9/sparql", "--schema", SLICE / "films.yaml")
@@ -202,6 +203,7 @@ def test_bad_input_is_one_line(type_in, tmp_path, options, says):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_is_said_before_the_work(type_in, tmp_path):
     code, _, err = type_in("generate", "--kg", "nowhere", "--n", 2, "--out", tmp_path)
     assert (code, err) == (

@@ -88,6 +88,7 @@ def test_types_go_together_under_a_common_parent_only(moves):
     assert moves.common(("film",), ("actor",)) == ()
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1900, 2020), min_size=2),
     st.integers(0, 99),

@@ -343,6 +343,7 @@ SLIPS = re.compile(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), variant=st.integers(0, 20))
 def test_no_plan_reads_with_a_slip(data: st.DataObject, variant: int, facts: GraphFacts) -> None:

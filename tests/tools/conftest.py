@@ -60,7 +60,7 @@ TRIPLES = f"""
 
 
 @pytest.fixture(scope="session")
-def graph(tmp_path_factory):
+def graph(tmp_path_factory, process: None):
     """A small graph, asked through the embedded store."""
     folder = tmp_path_factory.mktemp("graph")
     (folder / "g.nt").write_text(TRIPLES)

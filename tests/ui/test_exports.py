@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from needs import needs_program
 from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 from branchwise.eval.bootstrap import Aggregate
@@ -214,7 +214,8 @@ def test_latex_sets_numbers_with_real_signs(tables: tuple[Table, ...]) -> None:
     assert shown.count(r"\begin{table*}") == sum(table.printed for table in tables)
 
 
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no pdflatex here")
+@needs_program("pdflatex")
+@pytest.mark.usefixtures("process")
 def test_latex_compiles_whatever_systems_are_called(tmp_path: Path) -> None:
     ascii_only = [text for text in HOSTILE if text.isascii()]
     cases = [BASE, EXPANDED, EXTRACTED]

@@ -21,6 +21,8 @@ from branchwise.ui.figures.drawing import (
 )
 from branchwise.ui.figures.files import figure_files
 
+pytestmark = pytest.mark.slow
+
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
 ALL = {

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from chromium import Chromium, find_chromium
 from hostile import SHOWN, hostile_report
+from needs import needs
 from page_reading import words
 from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
@@ -16,7 +17,7 @@ from branchwise.eval.reporting.question_reports import QuestionReport, SystemAns
 from branchwise.ui.html.page import write_html
 
 PROGRAM = find_chromium()
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium: apt-get install chromium")
+pytestmark = needs("Chromium", PROGRAM is not None)
 WIDTHS = (360, 1280)
 
 

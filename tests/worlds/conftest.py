@@ -15,7 +15,7 @@ Make = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def make_world(tmp_path_factory: pytest.TempPathFactory) -> Make:
+def make_world(tmp_path_factory: pytest.TempPathFactory, process: None) -> Make:
     """Makes a world through the command line: `make_world(600, 7, "--domains", "movie")`."""
 
     def make(entities: int, seed: int, *options: str, env: dict[str, str] | None = None) -> Path:

@@ -44,6 +44,7 @@ def all_names(counts: dict[str, int], seed: int) -> Iterator[str]:
     return (names.name(number) for number in range(sum(counts.values())))
 
 
+@pytest.mark.slow
 def test_no_two_of_400_000_names_are_the_same() -> None:
     assert sum(MIDDLE.values()) > 390_000
     found = [key(name) for name in all_names(MIDDLE, 3)]
@@ -101,6 +102,7 @@ def test_largest_and_small_worlds_get_distinct_names_in_order_of_their_kinds(
     assert len({key(names.name(number)) for number in sampled}) == len(sampled)
 
 
+@pytest.mark.slow
 def test_every_name_of_a_kind_used_up_is_different() -> None:
     counts = {"country": 190, "city": 189_000, "award": 80_000}
     found = {key(name) for name in all_names(counts, 5)}

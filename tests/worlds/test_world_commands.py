@@ -11,6 +11,8 @@ import pytest
 from branchwise.__main__ import main
 from branchwise.corpora.worlds.language import measure
 
+pytestmark = pytest.mark.slow
+
 FILES = {"kg.nt.gz", "corpus.jsonl", "names.jsonl", "world.json"}
 
 

@@ -3,6 +3,7 @@
 Test folders are no packages: this makes `import screen_text` work.
 """
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from film_runs import base_run, other_run
+from textual.pilot import Pilot
+from waiting import PATIENCE
 
 from branchwise.ui.trace_app import judging
 from branchwise.ui.traces.runs import RunView
@@ -55,6 +58,13 @@ def other(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
 
 
 @pytest.fixture(autouse=True)
-def _judged_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _judged_at_once(monkeypatch: pytest.MonkeyPatch, terminal: None) -> None:
     """Where answers were lost is waited for, so that no thread decides what a screen shows."""
     monkeypatch.setattr(judging, "AT_ONCE_SECONDS", 60.0)
+
+
+@pytest.fixture(autouse=True)
+def _patient_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual gives a screen thirty seconds, which a hostile one needs on a busy machine."""
+    patient = functools.partialmethod(Pilot._wait_for_screen, timeout=PATIENCE)
+    monkeypatch.setattr(Pilot, "_wait_for_screen", patient)

@@ -317,6 +317,7 @@ print("ended", len(run.lines()))
 """
 
 
+@pytest.mark.usefixtures("process")
 def test_the_app_ends_at_once_while_threads_are_at_work(tmp_path: Path) -> None:
     path = base_run(tmp_path / "base")
     command = [sys.executable, "-c", QUITS_AT_ONCE, str(path)]

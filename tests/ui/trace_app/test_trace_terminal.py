@@ -4,13 +4,13 @@ import base64
 import os
 import pty
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from lost_run import lost_run
+from needs import needs_program
 from terminal import PATIENCE, Terminal
 
 COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07")
@@ -67,7 +67,7 @@ def test_what_a_terminals_encoding_lacks_takes_one_cell(
         assert "\\u" not in terminal.output
 
 
-@pytest.mark.skipif(shutil.which("less") is None, reason="needs less")
+@needs_program("less")
 def test_a_part_is_read_in_less_and_the_app_comes_back(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

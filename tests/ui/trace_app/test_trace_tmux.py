@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from film_runs import other_run, outcome
 from lost_run import lost_run
-from tmux import MISSING, Tmux
+from needs import needs_program
+from tmux import Tmux
 
 from branchwise.eval.store import RunStore
 
-pytestmark = pytest.mark.skipif(MISSING, reason="needs tmux")
+pytestmark = [needs_program("tmux"), pytest.mark.usefixtures("terminal")]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import threading
@@ -12,7 +11,6 @@ from types import TracebackType
 
 from terminal import PATIENCE
 
-MISSING = shutil.which("tmux") is None
 # The size is the pane's: a test runner's would stand in its way when the pane is resized.
 _NOT_ITS_OWN = ("TMUX", "COLUMNS", "LINES")
 

@@ -17,6 +17,8 @@ from branchwise.ui.traces.plain import plain_lines, trace_lines
 from branchwise.ui.traces.trace import Trace
 from branchwise.ui.traces.tree import steps
 
+pytestmark = pytest.mark.slow
+
 LINE = ItemLine(1, "q", 0, "Who?", False, "done")
 OTHERS: tuple[Any, ...] = (None, 3, "Ann", ["Ann"], [[None]], {"a": {"b": 1}})
 GONE = object()

@@ -73,6 +73,7 @@ def ways_to_show(leaf: Any) -> list[str]:
     return [json.dumps(leaf), f"{leaf:.4g}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "kind"), [*enumerate(kind for kind, _ in events())])
 def test_everything_that_the_trace_has_of_a_step_is_in_its_blocks(number: int, kind: str):
     trace = trace_with(*events())
@@ -100,6 +101,7 @@ def test_a_step_of_a_form_that_is_not_known_is_shown_as_it_is(kind: str, data: d
     assert all(key in text for key in data if key.isprintable())
 
 
+@pytest.mark.slow
 def test_no_text_from_outside_gets_past_harmless(tmp_path: Path):
     reader = open_run(hostile_run(tmp_path / "R"))
     for row in reader.items():

@@ -15,6 +15,8 @@ from branchwise.ui.traces.reading import trace_of
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace
 from branchwise.ui.traces.tree import steps
 
+pytestmark = pytest.mark.slow
+
 HARMLESS = {"heading", "paragraph", "inline", "text", "fence", "strong", "bullet_list", "list_item"}
 
 

@@ -19,6 +19,8 @@ from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.reading import DAMAGED, trace_of
 from branchwise.ui.traces.trace import AnswerLine, Trace
 
+pytestmark = pytest.mark.slow
+
 QUESTION = Question(
     id="q",
     question="Who is in Heat?",

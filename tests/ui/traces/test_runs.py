@@ -430,6 +430,7 @@ def test_a_run_that_ended_while_it_was_looked_at_is_whole_in_one_file(tmp_path):
         assert (view.line(0).status, view.line(0).labels) == ("done", ())
 
 
+@pytest.mark.slow
 def test_an_archived_run_is_read_and_one_that_was_cut_off_says_what_to_do(run, tmp_path):
     ended = shutil.copytree(run, tmp_path / "ended")
     # What a reader leaves.
@@ -532,6 +533,7 @@ def test_an_item_that_failed_again_for_another_reason_has_changed(run, view):
     assert view.line(2).error == "timeout"
 
 
+@pytest.mark.slow
 def test_killing_a_reader_does_not_harm_the_run(tmp_path):
     run = tmp_path / "r"
     create_run(run, spec(), [question(1), question(2)])
