@@ -110,10 +110,9 @@ def _program(machine: _Machine) -> Iterator[bytes]:
     for number in _ABSENT:
         yield _line(_EQUAL, number, 0, 1)
         yield _line(_RETURN, absent)
-    for row in _REFUSED.values():
-        number = row[machine.column]
-        if number is not None:
-            yield _line(_EQUAL, number, 0, 1)
+    for refused in (row[machine.column] for row in _REFUSED.values()):
+        if refused is not None:
+            yield _line(_EQUAL, refused, 0, 1)
             yield _line(_RETURN, no)
     for number, argument in machine.opens:
         yield _line(_EQUAL, number, 0, 5)
