@@ -43,6 +43,7 @@ ServerThreads = 5
 [SPARQL]
 ResultSetMaxRows = {rows}
 MaxQueryCostEstimationTime = 400
+MaxQueryExecutionTime = 40
 """
 
 

@@ -42,8 +42,8 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 # Virtuoso answers 500 to queries that it cannot work out, with SQL's states (its manual, "Errors"):
-# a value of the wrong type, what its dialect does not know, a bound that the query passed.
-_UNANSWERABLE = re.compile(rb"^Virtuoso (?:22|37|42)\w{3} Error ")
+# an argument or value of the wrong kind, what its dialect does not know, a bound that was passed.
+_UNANSWERABLE = re.compile(rb"^Virtuoso (?:07|22|37|42)\w{3} Error ")
 _TITLE = re.compile(r"<title>([^<]{0,300})</title>", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w<>:/)*+?])(?:[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+[\w.@-]*")
 

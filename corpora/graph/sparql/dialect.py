@@ -8,7 +8,7 @@
 * `GROUP_CONCAT(?x)` over what is no text, such as entities and numbers: `GROUP_CONCAT(STR(?x))`.
 
 And what SPARQL 1.1 allows and not every parser does: a space before a path's `*`, `+` or `?`
-(rdflib's), a semicolon after the last property (Virtuoso's).
+(rdflib's); a semicolon after the last property, and a GROUP_CONCAT without a separator (Virtuoso).
 """
 
 from itertools import pairwise
@@ -61,6 +61,8 @@ def _texts(edits: Edits, tokens: list[Token], at: int) -> None:
     if end > first and not text:
         edits.insert(tokens[first].start, "STR(")
         edits.insert(tokens[end - 1].end, ")")
+    if end > first and tokens[end].says(")"):
+        edits.insert(tokens[end].start, '; SEPARATOR=" "')
 
 
 def _end(tokens: list[Token], at: int) -> int:
