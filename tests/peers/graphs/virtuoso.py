@@ -96,7 +96,7 @@ class Virtuoso:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=_ends_with(ctypes.CDLL(None)),  # noqa: PLW1509
+            preexec_fn=_ends_with(ctypes.CDLL(None)),
         )
         assert process.stderr is not None
         for line in process.stderr:
