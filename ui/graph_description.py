@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from branchwise.corpora.graph.answers import Match
 from branchwise.corpora.graph.description import GraphDescription
 from branchwise.corpora.graph.names.readings import Readings
+from branchwise.corpora.graph.processes.confinement import not_withheld
 from branchwise.corpora.graph.vocabulary import is_wikidata_id
 from branchwise.tools.graph_text import short_iri
 from branchwise.ui.console import console, printable
@@ -19,7 +20,8 @@ def print_graph(
     """Print the size of a graph, where it comes from, what its names were read from, and its most
     used properties."""
     screen = console()
-    for line in (*_described(path, graph, names), *_read(graph, names, properties)):
+    told = (*_described(path, graph, names), *_read(graph, names, properties), *_unprotected())
+    for line in told:
         print_sentence(screen, line)
     if properties:
         screen.print()
@@ -60,6 +62,15 @@ def _described(path: str, graph: GraphDescription, names: Readings) -> Iterator[
     for source in graph.sources:
         yield printable(f"from {source.name}, {size(source.bytes)} of triples")
     yield printable(f"SHA-256 {graph.sha256}")
+
+
+def _unprotected() -> Iterator[str]:
+    """What a query process could still reach here, if a query got past the checks."""
+    if reachable := not_withheld():
+        yield (
+            f"this system cannot keep query processes from {', '.join(reachable)}: "
+            "Linux with Landlock (5.13) and seccomp can, on x86_64 and aarch64"
+        )
 
 
 def _read(graph: GraphDescription, names: Readings, properties: Sequence[Match]) -> Iterator[str]:

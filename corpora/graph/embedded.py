@@ -53,7 +53,12 @@ class EmbeddedGraph:
             raise GraphError(
                 "refused", f"The query is longer than {MAX_QUERY_BYTES // 1024} KB: shorten it."
             )
-        return _answer(self._pool.ask(sparql, seconds))
+        try:
+            return _answer(self._pool.ask(sparql, seconds))
+        except GraphError as error:
+            if error.kind == "resources":  # tables that are opened late may be gone
+                refuse_replaced(self._folder, self._description.sha256)
+            raise
 
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
         """Things with this name, best first, bearers of one name together.

@@ -1,7 +1,7 @@
 """Opening a graph by what a user calls it: a folder or an address."""
 
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
@@ -9,6 +9,8 @@ from branchwise.corpora.worlds.description import GRAPH_FILE
 
 IN_A_WORLD = "kg"
 """The folder of a world's graph, within the world's own."""
+
+_NAMES_OF_GRAPHS = {"default-graph-uri", "named-graph-uri"}
 
 
 def open_graph(source: str) -> Graph:
@@ -31,9 +33,14 @@ def is_address(source: str) -> bool:
 
 
 def _without_secrets(address: str) -> str:
-    """The address; runs keep it, so none that carries a password is taken."""
+    """The address; runs keep it, so none that carries a password is taken.
+
+    Which graphs of a server are meant (SPARQL 1.1 Protocol, section 2.1) is no secret.
+    """
     parts = urlsplit(address)
-    if parts.username or parts.password or parts.query or not parts.hostname:
+    named = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    hidden = parts.username or parts.password or named - _NAMES_OF_GRAPHS
+    if hidden or not parts.hostname:
         raise InputError(
             "the endpoint's address has a user, a key or no host",
             remedy="give it as https://HOST/PATH",

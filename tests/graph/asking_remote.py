@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import pytest
 from sparql_server import FaultyServer, Reaction, Seen, rows
@@ -10,7 +11,7 @@ from branchwise.corpora.graph.answers import Answer, GraphError, Term
 from branchwise.corpora.graph.remote import throttle
 from branchwise.corpora.graph.remote.client import ClientSettings
 from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
-from branchwise.corpora.graph.sparql.prepare import Prepared
+from branchwise.corpora.graph.sparql.prepare import Form, Prepared
 
 GOOD = rows("good")
 QUERY = "SELECT ?x { ?x ?y ?z }"
@@ -28,7 +29,8 @@ class Failed:
 
 def unchecked(text: str, _: float) -> Prepared:
     """Sends any query as it stands."""
-    return Prepared(text, "CONSTRUCT" if text.startswith("CONSTRUCT") else "SELECT", (), (), ())
+    form = text.split()[0]
+    return Prepared(text, cast(Form, form), (), (), ())
 
 
 def graph_of(server: FaultyServer, url: str = "", **client: float) -> RemoteGraph:

@@ -7,6 +7,8 @@ from plain_answers import Expected, InOrder, Joined, OneOf, Row, evaluation
 from plain_choices import director, strangers
 from plain_graph import FILM, Node, PlainGraph, amount, decimal, integer, text
 
+ENTITY = "http://www.wikidata.org/entity/"
+
 
 def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -79,6 +81,19 @@ def labels_as_one_text(g: PlainGraph) -> Expected:
         for f, cast in casts.items()
         if cast
     ]
+
+
+@evaluation
+def entities_and_numbers_as_one_text(g: PlainGraph) -> Expected:
+    """As Wikidata's service does it; SPARQL 1.1 alone gives no value."""
+    rows: list[Row] = []
+    for f in g.subjects("wdt:P57", director(g)):
+        actors, minutes = g.things(f, "wdt:P161"), [text(m) for m in g.values(f, "wdt:P2047")]
+        iris = tuple(actor.replace("wd:", ENTITY) for actor in set(actors))
+        long = Joined(tuple(minutes * len(actors)), " ")
+        if iris and minutes:
+            rows.append({"film": f, "cast": Joined(iris, " "), "long": long})
+    return rows
 
 
 @evaluation

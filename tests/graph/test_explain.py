@@ -223,6 +223,21 @@ def test_a_subquery_that_matches_nothing_is_explained(films: EmbeddedGraph) -> N
 @pytest.mark.parametrize(
     "body",
     [
+        "?film wdt:P31 wd:Q10 MINUS { ?film wdt:P57 ?who }",
+        "?film wdt:P31 wd:Q10 MINUS { ?film wdt:P136 ?x } FILTER NOT EXISTS { ?film wdt:P57 ?y }",
+        "?film wdt:P31 wd:Q10 OPTIONAL { ?film wdt:P136 ?x } FILTER(BOUND(?x))",
+        "wd:Q1 wdt:P577 ?y . { SELECT ?x { ?x wdt:P57 ?y } } UNION { SELECT ?x { ?y wdt:P57 ?x } } "
+        "FILTER(false)",
+    ],
+    ids=["minus", "not exists", "optional", "hidden variable"],
+)
+def test_what_need_not_match_is_never_the_reason(films: EmbeddedGraph, body: str) -> None:
+    assert note_of(films, body).startswith("All triple patterns match together: a FILTER, VALUES, ")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
         "{ SELECT ?s { ?s wdt:P57 wd:Q3 } } { SELECT ?s { ?s wdt:P57 wd:Q4 } }",
         "VALUES ?s { wd:Q5 } { ?s wdt:P57 wd:Q3 } UNION { ?s wdt:P57 wd:Q4 }",
     ],

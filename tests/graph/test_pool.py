@@ -303,37 +303,6 @@ def test_a_damaged_store_is_an_error_not_a_hang(built_graph: Path, tmp_path: Pat
             assert failure_of(pool, COUNTRIES).kind == "resources"
 
 
-CONFINED = """
-import socket, sys
-from pyoxigraph import Store
-from branchwise.corpora.graph.processes.worker import _confine
-store = Store()
-list(store.query("SELECT * { ?a ?b ?c }"))
-_confine(2**28)
-for attempt in (
-    lambda: list(store.query("SELECT * { SERVICE <" + sys.argv[1] + "> { ?a ?b ?c } }")),
-    lambda: store.update("LOAD <" + sys.argv[1] + ">"),
-    lambda: socket.create_connection(("127.0.0.1", 1)),
-    lambda: open("/etc/hostname"),
-):
-    try:
-        attempt()
-    except OSError as error:
-        print("Too many open files" in str(error))
-"""
-
-
-def test_a_query_process_can_open_neither_connection_nor_file() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        command = [sys.executable, "-c", CONFINED, address]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        listener.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            listener.accept()
-    assert done.stdout.split() == ["True"] * 4
-
-
 def test_queries_are_prepared_without_a_graph() -> None:
     with opened(None, workers=1) as (pool, _):
         prepared = pool.prepare("SELECT ?film WHERE { ?film wdt:P57 wd:Q42 }", LONG)

@@ -1,6 +1,7 @@
 """Answers that are slow, cut off, too large, or no results at all."""
 
 import gzip
+import json
 
 import pytest
 from asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
@@ -78,6 +79,54 @@ def test_rows_of_a_server_that_stopped_early_are_marked() -> None:
     assert is_good(answer)
     assert not answer.complete
     assert "time ran out" in answer.notes[0]
+    assert "counted or summed up in them may be too little" in answer.notes[0]
+
+
+def test_rows_of_a_server_that_gives_no_more_are_not_all() -> None:
+    answer, _ = ask(reply(body=GOOD, headers={"X-SPARQL-MaxRows": "1"}))
+    assert is_good(answer)
+    assert not answer.complete
+    assert ask(reply(body=GOOD))[0].complete
+
+
+def one_cell(name: str, *values: str) -> bytes:
+    cells = [{name: {"type": "typed-literal", "datatype": "urn:n", "value": v}} for v in values]
+    return json.dumps({"head": {"vars": [name]}, "results": {"bindings": cells}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("reaction", "said"),
+    [
+        (reply(body=b'{"head": {"link": []}, "boolean": true}'), True),
+        (reply(body=b'{"boolean": "false"}'), False),
+        (reply(body=b" true\n", media="application/json"), True),
+        (reply(body=one_cell("__ASK_RETVAL", "1")), True),
+        (reply(body=one_cell("__ASK_RETVAL")), False),
+        (reply(body=one_cell("ask", "False")), False),
+        (reply(body=b"<sparql><head/><boolean>true</boolean></sparql>", media="text/xml"), True),
+        (reply(body=b"false", media="text/boolean"), False),
+    ],
+)
+def test_yes_and_no_are_read_in_every_form(reaction: Reaction, said: bool) -> None:
+    answer, _ = ask(reaction, query="ASK { ?x ?y ?z }")
+    assert answer.boolean is said
+    assert answer.rows == ()
+
+
+@pytest.mark.parametrize(
+    "reaction",
+    [
+        reply(body=one_cell("x")),
+        reply(body=one_cell("x", "7")),
+        reply(body=one_cell("x", "1", "1")),
+        reply(body=b'{"boolean": null}'),
+        reply(body=b"true", media="text/plain", missing=5),
+        reply(body=b"<html>true</html>", media="text/html"),
+        reply(body=one_cell("__ASK_RETVAL"), headers={"X-SQL-State": "S1TAT"}),
+    ],
+)
+def test_what_says_neither_yes_nor_no_is_no_answer(reaction: Reaction) -> None:
+    assert fail(reaction, query="ASK { ?x ?y ?z }").kind in ("endpoint", "timeout")
 
 
 def test_long_literals_are_cut() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from small_store import PREFIXES, small_store
 
-from branchwise.corpora.graph.answers import Answer, Term
+from branchwise.corpora.graph.answers import Answer, GraphError, Term
 from branchwise.corpora.graph.remote.explain import MAX_ASKS, explain_emptiness
 from branchwise.corpora.graph.sparql.prepare import prepare
 
@@ -76,6 +76,33 @@ def test_what_was_not_asked_is_not_claimed() -> None:
     assert notes_on(body)[0] == (
         "Each triple pattern alone matches something, but perhaps not all of them together."
     )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "?f wdt:P57 ?d MINUS { ?f wdt:P31 wd:Q11424 }",
+        "?f wdt:P57 ?d MINUS { ?f wdt:P58 ?x } FILTER NOT EXISTS { ?f wdt:P57 ?d }",
+        "?f wdt:P57 ?d OPTIONAL { ?f wdt:P58 ?x } FILTER(BOUND(?x))",
+        "?d wdt:P569 ?y . { SELECT ?s { ?s wdt:P57 ?y } } UNION { SELECT ?s { ?y wdt:P57 ?s } } "
+        "FILTER(false)",
+    ],
+    ids=["minus", "not exists", "optional", "hidden variable"],
+)
+def test_what_need_not_match_is_never_the_reason(body: str) -> None:
+    assert notes_on(body)[0].startswith("The triple patterns match together: a FILTER, VALUES, ")
+
+
+@pytest.mark.parametrize("asked", [None, GraphError("timeout", "late")])
+def test_a_question_that_is_not_answered_teaches_nothing(asked: GraphError | None) -> None:
+    def endpoint(text: str, form: str = "SELECT") -> Answer:
+        if form == "ASK" and asked is not None:
+            raise asked
+        return Answer(("thing", "label"), ())
+
+    prepared = prepare("SELECT * { ?f wdt:P57 ?d MINUS { ?f wdt:P31 ?x } }")
+    (numbers,) = explain_emptiness(prepared, endpoint)
+    assert numbers.startswith("In this graph P57 has no name here")
 
 
 def test_numbers_beyond_twelve_are_counted() -> None:

@@ -132,3 +132,15 @@ def test_a_name_that_cannot_be_one() -> None:
     with FaultyServer() as server:
         error = fail_at(graph_of(server, f"http://{'x' * 70}.invalid/sparql"))
     assert error.kind == "endpoint"
+
+
+def test_a_query_that_virtuoso_cannot_work_out_is_not_sent_again() -> None:
+    body = b"Virtuoso 37000 Error TR...: transitive start not given\n\nSPARQL query:\nSELECT *"
+    error = fail(reply(500, body, "text/plain"))
+    assert error.kind == "endpoint"
+    assert (
+        "write it otherwise: Virtuoso 37000 Error TR...: transitive start not given" in error.text
+    )
+    assert len(error.requests) == 1
+    again = fail(reply(500, b"Virtuoso S1T00 Error SR171: Transaction timed out", "text/plain"))
+    assert again.kind == "timeout"

@@ -7,6 +7,7 @@ from asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
 from sparql_server import FaultyServer, reply
 
 from branchwise.corpora.graph.answers import Term
+from branchwise.corpora.graph.open import open_graph
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -85,3 +86,12 @@ def test_parameters_of_the_address_go_along() -> None:
         graph_of(server, f"{server.url}?default-graph-uri=http://g/").query(QUERY)
         sent = server.requests[0].parameters
     assert sent == {"default-graph-uri": "http://g/", "query": QUERY}
+
+
+def test_an_address_may_name_the_graph_that_is_meant() -> None:
+    with FaultyServer() as server:
+        server.play(reply(body=GOOD))
+        named = f"{server.url}?default-graph-uri=urn:g"
+        assert open_graph(named).identity() != open_graph(server.url).identity()
+        assert is_good(graph_of(server, named).query(QUERY))
+        assert server.requests[0].parameters == {"default-graph-uri": "urn:g", "query": QUERY}

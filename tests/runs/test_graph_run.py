@@ -139,6 +139,10 @@ def test_tools_are_those_that_corpus_and_graph_allow(corpus, make_graph):
         ("nowhere", "no such folder; name a graph or world folder"),
         ("https://user:secret@example.org/sparql", "the endpoint's address has a user, a key"),
         ("https://example.org/sparql?key=secret", "the endpoint's address has a user, a key"),
+        (
+            "https://example.org/sparql?default-graph-uri=urn:g&key=secret",
+            "the endpoint's address has a user, a key",
+        ),
     ],
 )
 def test_a_graph_that_cannot_be_had_is_refused_before_any_work(kg, says):

@@ -92,8 +92,8 @@ def _left(prepared: Prepared, count: int) -> str:
         )
     many = "All" if count == len(prepared.patterns) else f"The first {count}"
     return (
-        f"{many} triple patterns match together: a FILTER, VALUES, MINUS, UNION, subquery or "
-        f"HAVING leaves nothing of it.{_comparison(prepared.text)}"
+        f"{many} triple patterns match together: a FILTER, VALUES, MINUS, UNION, subquery, "
+        f"HAVING or OFFSET leaves nothing of it.{_comparison(prepared.text)}"
     )
 
 

@@ -35,7 +35,7 @@ Cell = tuple[str, str, str, str] | None
 def run(store: Store, text: str) -> dict[str, Any]:
     """The fields of an Answer, without labels and notes.
 
-    Raises GraphError where Oxigraph cannot parse or evaluate the query.
+    Raises GraphError where Oxigraph cannot parse or evaluate the query, or read the store.
     """
     try:
         found = store.query(text)
@@ -49,7 +49,11 @@ def run(store: Store, text: str) -> dict[str, Any]:
             rows, complete = _bounded(found, len(names))
     except SyntaxError as error:
         raise GraphError("syntax", f"The query could not be read: {error.msg}") from None
-    except (OSError, ValueError, RuntimeError) as error:
+    except OSError:
+        raise GraphError(
+            "resources", "The graph's store cannot be read: the user must build the graph again."
+        ) from None
+    except (ValueError, RuntimeError) as error:
         raise GraphError("resources", f"The query could not be evaluated: {error}") from None
     return {"variables": names, "rows": rows, "complete": complete, "boolean": None}
 

@@ -109,11 +109,12 @@ def serve(
 ) -> None:
     """Answer requests until the host is gone. `confine` is called when all is open.
 
-    The last frame of an answer says whether this process has grown by more than `growth` bytes
-    and should be replaced: what a query took is not always given back, and the next would miss it.
+    The current folder is the graph's. The last frame of an answer says whether this process has
+    grown by more than `growth` bytes and should be replaced: what a query took is not always given
+    back, and the next would miss it.
     """
     try:
-        opened = None if holdings.folder is None else _open(holdings.folder, holdings)
+        opened = None if holdings.folder is None else _open(holdings)
     except GraphError as error:
         send_frame(host, {"error": [error.kind, str(error)]})
         return
@@ -179,13 +180,15 @@ def _peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _open(folder: Path, holdings: Holdings) -> Opened:
-    """Open all files now: none can be opened once the process is confined.
+def _open(holdings: Holdings) -> Opened:
+    """Open what is in the current folder, so that all of it is one graph's, whatever happens to
+    the folder's name meanwhile.
 
-    Raises GraphError where the folder holds another graph than when the host opened it.
+    Raises GraphError where it is another graph than when the host opened it.
     """
-    store = holdings.in_memory if holdings.in_memory is not None else open_store(folder)
-    names = NameIndex.open(folder)
+    here = Path()
+    store = holdings.in_memory if holdings.in_memory is not None else open_store(here)
+    names = NameIndex.open(here)
     names.labels(["http://www.wikidata.org/entity/Q1"])
-    refuse_replaced(folder, holdings.sha256)
+    refuse_replaced(here, holdings.sha256)
     return Opened(store, names)

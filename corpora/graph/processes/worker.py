@@ -8,7 +8,6 @@ starts threads, and threads do not survive a fork), and outlives neither its hos
 
 import ctypes
 import os
-import resource
 import signal
 import socket
 import sys
@@ -16,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
+from branchwise.corpora.graph.processes.confinement import allow_all_files, seal
 from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 from branchwise.corpora.graph.processes.serving import Holdings, open_holdings, serve
 
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> None:
     """
     folder, memory, in_memory, sha256 = arguments
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _allow_all_files()
+    allow_all_files()
     control = socket.socket(fileno=0)
     try:
         holdings = open_holdings(None if folder == "-" else Path(folder), int(in_memory), sha256)
@@ -86,7 +86,10 @@ def _become_query_process(
         parent = os.getppid()
         control.close()
         _die_with_parent(parent)
-        serve(host, holdings, lambda: _confine(memory), memory // 8)
+        if holdings.folder is not None:
+            os.chdir(holdings.folder)  # it stays this one when another is put in its place
+        limit = seal(holdings.folder and Path(), holdings.in_memory is not None)
+        serve(host, holdings, lambda: limit(memory), memory // 8)
     except BaseException:  # noqa: BLE001 (nothing may unwind into the parent's loop)
         os._exit(1)
     os._exit(0)
@@ -98,31 +101,6 @@ def _die_with_parent(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-
-
-def _confine(memory: int) -> None:
-    """Take from this process what a query does not need: memory without end, files, sockets.
-
-    A query that got past the checks cannot open a connection, either: that takes a new handle.
-    """
-    if sys.platform == "linux":
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + memory)
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_NOFILE, 0)
-
-
-def _allow_all_files() -> None:
-    """RocksDB opens at first a quarter of the files that it may open; later it can open none."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
-def _limit(what: int, value: int) -> None:
-    _, most = resource.getrlimit(what)
-    value = value if most == resource.RLIM_INFINITY else min(value, most)
-    resource.setrlimit(what, (value, value))
 
 
 if __name__ == "__main__":

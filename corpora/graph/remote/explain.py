@@ -40,9 +40,12 @@ class _Asks:
         self.left = MAX_ASKS
 
     def holds(self, patterns: Sequence[str]) -> bool:
-        """Whether the patterns match together. Raises GraphError."""
+        """Whether the patterns match together. Raises GraphError where that was not answered."""
         self.left -= 1
-        return bool(self._select(f"ASK {{ {' . '.join(patterns)} }}", "ASK").boolean)
+        answer = self._select(f"ASK {{ {' . '.join(patterns)} }}", "ASK").boolean
+        if answer is None:
+            raise GraphError("endpoint", "The endpoint did not say yes or no.")
+        return answer
 
 
 def _barren(prepared: "Prepared", asks: _Asks) -> str:
@@ -94,8 +97,8 @@ def _matching(prepared: "Prepared") -> str:
     if len(prepared.patterns) > MAX_ASKS:
         return ""
     return (
-        "The triple patterns match together: a FILTER, VALUES, MINUS, UNION, subquery or HAVING "
-        "leaves nothing of it."
+        "The triple patterns match together: a FILTER, VALUES, MINUS, UNION, subquery, HAVING or "
+        "OFFSET leaves nothing of it."
     )
 
 

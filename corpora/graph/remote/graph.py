@@ -19,7 +19,7 @@ from branchwise.corpora.graph.remote.explain import explain_emptiness
 from branchwise.corpora.graph.remote.label_search import search_labels
 from branchwise.corpora.graph.remote.labels import labels_of, unlabelled
 from branchwise.corpora.graph.remote.preparing import Prepare, WorkerCheck
-from branchwise.corpora.graph.remote.responses import read_results, read_triples
+from branchwise.corpora.graph.remote.responses import read_boolean, read_results, read_triples
 from branchwise.corpora.graph.remote.selecting import Form, Select
 
 LABEL_SECONDS = 3.0
@@ -109,4 +109,6 @@ class RemoteGraph:
         from branchwise.corpora.graph.remote.sparql_request import sparql_request
 
         reply = self._client.send(lambda: sparql_request(self._url, text, form), deadline, attempts)
-        return read_results(reply) if form in ("SELECT", "ASK") else read_triples(reply)
+        if form == "ASK":
+            return read_boolean(reply)
+        return read_results(reply) if form == "SELECT" else read_triples(reply)

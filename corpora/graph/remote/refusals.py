@@ -41,6 +41,9 @@ _SECRET = re.compile(
     r"|\bA(?:KIA|SIA|Iza)[\w-]{12,2000}",
     re.IGNORECASE,
 )
+# Virtuoso answers 500 to queries that it cannot work out, with SQL's states (its manual, "Errors"):
+# an argument or value of the wrong kind, what its dialect does not know, a bound that was passed.
+_UNANSWERABLE = re.compile(rb"^Virtuoso (?:07|22|37|42)\w{3} Error ")
 _TITLE = re.compile(r"<title>([^<]{0,300})</title>", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w<>:/)*+?])(?:[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+[\w.@-]*")
 
@@ -64,6 +67,9 @@ def refusal(reply: Reply) -> GraphError:
         )
     if status in (413, 414, 431):
         return GraphError("refused", "The endpoint finds the query too long; shorten it.")
+    if status >= 500 and _UNANSWERABLE.match(reply.body):
+        message = f"The endpoint cannot answer this query; write it otherwise: {words}"
+        return GraphError("endpoint", message)
     if status >= 500:
         return RetryLaterError("endpoint", f"The endpoint failed ({status}): {words}")
     return GraphError(

@@ -33,8 +33,12 @@ _BROKEN_CHARACTER = (
 )
 _PARTIAL = (
     "The endpoint's time ran out: it gave the rows that it had by then, and there may be more; "
-    "ask for less at a time."
+    "what is counted or summed up in them may be too little; ask for less at a time."
 )
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+_XML_BOOLEAN = re.compile(rb"<boolean>\s{0,20}(\w{1,5})\s{0,20}</boolean>")
+_ASKED = "__ASK_RETVAL"
+"""The column in which Virtuoso answers an ASK: a row with 1 where it holds, else no row."""
 
 
 def read_json(reply: Reply) -> Any:
@@ -82,18 +86,49 @@ def not_results(reply: Reply) -> GraphError:
     )
 
 
-def read_results(reply: Reply) -> Answer:
-    """An answer to SELECT or ASK (SPARQL 1.1 Query Results JSON Format). Raises GraphError."""
+def read_boolean(reply: Reply) -> Answer:
+    """An answer to ASK, in any of the forms in which servers give one. Raises GraphError.
+
+    What cannot be read, and a "no" of a server whose time ran out, is no answer.
+    """
+    value = _boolean(reply)
+    if value is None:
+        raise _unreadable()
+    if not value and _ended_early(reply):
+        raise GraphError("timeout", TOO_SLOW)
+    return Answer((), (), boolean=value)
+
+
+def _boolean(reply: Reply) -> bool | None:
+    if reply.media_type not in JSON_TYPES:
+        tagged = _XML_BOOLEAN.search(reply.body[:2_000])
+        said = tagged[1] if tagged else reply.body[:20].strip()
+        value = _BOOLEANS.get(said.decode(errors="replace").lower())
+        if value is None or not reply.whole:
+            raise not_results(reply)
+        return value
     match read_json(reply):
-        case {"boolean": bool(value)}:
-            return Answer((), (), boolean=value)
+        case bool(value) | {"boolean": bool(value)}:
+            return value
+        case {"boolean": str(word)}:
+            return _BOOLEANS.get(word.lower())
+        case {"head": {"vars": [str(name)]}, "results": {"bindings": [dict(row)]}} if name in row:
+            return _BOOLEANS.get(_term(row[name]).value.lower())
+        case {"head": {"vars": [str(name)]}, "results": {"bindings": []}} if name == _ASKED:
+            return False
+    return None
+
+
+def read_results(reply: Reply) -> Answer:
+    """An answer to SELECT (SPARQL 1.1 Query Results JSON Format). Raises GraphError."""
+    match read_json(reply):
         case {"head": {"vars": list(names)}, "results": {"bindings": list(bindings)}} if all(
             isinstance(name, str) for name in names
         ):
             rows = tuple(_row(binding, names) for binding in bindings[:MAX_ROWS])
             columns = _columns(names)
             late = _ended_early(reply)
-            complete = len(bindings) <= MAX_ROWS and not late
+            complete = len(bindings) <= MAX_ROWS and not late and not _cut_by_server(reply)
             return Answer(columns, rows, complete, notes=(_PARTIAL,) if late else ())
     raise _unreadable()
 
@@ -110,6 +145,11 @@ def _columns(names: list[str]) -> tuple[str, ...]:
 def _ended_early(reply: Reply) -> bool:
     """Virtuoso gives what it has when its time runs out, and says so in a header only."""
     return reply.headers.get("X-SQL-State", "").strip() == "S1TAT"
+
+
+def _cut_by_server(reply: Reply) -> bool:
+    """Virtuoso gives as many rows as it is set to, and names that number where it came to it."""
+    return "X-SPARQL-MaxRows" in reply.headers
 
 
 def read_triples(reply: Reply) -> Answer:

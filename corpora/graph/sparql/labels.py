@@ -172,8 +172,10 @@ class Labels:
                 f"FILTER({_in_language(choices[-1], wanted)}) }}"
             )
         if supply.predicate == _PREDICATES["Label"]:
-            choices.append(_LAST_PART.replace("?x", supply.subject))
-        return f"{' '.join(lookups)} BIND(COALESCE({', '.join(choices)}) AS ?{supply.name})"
+            value = _first_bound(choices, _LAST_PART.replace("?x", supply.subject))
+        else:
+            value = f"COALESCE({', '.join(choices)})"
+        return f"{' '.join(lookups)} BIND({value} AS ?{supply.name})"
 
     def _aliases(self, rows: str, supply: Supply, subject: str) -> str:
         """All values in the first language, joined: a select over what the group finds."""
@@ -185,8 +187,10 @@ class Labels:
             if supply.subject.startswith("?")
             else ""
         )
+        joined = f'GROUP_CONCAT(STR({alias}); SEPARATOR=", ")'
         return (
-            f'OPTIONAL {{ SELECT {key} (GROUP_CONCAT({alias}; SEPARATOR=", ") AS ?{supply.name}) '
+            f"OPTIONAL {{ SELECT {key} "
+            f'(STRLANG({joined}, "{self.languages[0]}") AS ?{supply.name}) '
             f"WHERE {{ {inner} {supply.subject} <{supply.predicate}> {alias} . "
             f"FILTER({_in_language(alias, self.languages[:1])}) }} GROUP BY {supply.subject} }}"
         )
@@ -204,6 +208,17 @@ class Labels:
             match = _SUFFIX.fullmatch(name)
             if match and match[1] in select.keys and name not in select.keys:
                 self.edits.insert(select.keys_end, f" ?{name}")
+
+
+def _first_bound(variables: list[str], otherwise: str) -> str:
+    """The first variable with a value, else an expression.
+
+    COALESCE says the same, but Virtuoso (7.2) gives rows the values of others where its last part
+    is a REPLACE and a FILTER reads it.
+    """
+    for variable in reversed(variables):
+        otherwise = f"IF(BOUND({variable}), {variable}, {otherwise})"
+    return otherwise
 
 
 def services_of(where: Group) -> list[Group]:

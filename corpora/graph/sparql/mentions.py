@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -39,14 +40,16 @@ def alternatives(where: Group) -> list[list[Triple]]:
     subselect. A branch or subselect that holds nothing but the same counts as what is in it.
     """
     if where.select is not None:
-        return _within(where)
+        return _within(where, set())
     groups = _joined(where)
+    outside = {name for triple in required(where) for name in triple.variables}
     first = next((group for group in groups if group.kind == "union"), None)
     if first is not None and first.parent is not None:
         later = first.parent.groups[first.parent.groups.index(first) + 1 :]
-        return [found for branch in (first, *_branches(later)) for found in _within(branch)]
+        sides = (first, *_branches(later))
+        return [way for side in sides for way in _within(side, outside)]
     selects = [group for group in groups if group.select is not None]
-    return _within(selects[0]) if len(selects) == 1 else []
+    return _within(selects[0], outside) if len(selects) == 1 else []
 
 
 def _joined(where: Group) -> list[Group]:
@@ -65,10 +68,29 @@ def _branches(groups: list[Group]) -> Iterator[Group]:
     return takewhile(lambda group: group.kind == "union" and group.head < group.start, groups)
 
 
-def _within(group: Group) -> list[list[Triple]]:
+def _within(group: Group, outside: set[str]) -> list[list[Triple]]:
+    """The patterns of a branch or subselect, each way to match it. A variable that a subselect
+    keeps to itself is another than the one of that name outside of it, and gets another name.
+    """
     inside = group if group.select is None else group.select.where
     found = required(inside)
-    return [found] if found else alternatives(inside) or [[]]
+    ways = [found] if found else alternatives(inside) or [[]]
+    if group.select is None:
+        return ways
+    hidden = {f"?{name}" for name in outside.difference(group.select.columns())}
+    return [[_apart(triple, hidden) for triple in way] for way in ways]
+
+
+def _apart(triple: Triple, hidden: set[str]) -> Triple:
+    parts = (triple.subject, triple.predicate, triple.object)
+    subject, predicate, value = (f"{part}_inside" if part in hidden else part for part in parts)
+    return replace(
+        triple,
+        text=f"{subject} {predicate} {value}",
+        subject=subject,
+        predicate=predicate,
+        object=value,
+    )
 
 
 def mentions_of(

@@ -46,9 +46,10 @@ class Prepared:
 
     `alternatives`: to explain an empty result where `patterns` says too little, the patterns of
     each branch of the first UNION of these groups, else those of their only subselect. Every
-    solution matches all the patterns of one alternative, together with `patterns` unless the
-    subselect hides a variable; () where there is neither, and an alternative () asks for no pattern
-    (a branch of VALUES). A Wikidata number in them is a `Mention` without `pattern`.
+    solution matches all the patterns of one alternative, together with `patterns`; a variable that
+    a subselect hides is called otherwise than one outside. () where there is neither, and an
+    alternative () asks for no pattern (a branch of VALUES). A Wikidata number in them is a
+    `Mention` without `pattern`.
     """
 
     text: str
