@@ -60,6 +60,16 @@ def classify(error: Exception, where: str) -> ModelError:
     return ModelError("connection", one_line(f"{where}: {type(error).__name__}: {error}"))
 
 
+def refusal(error: openai.APIError, where: str, field: str) -> ModelError:
+    """The `ModelError` of an error that refuses an optional field of the request."""
+    import openai
+
+    status = error.status_code if isinstance(error, openai.APIStatusError) else None
+    said = _said(error) if isinstance(error, openai.APIStatusError) else error.message
+    message = one_line(f"{where}: {status or 'in a stream'} {said}")
+    return ModelError("bad_request", message, status=status, refused=field)
+
+
 def _connection_error(error: openai.APIConnectionError, where: str) -> ModelError:
     cause = error.__cause__
     detail = f"{type(cause).__name__}: {cause}" if cause else str(error)
