@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from branchwise.agents.bodies import make_call, read_usage, whole_characters
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.failures import classify, one_line, refusal
-from branchwise.agents.refusals import OPTIONAL_FIELDS, OTHER_LIMIT, refusals_of, refused_field
+from branchwise.agents.refusals import (
+    OPTIONAL_FIELDS,
+    OTHER_LIMIT,
+    mentions_schema,
+    refusals_of,
+    refused_field,
+)
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.spec import ModelSpec
 
@@ -23,12 +29,12 @@ if TYPE_CHECKING:
 
 
 class Endpoint(Protocol):
-    """Takes one request and answers it or raises ModelError.
+    """Takes one request and answers it or raises ModelError."""
 
-    `refused`: the optional fields that the server refuses, each with its words; they are left out.
-    """
-
-    refused: Mapping[str, str]
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """The optional fields that the server refuses, each with its words; they are left out."""
+        ...
 
     async def complete(
         self,
@@ -111,6 +117,8 @@ class OpenAIServer:
             return failure
         field = refused_field(error, body.keys())
         if field is None:
+            if "response_format" in body and mentions_schema(str(failure)):
+                failure.args = (f"{str(failure)[:250]} (--structured off asks for no schema)",)
             return failure
         failure = refusal(error, str(self._spec), field)
         self.refused.setdefault(field, str(failure))

@@ -117,6 +117,11 @@ def refused_field(error: openai.APIError, sent: Collection[str]) -> str | None:
     return None
 
 
+def mentions_schema(text: str) -> bool:
+    """Whether an error speaks of structured output, refusing it or not."""
+    return bool(_NAMES["response_format"].search(text))
+
+
 def _names(field: str, said: str) -> bool:
     # "stream_options is only allowed when 'stream' is on" is about the options.
     if field == "stream" and "stream_options" in said:

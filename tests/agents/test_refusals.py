@@ -202,6 +202,9 @@ async def test_an_error_that_refuses_nothing_is_retried_with_all_fields(
 ) -> None:
     crash = fail(500, "AttributeError: 'NoneType' object has no attribute 'grammar'")
     chat_server.play([crash, say("later")])
-    reply = await ask(make_caller(), schema=SCHEMA)
+    journal = MemoryJournal()
+    reply = await ask(make_caller(), journal, schema=SCHEMA)
     assert (reply.left_out, len(waits.seconds)) == ((), 1)
     assert all("response_format" in body for body in chat_server.requests)
+    ((_, event),) = journal.events
+    assert event["message"].endswith("(--structured off asks for no schema)")
