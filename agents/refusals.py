@@ -71,6 +71,8 @@ _SCHEMA_NOT_TAKEN = re.compile(
 )
 # A key refused, a quota, too many requests: whatever else such a body says.
 _OTHER_MATTERS = frozenset({401, 402, 403, 407, 408, 409, 413, 425, 429})
+# A server that is down or too busy: only what it names outright is about the request.
+_PASSING = frozenset({502, 503, 504, 529})
 _REPEATED = frozenset({"input", "ctx", "request", "request_body", "messages", "url", "headers"})
 """Keys of a body under which servers repeat the request."""
 _ECHO = re.compile(r"""\bmessages['"\\]*\s*[:=]\s*\[""")
@@ -98,20 +100,17 @@ def refused_field(error: openai.APIError, sent: Collection[str]) -> str | None:
 
     The error's own `param` decides where it names something; else a sentence that names the field
     and says that it is not taken. With a status below 500 a field that no user set need only be
-    named. Where a server repeats the request, that is not read.
+    named. Where a server repeats the request, that is not read; nor what a gateway says that finds
+    no server.
     """
     status = getattr(error, "status_code", None)
-    if status in _OTHER_MATTERS:
+    body = _unwrapped(error.body) or error.message
+    named, sentences = _parameter(body), list(_sentences(body))
+    if status in _OTHER_MATTERS or (named is None and status in _PASSING):
         return None
     is_clear = status is not None and status < 500
-    body = _unwrapped(error.body) or error.message
-    sentences = list(_sentences(body))
-    named = _parameter(body)
     for field in (name for name in OPTIONAL_FIELDS if name in sent):
-        if named is not None:
-            about = sentences if named == field else []
-        else:
-            about = [said for said in sentences if _names(field, said)]
+        about = [s for s in sentences if (_names(field, s) if named is None else named == field)]
         if about and ((field in _OURS and is_clear) or any(_is_refusal(field, s) for s in about)):
             return field
     return None
