@@ -36,6 +36,9 @@ def test_a_run_says_what_its_requests_lacked(
     assert document["left_out"] == [{"role": "agent", "field": "tools", "items": 3}]
     shown = " ".join(type_in("report", made.path)[1].split())
     assert "agent: asked without tools in 3 items (they are described in the text" in shown
+    page, tables = tmp_path / "page.html", tmp_path / "tables.md"
+    assert type_in("report", made.path, "--html", page, "--markdown", tables)[0] == 0
+    assert all("asked without tools in 3 items" in file.read_text() for file in (page, tables))
     printed = type_in("trace", made.path, "--question", "q1", "--print")[1]
     assert "asked without tools" in printed
     assert "500 Unsupported param: tools" in printed
