@@ -6,7 +6,9 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.endpoints import Endpoint, InProcess, Nobody, OpenAIServer
@@ -59,6 +61,8 @@ class ModelCaller:
         self._endpoint = _endpoint(spec, decoding, model)
         # In-process models take calls as they are: there is no server that could lack them.
         self._text = decoding.tool_protocol == "text" and isinstance(self._endpoint, OpenAIServer)
+        # By item: the roles and fields of which its trace says already that they are left out.
+        self._told: WeakKeyDictionary[Journal, set[tuple[str, str]]] = WeakKeyDictionary()
         if recorded is not None:
             self._text = recorded.speaks_text
         self._prefix = canonical([*self.identity.items(), self._text_prompt()])
@@ -130,6 +134,14 @@ class ModelCaller:
             known = self._tool_sets[key] = ToolSet.of(tools)
         return known
 
+    @property
+    def _speaks_text(self) -> bool:
+        """Whether tools go in the text: by choice, or since the server refused them.
+
+        Digests follow the choice alone, so that a run is continued whatever its server refuses.
+        """
+        return self._text or "tools" in self._endpoint.refused
+
     def _text_prompt(self) -> str:
         return self.prompts.render("text_protocol", tools="") if self._text else ""
 
@@ -141,21 +153,32 @@ class ModelCaller:
     def _most_tokens(self, messages: list[BaseMessage], tools: ToolSet, schema: Any) -> Usage:
         """More than a request can take: every token is a byte of its text at least."""
         body = canonical([schema, [fingerprint(message) for message in messages]])
-        instructions = self._instructions(tools) if self._text else ""
+        instructions = self._instructions(tools) if self._speaks_text else ""
         read = len(body) + len(tools.canonical) + len(instructions.encode("utf-8", "replace"))
         return Usage(read + _TEMPLATE_TOKENS, self.decoding.max_tokens or 0)
 
     async def _send(
         self, messages: list[BaseMessage], tools: ToolSet, schema: Any, seconds: float
     ) -> Completion:
-        """One request, in the tool protocol that the decoding names."""
-        if not self._text:
+        """One request, in the tool protocol that the decoding names and the server takes."""
+        if not self._speaks_text:
             return await self._endpoint.complete(messages, tools.schemas, schema, seconds)
         turn = sum(message.type == "ai" for message in messages)
         rendered = render_messages(messages, self._instructions(tools))
         completion = await self._endpoint.complete(rendered, (), schema, seconds)
         names = [schema["function"]["name"] for schema in tools.schemas]
+        if names and not self._text:
+            completion = replace(completion, left_out=(*completion.left_out, "tools"))
         return read_calls(completion, turn, names) if names else completion
+
+    def _tell_left_out(self, role: str, fields: Sequence[str], journal: Journal) -> None:
+        """Say in the item's trace, once a role, which fields its requests lack, and why."""
+        told = self._told.setdefault(journal, set()) if fields else set()
+        for field in fields:
+            if (role, field) not in told:
+                told.add((role, field))
+                message = self._endpoint.refused.get(field, "")
+                journal.event("left_out", {"role": role, "field": field, "message": message})
 
 
 class _Call:
@@ -199,22 +222,25 @@ class _Call:
         )
 
     async def _timed(self) -> tuple[Completion, float]:
-        started = time.perf_counter()
-        completion = await self._request(self._caller._endpoint.takes_schema)
-        return completion, time.perf_counter() - started
+        """Sent again without each field that the server refuses: at most once a field."""
+        while True:
+            started = time.perf_counter()
+            try:
+                completion = await self._paid()
+            except ModelError as error:
+                if error.refused is None:
+                    raise
+                refused = error.refused
+            else:
+                self._tell(completion.left_out)
+                return completion, time.perf_counter() - started
+            self._tell([refused])
 
-    async def _request(self, with_schema: bool) -> Completion:
-        schema = self._schema if with_schema else None
-        try:
-            return await self._paid(schema)
-        except ModelError as error:
-            if schema is None or not self._caller._endpoint.refuses_schema(error):
-                raise
-            self._journal.event("structured_off", {"role": self._role, "message": str(error)})
-        return await self._request(with_schema=False)
+    def _tell(self, left_out: Sequence[str]) -> None:
+        self._caller._tell_left_out(self._role, left_out, self._journal)
 
-    async def _paid(self, schema: Mapping[str, Any] | None) -> Completion:
-        caller = self._caller
+    async def _paid(self) -> Completion:
+        caller, schema = self._caller, self._schema
         if caller._allowance is None:
             return await caller._send(self._messages, self._tools, schema, self._timeout())
         most = caller._most_tokens(self._messages, self._tools, schema)

@@ -21,6 +21,7 @@ from openai import AsyncStream, DefaultAsyncHttpxClient
 from pydantic import SecretStr
 
 from branchwise.agents.bodies import StreamFold, read_body
+from branchwise.agents.refusals import MAX_COMPLETION_TOKENS, MAX_TOKENS
 from branchwise.agents.spec import api_key
 
 if TYPE_CHECKING:
@@ -38,18 +39,21 @@ NO_KEY = "no-key"
 class ChatCompletions(ChatOpenAI):
     """`ChatOpenAI` whose `complete` returns everything that the server said, streamed or not."""
 
-    async def complete(
-        self, messages: Sequence[BaseMessage], extra: Mapping[str, Any], seconds: float
-    ) -> Completion:
-        """One request; `extra` are fields of its body (tools, response_format, ...), `seconds` the
-        longest silence of the server.
+    def body(self, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> dict[str, Any]:
+        """A request's body; `extra` are fields of it (tools, response_format, ...)."""
+        body: dict[str, Any] = {**self._get_request_payload(list(messages)), **extra}
+        if not _speaks_for_openai(self.openai_api_base) and MAX_COMPLETION_TOKENS in body:
+            body[MAX_TOKENS] = body.pop(MAX_COMPLETION_TOKENS)
+        if body.get("stream"):
+            body["stream_options"] = {"include_usage": True}
+        return body
+
+    async def complete(self, body: Mapping[str, Any], seconds: float) -> Completion:
+        """The completion of one request; `seconds`: the longest silence of the server.
 
         Raises what the openai client raises, ValueError for a body that is no JSON, and
         ModelError for a body without a message or a stream that was cut.
         """
-        body: dict[str, Any] = {**self._get_request_payload(list(messages)), **extra}
-        if not _speaks_for_openai(self.openai_api_base) and "max_completion_tokens" in body:
-            body["max_tokens"] = body.pop("max_completion_tokens")
         if body.get("stream"):
             return await self._streamed(body, seconds)
         response = await self.root_async_client.post(
@@ -60,12 +64,12 @@ class ChatCompletions(ChatOpenAI):
         )
         return read_body(_decoded(response.content))
 
-    async def _streamed(self, body: dict[str, Any], seconds: float) -> Completion:
+    async def _streamed(self, body: Mapping[str, Any], seconds: float) -> Completion:
         fold = StreamFold()
         stream: AsyncStream[Any] = await self.root_async_client.post(
             "/chat/completions",
             cast_to=object,
-            body=body | {"stream_options": {"include_usage": True}},
+            body=body,
             options={"timeout": seconds},
             stream=True,
             stream_cls=AsyncStream[Any],

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from branchwise.agents.bodies import make_call, read_usage, whole_characters
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.failures import classify, one_line
+from branchwise.agents.failures import classify, one_line, refusal
+from branchwise.agents.refusals import (
+    OPTIONAL_FIELDS,
+    OTHER_LIMIT,
+    mentions_schema,
+    refusals_of,
+    refused_field,
+)
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.spec import ModelSpec
 
@@ -19,16 +27,14 @@ if TYPE_CHECKING:
 
     from branchwise.agents.chat_completions import ChatCompletions
 
-_SCHEMA_REFUSED = re.compile(
-    r"response_format|json_schema|structured output|guided|grammar|unsupported|not supported",
-    re.IGNORECASE,
-)
-
 
 class Endpoint(Protocol):
     """Takes one request and answers it or raises ModelError."""
 
-    takes_schema: bool
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """The optional fields that the server refuses, each with its words; they are left out."""
+        ...
 
     async def complete(
         self,
@@ -37,11 +43,11 @@ class Endpoint(Protocol):
         schema: Mapping[str, Any] | None,
         seconds: float,
     ) -> Completion:
-        """The completion, within `seconds`; `tools` are OpenAI tool schemas."""
-        ...
+        """The completion, within `seconds`; `tools` are OpenAI tool schemas.
 
-    def refuses_schema(self, error: ModelError) -> bool:
-        """Whether `error` says that the server takes no schema; then none is sent again."""
+        A field that the server refuses is in the ModelError, and from then on in `refused`: the
+        same call sends the request without it.
+        """
         ...
 
     async def aclose(self) -> None:
@@ -54,7 +60,7 @@ class OpenAIServer:
 
     def __init__(self, spec: ModelSpec, decoding: Decoding) -> None:
         self._spec, self._decoding = spec, decoding
-        self.takes_schema = decoding.structured == "auto"
+        self.refused: MutableMapping[str, str] = refusals_of(spec)
         self._client: ChatCompletions | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -65,25 +71,58 @@ class OpenAIServer:
         schema: Mapping[str, Any] | None,
         seconds: float,
     ) -> Completion:
-        extra: dict[str, Any] = {}
-        if tools:
-            extra["tools"] = tools
-        if schema is not None:
-            named = {"name": "answer", "schema": schema, "strict": False}
-            extra["response_format"] = {"type": "json_schema", "json_schema": named}
+        body: dict[str, Any] = {}
         try:
+            body, left_out = self._body(messages, tools, schema)
             # The client's own limit is for each read: a server that drips would never meet it.
             async with asyncio.timeout(seconds):
-                return await self._connected().complete(messages, extra, seconds)
+                completion = await self._connected().complete(body, seconds)
+            return replace(completion, left_out=left_out)
         except Exception as error:  # noqa: BLE001 -- whatever it is, the item must end recorded
-            failure = classify(error, str(self._spec))
+            failure = self._failure(error, body)
         # Outside the handler: the cause's request headers hold the key.
         raise failure
 
-    def refuses_schema(self, error: ModelError) -> bool:
-        refused = error.status in (400, 422) and bool(_SCHEMA_REFUSED.search(str(error)))
-        self.takes_schema = self.takes_schema and not refused
-        return refused
+    def _body(
+        self,
+        messages: list[BaseMessage],
+        tools: Sequence[Mapping[str, Any]],
+        schema: Mapping[str, Any] | None,
+    ) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The request without what the server refuses, and what that was."""
+        extra: dict[str, Any] = {}
+        if tools:
+            extra["tools"] = tools
+        if schema is not None and self._decoding.structured == "auto":
+            named = {"name": "answer", "schema": schema, "strict": False}
+            extra["response_format"] = {"type": "json_schema", "json_schema": named}
+        body = self._connected().body(messages, extra)
+        left_out = tuple(name for name in OPTIONAL_FIELDS if name in body and name in self.refused)
+        for name in left_out:
+            value, other = body.pop(name), OTHER_LIMIT.get(name)
+            if other in self.refused:
+                what = f"{self._spec}: the server takes neither {name} nor {other}"
+                raise ModelError("bad_request", f"{what}; ask without --max-tokens")
+            if other:
+                body[other] = value
+        if "stream" not in body:
+            body.pop("stream_options", None)
+        return body, left_out
+
+    def _failure(self, error: Exception, body: Mapping[str, Any]) -> ModelError:
+        import openai
+
+        failure = classify(error, str(self._spec))
+        if not isinstance(error, openai.APIError) or failure.kind == "context_length":
+            return failure
+        field = refused_field(error, body.keys())
+        if field is None:
+            if "response_format" in body and mentions_schema(str(failure)):
+                failure.args = (f"{str(failure)[:250]} (--structured off asks for no schema)",)
+            return failure
+        failure = refusal(error, str(self._spec), field)
+        self.refused.setdefault(field, str(failure))
+        return failure
 
     async def aclose(self) -> None:
         client, self._client = self._client, None
@@ -102,7 +141,7 @@ class OpenAIServer:
 class InProcess:
     """A chat model of this process, called without callbacks, tracing or threads."""
 
-    takes_schema = False
+    refused: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: BaseChatModel) -> None:
         from langchain_core.language_models import BaseChatModel
@@ -132,9 +171,6 @@ class InProcess:
         message: Any = result.generations[0].message
         return _completion(message)
 
-    def refuses_schema(self, error: ModelError) -> bool:
-        return False
-
     async def aclose(self) -> None:
         return None
 
@@ -142,7 +178,7 @@ class InProcess:
 class Nobody:
     """The server of a replay: there is none, whatever was not recorded."""
 
-    takes_schema = False
+    refused: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, spec: ModelSpec) -> None:
         self._spec = spec
@@ -155,9 +191,6 @@ class Nobody:
         seconds: float,
     ) -> Completion:
         raise ModelError("not_recorded", f"{self._spec}: nobody can be asked in this role")
-
-    def refuses_schema(self, error: ModelError) -> bool:
-        return False
 
     async def aclose(self) -> None:
         return None

@@ -17,9 +17,15 @@ if TYPE_CHECKING:
 
 _MAX_MESSAGE = 300
 _RETRIED = frozenset({408, 409, 425, 429})
+_NO_MODEL_CODES = frozenset({"model_not_found", "invalid_model"})
 _CONTEXT = re.compile(
     r"context[_ ](length|window|size)|maximum context|max_model_len|prompt is too long"
     r"|too many (input )?tokens|reduce the length",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"\b(invalid|unknown|no such) model\b|not a valid model|\bpinned to '"
+    r"|\bmodel\b.{0,80}\b(not found|does not exist)",
     re.IGNORECASE,
 )
 _SECRET = re.compile(r"\b(?:sk|pk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)
@@ -60,6 +66,16 @@ def classify(error: Exception, where: str) -> ModelError:
     return ModelError("connection", one_line(f"{where}: {type(error).__name__}: {error}"))
 
 
+def refusal(error: openai.APIError, where: str, field: str) -> ModelError:
+    """The `ModelError` of an error that refuses an optional field of the request."""
+    import openai
+
+    status = error.status_code if isinstance(error, openai.APIStatusError) else None
+    said = _said(error) if isinstance(error, openai.APIStatusError) else error.message
+    message = one_line(f"{where}: {status or 'in a stream'} {said}")
+    return ModelError("bad_request", message, status=status, refused=field)
+
+
 def _connection_error(error: openai.APIConnectionError, where: str) -> ModelError:
     cause = error.__cause__
     detail = f"{type(cause).__name__}: {cause}" if cause else str(error)
@@ -92,6 +108,8 @@ def _status_error(error: openai.APIStatusError, where: str) -> ModelError:
     if status == 404:
         hint = "is the model's name right, and does the URL end in /v1?"
         return ModelError("not_found", one_line(f"{message} ({hint})"), status=status)
+    if error.code in _NO_MODEL_CODES or _NO_MODEL.search(said):
+        return ModelError("not_found", message, status=status)
     return ModelError("bad_request", message, status=status)
 
 

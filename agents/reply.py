@@ -48,7 +48,8 @@ class Completion:
     """A model's answer in plain data: what the journal records and what a reply is made from.
 
     `tool_calls` hold `{name, args, id, type}`, `invalid_tool_calls` `{name, args, id, error,
-    type}` with the arguments as the model wrote them (LangChain's two shapes).
+    type}` with the arguments as the model wrote them (LangChain's two shapes). `left_out`: optional
+    fields that the request lacked because the server refuses them.
     """
 
     text: str
@@ -57,6 +58,7 @@ class Completion:
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     invalid_tool_calls: tuple[Mapping[str, Any], ...] = ()
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
+    left_out: tuple[str, ...] = ()
 
     def payload(self, seconds: float) -> dict[str, Any]:
         """The JSON-serialisable record of a call that took `seconds`."""
@@ -68,6 +70,7 @@ class Completion:
             "finish": self.finish,
             "usage": asdict(self.usage),
             "seconds": seconds,
+            **({"left_out": list(self.left_out)} if self.left_out else {}),
         }
 
     @classmethod
@@ -80,6 +83,7 @@ class Completion:
             tool_calls=tuple(payload["tool_calls"]),
             invalid_tool_calls=tuple(payload["invalid_tool_calls"]),
             usage=Usage(**payload["usage"]),
+            left_out=tuple(payload.get("left_out", ())),
         )
 
     def with_calls(self, text: str, valid: list[Any], invalid: list[Any]) -> Completion:
@@ -99,7 +103,8 @@ class Reply:
 
     `seconds` is the time of the request that was answered, without earlier attempts and waits;
     of a replayed call, the time that it took when it was made. `waited`: seconds until its server
-    had a slot for it (`agents.limits`), which cost the question no time.
+    had a slot for it (`agents.limits`), which cost the question no time. `left_out`: optional
+    fields that the request lacked because the server refuses them.
     """
 
     message: AIMessage
@@ -109,6 +114,7 @@ class Reply:
     reasoning: str
     finish: Finish
     waited: float = 0.0
+    left_out: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -130,6 +136,7 @@ class Reply:
             reasoning=completion.reasoning,
             finish=completion.finish,
             waited=waited,
+            left_out=completion.left_out,
         )
 
 
@@ -137,6 +144,8 @@ class ModelError(Exception):
     """A call that brought no reply. The message is one bounded line without secrets.
 
     `retryable` and `retry_after` (seconds that the server asked to wait) steer the retries.
+    `refused`: the optional field of the request that the server does not take; without it the
+    request can be made again.
     """
 
     def __init__(
@@ -147,9 +156,11 @@ class ModelError(Exception):
         retryable: bool = False,
         retry_after: float | None = None,
         status: int | None = None,
+        refused: str | None = None,
     ) -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
         self.retryable = retryable
         self.retry_after = retry_after
         self.status = status
+        self.refused = refused

@@ -28,6 +28,7 @@ from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import AS_EVER, Progress, Settled, Settling
+from branchwise.eval.left_out import LeftOut, run_left_out
 from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -65,7 +66,7 @@ class ScoredRun:
 
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
-    plug-ins' nodes did, for every task.
+    plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it.
     """
 
     path: Path
@@ -75,15 +76,17 @@ class ScoredRun:
     lexical: Scores | None = None
     analysis: Analysis | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
+    left_out: tuple[LeftOut, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `analysis`,
-        `lexical`."""
+        """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
+        `analysis`, `lexical`."""
         return {
             **self.scores.to_json(),
             "costs": self.costs.to_json(),
             "models": self.settled.to_json(),
             "modules": self.modules.to_json(),
+            "left_out": [one.to_json() for one in self.left_out],
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
         }
@@ -155,7 +158,9 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         looked_up = _reach(reader, settings)
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     modules = _modules(reader, analysis)
-    return ScoredRun(reader.path, scores, costs, settled, lexical, analysis, modules), looked_up
+    left_out = run_left_out(outcomes, settled)
+    run = ScoredRun(reader.path, scores, costs, settled, lexical, analysis, modules, left_out)
+    return run, looked_up
 
 
 def _modules(reader: RunReader, analysis: Analysis | None) -> ModuleWork:

@@ -38,15 +38,19 @@ class RoleUsage:
 class Ledger:
     """Model calls of one item by role (`agent`, its repair included, `expander`, `extractor`).
 
-    Replayed calls count like others: they were paid for, once.
+    Replayed calls count like others: they were paid for, once. What their requests lacked because
+    the server refuses it is kept beside what they cost.
     """
 
     def __init__(self) -> None:
         self._roles: dict[str, RoleUsage] = {}
+        self._left_out: dict[str, dict[str, None]] = {}
 
     def charge(self, role: str, reply: Reply) -> None:
         """Count a reply."""
         self.count(role, reply.usage, reply.seconds)
+        if reply.left_out:
+            self._left_out.setdefault(role, {}).update(dict.fromkeys(reply.left_out))
 
     def count(self, role: str, usage: Usage, seconds: float) -> None:
         """Count a call by what is known of it."""
@@ -58,8 +62,15 @@ class Ledger:
         return dict(self._roles)
 
     def record(self) -> dict[str, dict[str, Any]]:
-        """As an item's outcome keeps it under `usage`: JSON-serialisable, by role."""
+        """As an item's outcome keeps it under `usage`: JSON-serialisable, by role.
+
+        `left_out` is there where the role's requests lacked a field.
+        """
         return {
-            role: {**vars(usage), "seconds": round(usage.seconds, 4)}
+            role: {
+                **vars(usage),
+                "seconds": round(usage.seconds, 4),
+                **({"left_out": list(self._left_out[role])} if role in self._left_out else {}),
+            }
             for role, usage in self._roles.items()
         }

@@ -71,7 +71,11 @@ def condambigqa_dir() -> Path:
 @pytest.fixture
 def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     """A scripted chat-completions server; see tests/chat_server.py."""
+    from branchwise.agents.refusals import forget_refusals
+
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    # A port may be one that another test's server refused something at.
+    forget_refusals()
     server = ChatServer().start()
     yield server
     server.stop()

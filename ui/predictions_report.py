@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from branchwise.eval.left_out import run_left_out
 from branchwise.eval.scoring_predictions import ScoredFile
 from branchwise.ui.cells import indented, plain
 from branchwise.ui.console import printable
@@ -25,7 +26,8 @@ def predictions_report(name: str, found: ScoredFile) -> "Iterator[RenderableType
         by_model = f"{name} · llm"
         scores = [(f"{name} · lexical", found.lexical), (by_model, found.scores)]
     yield from report_tables(scores)
-    lines = [*_without(found.missing), *matcher_lines(found.settled)]
+    refused = [printable(one.words) for one in run_left_out((), found.settled)]
+    lines = [*_without(found.missing), *refused, *matcher_lines(found.settled)]
     if lines:
         yield indented(plain("\n".join(["", *lines])))
     if found.errors is not None:

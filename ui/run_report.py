@@ -9,6 +9,7 @@ from branchwise.eval.scoring import ScoredRun
 from branchwise.ui.breakdown_table import breakdown_tables
 from branchwise.ui.ceiling_table import ceiling_tables
 from branchwise.ui.cells import indented, plain, run_name
+from branchwise.ui.console import printable
 from branchwise.ui.cost_table import cost_tables
 from branchwise.ui.epoch_table import epoch_tables
 from branchwise.ui.error_table import error_tables
@@ -32,7 +33,8 @@ def run_report(
     """
     yield from report_tables([pair for name, run in runs for pair in named_scores(name, run)])
     for name, run in runs:
-        if lines := matcher_lines(run.settled):
+        refused = [printable(one.words) for one in run.left_out]
+        if lines := [*refused, *matcher_lines(run.settled)]:
             title = [f"\n{run_name(name)}"] if len(runs) > 1 else [""]
             yield indented(plain("\n".join([*title, *lines])))
     # Of both matchers, the model's alignment is the one that is analysed.

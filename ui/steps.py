@@ -7,6 +7,7 @@ characters, for a console that does not interpret markup.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from branchwise.agents.refusals import INSTEAD
 from branchwise.ui.module_steps import expansion_lines, extraction_lines
 from branchwise.ui.node_steps import node_lines
 from branchwise.ui.tool_steps import SHOWN_RESULTS, call_lines, indented, result_lines, short
@@ -134,6 +135,13 @@ def _structured_off(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'model':<9} takes no answer schema, not asked for again: {short(data['message'])}"
 
 
+def _left_out(data: Mapping[str, Any]) -> Iterator[str]:
+    field = data["field"]
+    instead = f" ({INSTEAD[field]})" if field in INSTEAD else ""
+    role = f"{data['role']}: " if data["role"] != "agent" else ""
+    yield f"{'model':<9} {role}asked without {field}{instead}: {short(data['message'])}"
+
+
 def _error(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'error':<9} {data['kind']}: {short(data['message'])}"
 
@@ -153,6 +161,7 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
     "context_trimmed": _trimmed,
     "repair": _repair,
     "repair_failed": _repair_failed,
+    "left_out": _left_out,
     "structured_off": _structured_off,
     "error": _error,
 }

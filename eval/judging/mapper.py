@@ -73,14 +73,26 @@ class Ended:
 
 @dataclass(frozen=True)
 class Consulted:
-    """Model calls that were made now, and those whose replies were kept from earlier."""
+    """Model calls that were made now, and those whose replies were kept from earlier.
+
+    `left_out`: optional fields that requests of either lacked because the server refuses them.
+    """
 
     fresh: RoleUsage = field(default_factory=RoleUsage)
     cached: RoleUsage = field(default_factory=RoleUsage)
+    left_out: tuple[str, ...] = ()
+
+    def plus(self, reply: Reply) -> Consulted:
+        """With one more reply."""
+        left_out = tuple(dict.fromkeys((*self.left_out, *reply.left_out)))
+        if reply.replayed:
+            return Consulted(self.fresh, self.cached.plus(reply.usage, reply.seconds), left_out)
+        return Consulted(self.fresh.plus(reply.usage, reply.seconds), self.cached, left_out)
 
     def to_json(self) -> dict[str, Any]:
-        """Calls, tokens and seconds of both."""
-        return {"fresh": _record(self.fresh), "cached": _record(self.cached)}
+        """Calls, tokens and seconds of both, and what the requests lacked."""
+        left_out = {"left_out": list(self.left_out)} if self.left_out else {}
+        return {"fresh": _record(self.fresh), "cached": _record(self.cached), **left_out}
 
 
 class Mapper:
@@ -159,11 +171,7 @@ class Mapper:
         reply = await self._caller.ask(
             messages, schema=request.schema, role=self._role, journal=self._journal
         )
-        fresh, cached = self.consulted.fresh, self.consulted.cached
-        if reply.replayed:
-            self.consulted = Consulted(fresh, cached.plus(reply.usage, reply.seconds))
-        else:
-            self.consulted = Consulted(fresh.plus(reply.usage, reply.seconds), cached)
+        self.consulted = self.consulted.plus(reply)
         return reply
 
 

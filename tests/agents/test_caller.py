@@ -179,7 +179,7 @@ async def test_a_schema_is_sent_until_the_server_refuses_it(
         "json_schema": {"name": "answer", "schema": schema, "strict": False},
     }
     assert formats == [asked, asked, None, None]
-    assert [kind for kind, _ in journal.events] == ["structured_off"]
+    assert [kind for kind, _ in journal.events] == ["left_out"]
 
 
 async def test_no_schema_is_sent_where_it_is_off(

@@ -142,6 +142,9 @@ async def test_nobody_at_the_address_is_a_connection_error(waits: Waits) -> None
     [
         (fail(400, "no such parameter"), "bad_request"),
         (fail(404, "no such model"), "not_found"),
+        (fail(400, "/chat/completions: Invalid model name passed in model=m."), "not_found"),
+        (fail(400, "Server is pinned to 'a'; requested 'm'."), "not_found"),
+        (fail(422, "wrong", code="model_not_found"), "not_found"),
         (fail(401, "wrong key"), "auth"),
         (fail(403, "not yours"), "auth"),
         (context_length(), "context_length"),

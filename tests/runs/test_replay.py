@@ -19,7 +19,7 @@ from branchwise.eval.store import open_run
 from branchwise.eval.store.connection import DATABASE
 from branchwise.graphs.system import Roles
 
-WALL_CLOCK = ("retry", "structured_off")
+WALL_CLOCK = ("retry", "left_out")
 """Events that tell of requests on their way: a replay sends none."""
 
 

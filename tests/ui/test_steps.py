@@ -168,6 +168,13 @@ def test_a_step_whose_form_is_not_known_is_still_shown():
 
 
 def test_what_a_server_refused_is_said_in_words():
+    for role, of in {"agent": "", "extractor": "extractor: "}.items():
+        seed = {"role": role, "field": "seed", "message": "422 unknown field"}
+        assert describe("left_out", seed) == [
+            f"model     {of}asked without seed (sampling cannot be repeated): 422 unknown field"
+        ]
+    newer = {"role": "agent", "field": "later", "message": "no"}
+    assert describe("left_out", newer) == ["model     asked without later: no"]
     refused = {"role": "agent", "message": "no response_format"}
     assert describe("structured_off", refused) == [
         "model     takes no answer schema, not asked for again: no response_format"

@@ -54,6 +54,7 @@ def systems_table(report: StudyReport) -> Table:
         notes=(
             "An item is a question in one epoch. A failed item counts 0; one that has not been "
             "run to its end counts nowhere.",
+            *(short(note, 300) for note in results.left_out_notes(report)),
         ),
     )
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from branchwise.eval.store import Event
 from branchwise.ui.traces.trace import Step, Trace
+from branchwise.ui.traces.turns import INCIDENTAL
 
-INCIDENTAL = frozenset({"retry", "structured_off"})
-"""How requests travelled: two runs that differ in these alone have not parted."""
 MAX_CELLS = 250_000
 """Steps of the one times steps of the other that are aligned, about a fifth of a second; what is
 longer stands beside each other in its order."""

@@ -120,6 +120,7 @@ _WRITERS: Mapping[str, _Writer] = {
             "budget",
             "context_trimmed",
             "error",
+            "left_out",
             "repair",
             "repair_failed",
             "retry",

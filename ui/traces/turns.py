@@ -6,6 +6,8 @@ from typing import Any
 
 from branchwise.eval.store import Event
 
+INCIDENTAL = frozenset({"retry", "left_out", "structured_off"})
+"""How requests travelled: two runs that differ in these alone have not parted."""
 _MODULE_ROLES = ("extractor",)
 
 
@@ -90,7 +92,7 @@ def _home(event: Event, turn: Node | None) -> Node | None:
         of = event.data.get("of")
         calls = [node for node in turn.below if node.event.kind == "tool"]
         return next((node for node in calls if node.event.data.get("of") == of), turn)
-    if event.kind in ("retry", "structured_off") and event.data.get("role") in _MODULE_ROLES:
+    if event.kind in INCIDENTAL and event.data.get("role") in _MODULE_ROLES:
         return turn if turn.below else None
     return None
 

@@ -44,7 +44,17 @@ def systems_table(report: StudyReport) -> Table:
     )
     rows = tuple(_system_row(system) for system in report.systems)
     note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
-    return Table("systems", "Systems", columns, rows, (note,))
+    return Table("systems", "Systems", columns, rows, (note, *left_out_notes(report)))
+
+
+def left_out_notes(report: StudyReport) -> list[str]:
+    """A line for each optional field that a system's requests lacked."""
+    several = len(report.systems) > 1
+    return [
+        f"{system.name}: {one.words}" if several else one.words
+        for system in report.systems
+        for one in system.run.left_out
+    ]
 
 
 def results_tables(report: StudyReport) -> list[Table]:

@@ -1,0 +1,181 @@
+"""Optional fields of a request that a server refuses, told from the words of its refusal.
+
+Servers say it with any status, in bodies of many shapes (docs/compatibility.md). A field is left
+out of later requests only where a refusal names it: what is wrongly left out changes answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import openai
+
+    from branchwise.agents.spec import ModelSpec
+
+MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
+OTHER_LIMIT: Mapping[str, str] = {
+    MAX_TOKENS: MAX_COMPLETION_TOKENS,
+    MAX_COMPLETION_TOKENS: MAX_TOKENS,
+}
+"""The limit of tokens has two names: where a server refuses one, the other takes its place."""
+
+_NAMES: Mapping[str, re.Pattern[str]] = {
+    name: re.compile(words, re.IGNORECASE)
+    for name, words in {
+        "stream_options": r"\bstream_options\b",
+        "parallel_tool_calls": r"\bparallel_tool_calls\b",
+        "tool_choice": r"\btool_choice\b",
+        "stream": r"\bstream(ing)?\b",
+        "response_format": r"\bresponse_?[ -]?(format|schema|mime_?type)|\bjson[_ -]?schema"
+        r"|\bstructured[_ ]outputs?|\bguided|\bgrammar|\bjson mode",
+        MAX_TOKENS: r"\bmax_tokens\b",
+        MAX_COMPLETION_TOKENS: r"\bmax_completion_tokens\b",
+        "seed": r"\bseed\b",
+        "temperature": r"\btemperature\b",
+        "tools": r"\btools\b|\btool[ _](use|calling)\b|\btool choice\b|\bfunction[ _]calling\b",
+    }.items()
+}
+OPTIONAL_FIELDS = tuple(_NAMES)
+"""In the order in which they are given up where one refusal names several: least missed first."""
+INSTEAD: Mapping[str, str] = {
+    "stream_options": "streams count no tokens",
+    "parallel_tool_calls": "the server decides how many tools are called at once",
+    "tool_choice": "the server decides whether tools are called",
+    "stream": "replies come whole",
+    "response_format": "answers follow the prompt alone, as with --structured off",
+    MAX_TOKENS: f"{MAX_COMPLETION_TOKENS} takes its place",
+    MAX_COMPLETION_TOKENS: f"{MAX_TOKENS} takes its place",
+    "seed": "sampling cannot be repeated",
+    "temperature": "the server chooses it",
+    "tools": "they are described in the text, as with --tool-protocol text",
+}
+"""What a request without the field means."""
+_OURS = frozenset({"stream_options", "parallel_tool_calls", "tool_choice", "response_format"})
+"""Fields whose value no user chose: to complain of one is to refuse it. A temperature or a limit
+may also be out of range, and a tool's own schema wrong, which leaving it out would hide."""
+_NOT_TAKEN = re.compile(
+    r"n[o']t (yet |currently )?(support|permit|allow|accept|available|enabled|implement)"
+    r"|unsupported|unavailable|unrecogni[sz]ed|deprecated|extra_forbidden|cannot find field"
+    r"|no endpoints found that support"
+    r"|un(known|expected) (name|param|arg|field|key|request|variant|property)"
+    r"|requires (the )?-"
+    r"|only (allowed|supported)",
+    re.IGNORECASE,
+)
+_SCHEMA_NOT_TAKEN = re.compile(
+    r"(must|should) be|\bexpected|failed to (parse|compile|convert|initiali[sz]e)|missing field",
+    re.IGNORECASE,
+)
+# A key refused, a quota, too many requests: whatever else such a body says.
+_OTHER_MATTERS = frozenset({401, 402, 403, 407, 408, 409, 413, 425, 429})
+# A server that is down or too busy: only what it names outright is about the request.
+_PASSING = frozenset({502, 503, 504, 529})
+_REPEATED = frozenset({"input", "ctx", "request", "request_body", "messages", "url", "headers"})
+"""Keys of a body under which servers repeat the request."""
+_ECHO = re.compile(r"""\bmessages['"\\]*\s*[:=]\s*\[""")
+_SENTENCE_END = re.compile(r"[.;!?]\s+")
+_MAX_TEXT, _MAX_ENTRIES, _MAX_DEPTH = 20_000, 50, 8
+
+_KNOWN: dict[tuple[str | None, str], dict[str, str]] = {}
+
+
+def refusals_of(spec: ModelSpec) -> dict[str, str]:
+    """What the model's server has refused in this process, and in what words; to be added to.
+
+    One mapping for all that ask the same model at the same address.
+    """
+    return _KNOWN.setdefault((spec.base_url, spec.name), {})
+
+
+def forget_refusals() -> None:
+    """Ask every server for everything again."""
+    _KNOWN.clear()
+
+
+def refused_field(error: openai.APIError, sent: Collection[str]) -> str | None:
+    """The field among `sent` (the keys of the request's body) that the error refuses, or None.
+
+    The error's own `param` decides where it names something; else a sentence that names the field
+    and says that it is not taken. With a status below 500 a field that no user set need only be
+    named. Where a server repeats the request, that is not read; nor what a gateway says that finds
+    no server.
+    """
+    status = getattr(error, "status_code", None)
+    body = _unwrapped(error.body) or error.message
+    named, sentences = _parameter(body), list(_sentences(body))
+    if status in _OTHER_MATTERS or (named is None and status in _PASSING):
+        return None
+    is_clear = status is not None and status < 500
+    for field in (name for name in OPTIONAL_FIELDS if name in sent):
+        about = [s for s in sentences if (_names(field, s) if named is None else named == field)]
+        if about and ((field in _OURS and is_clear) or any(_is_refusal(field, s) for s in about)):
+            return field
+    return None
+
+
+def mentions_schema(text: str) -> bool:
+    """Whether an error speaks of structured output, refusing it or not."""
+    return bool(_NAMES["response_format"].search(text))
+
+
+def _names(field: str, said: str) -> bool:
+    # "stream_options is only allowed when 'stream' is on" is about the options.
+    if field == "stream" and "stream_options" in said:
+        return False
+    return bool(_NAMES[field].search(said))
+
+
+def _is_refusal(field: str, said: str) -> bool:
+    if _NOT_TAKEN.search(said):
+        return True
+    return field == "response_format" and bool(_SCHEMA_NOT_TAKEN.search(said))
+
+
+def _unwrapped(body: Any) -> Any:
+    """What is inside of `error` and of a list of one, which some servers put around it."""
+    for _ in range(_MAX_DEPTH):
+        if isinstance(body, list) and len(body) == 1:
+            body = body[0]
+        elif isinstance(body, Mapping) and body.get("error"):
+            body = body["error"]
+        else:
+            break
+    return body
+
+
+def _parameter(body: Any) -> str | None:
+    """The field that OpenAI's `param` is about, without a path into it; None where it says none."""
+    param = body.get("param") if isinstance(body, Mapping) else None
+    if not isinstance(param, str) or param in ("", "None", "null"):
+        return None
+    return re.split(r"[.\[]", param.removeprefix("body."), maxsplit=1)[0]
+
+
+def _sentences(body: Any, depth: int = 0) -> Iterator[str]:
+    """What a body says, a validation error (FastAPI, pydantic) as one sentence."""
+    if isinstance(body, str):
+        yield from filter(None, _SENTENCE_END.split(_without_echo(body[:_MAX_TEXT])))
+    elif depth > _MAX_DEPTH:
+        return
+    elif isinstance(body, list):
+        for entry in body[:_MAX_ENTRIES]:
+            yield from _sentences(entry, depth + 1)
+    elif isinstance(body, Mapping) and isinstance(body.get("loc"), list | tuple):
+        place = ".".join(str(part) for part in body["loc"][:_MAX_DEPTH])
+        yield f"{place}: {body.get('msg')} ({body.get('type')})"[:_MAX_TEXT]
+    elif isinstance(body, Mapping):
+        for key, value in list(body.items())[:_MAX_ENTRIES]:
+            if key not in _REPEATED:
+                yield from _sentences(value, depth + 1)
+
+
+def _without_echo(text: str) -> str:
+    """The text up to the request that it repeats, as JSON or as an object's representation."""
+    echo = _ECHO.search(text)
+    if echo is None:
+        return text
+    opened = re.search(r"[{(]", text[: echo.start()])
+    return text[: opened.start() if opened else echo.start()]

@@ -1,0 +1,111 @@
+"""A model server as others wrote it, a counting proxy before it, and a small corpus to search."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from branchwise.agents import refusals, retries
+from branchwise.agents.decoding import Decoding
+from branchwise.corpora.build import build_corpus
+from branchwise.corpora.indexing import build_index
+from branchwise.graphs.system import Budget, System
+
+from .counting_proxy import CountingProxy
+from .servers import PEERS, Peer, running
+
+PASSAGES = {
+    "Heat (1995 film)": "Heat is a crime film that Michael Mann wrote and directed.",
+    "Heat (1986 film)": "Heat is a film with Burt Reynolds as a bodyguard.",
+    "King Kong (1933 film)": "Merian C. Cooper directed the first King Kong film.",
+}
+
+
+@dataclass(frozen=True)
+class Served:
+    """A peer that runs, and the folder that it was given."""
+
+    peer: Peer
+    address: str
+    folder: Path
+
+
+@pytest.fixture(scope="module", params=PEERS, ids=lambda peer: peer.name)
+def served(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """Each server that is installed, once a module."""
+    peer: Peer = request.param
+    if not peer.is_installed:
+        pytest.skip(f"{peer.name} is not installed: tests/peers/models/install.sh {peer.name}")
+    folder = tmp_path_factory.mktemp(peer.name)
+    with running(peer, folder) as address:
+        yield Served(peer, address, folder)
+
+
+@pytest.fixture
+def proxy(served: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingProxy]:
+    """A counting proxy before the server, of which nothing is known yet; retries do not wait."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    monkeypatch.setattr(retries, "FIRST_WAIT", 0.0)
+    refusals.forget_refusals()
+    made = CountingProxy(served.address).start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    lines = [
+        json.dumps({"id": f"p{n}", "contents": f"{title}\n{text}"})
+        for n, (title, text) in enumerate(PASSAGES.items())
+    ]
+    (folder / "passages.jsonl").write_text("\n".join(lines))
+    build_corpus(str(folder / "passages.jsonl"), folder / "C")
+    build_index(folder / "C", "bm25")
+    return folder / "C"
+
+
+@pytest.fixture
+def questions(tmp_path: Path) -> Callable[..., str]:
+    """Writes as many questions, each with some words behind it."""
+
+    def write(count: int, behind: str = "") -> str:
+        path = tmp_path / "questions.jsonl"
+        lines = [
+            {
+                "id": f"q{n}",
+                "question": f"{n}: who directed Heat? {behind}",
+                "answers": {"Heat (1995 film)": ["Michael Mann"], "Heat (1986 film)": ["Reynolds"]},
+            }
+            for n in range(count)
+        ]
+        path.write_text("\n".join(map(json.dumps, lines)))
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def system(served: Served, proxy: CountingProxy, corpus: Path) -> Callable[..., System]:
+    """Makes a system on the server's usual model, or another; keywords are decoding settings."""
+
+    def make(model: str | None = None, *, modules: bool = False, **decoding: Any) -> System:
+        name = (model or served.peer.model).format(folder=served.folder)
+        patience = {"attempts": 2, "timeout": 300.0, "max_tokens": 24}
+        return System(
+            model=f"openai:{name}@{proxy.url}",
+            tools=("local_retriever",),
+            corpus=str(corpus),
+            k=2,
+            expand=modules,
+            extract=modules,
+            decoding=Decoding(**{**patience, **decoding}),
+            budget=Budget(turns=3),
+        )
+
+    return make
