@@ -6,6 +6,7 @@ What comes of it is kept beside the run.
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.progress import Progress as PassageProgress
 from branchwise.corpora.progress import silent
 from branchwise.eval.analysis import Analysis, analyse
@@ -44,7 +46,8 @@ class ScoringSettings:
 
     `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
     the whole corpus where gold names no support. `saves`: keep the result beside the run.
-    `decoding`: how matcher and judge are asked; its patience is in no score.
+    `decoding`: how matcher and judge are asked; its patience is in no score. `keys`: for their
+    servers, before those that the run names.
     """
 
     choice: ScoringChoice | None = None
@@ -55,6 +58,7 @@ class ScoringSettings:
     saves: bool = True
     decoding: Decoding = AS_EVER
     metrics: tuple[Named, ...] = ()
+    keys: Keys = NO_KEYS
     progress: Progress | None = None
     passage_progress: PassageProgress = silent
 
@@ -206,7 +210,8 @@ def _settled(
             remedy=f"ask first: branchwise score {reader.path}{options}",
         )
 
-    ready = check_ready if settings.asks else unasked
+    keys = settings.keys.over(reader.system.get("keys", {}))
+    ready = partial(check_ready, keys=keys) if settings.asks else unasked
     with run_judgements(reader.path) as kept:
         settling = Settling(
             choice,
@@ -216,6 +221,7 @@ def _settled(
             settings.progress,
             ready,
             settings.decoding,
+            keys,
         )
         return run_blocking(settling.settle(items))
 

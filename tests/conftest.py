@@ -1,5 +1,6 @@
 """Fixtures for all tests."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ settings.load_profile("branchwise")
 
 # Test folders are no packages: this makes `import chat_server` work in all of them.
 sys.path.insert(0, str(Path(__file__).parent))
+
+# No test sends anything to the server of whoever runs them.
+os.environ.pop("OPENAI_BASE_URL", None)
 
 from chat_server import ChatServer  # noqa: E402
 
