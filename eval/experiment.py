@@ -18,6 +18,7 @@ from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
+from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
@@ -155,7 +156,9 @@ def resume(
     settings["roles"] = _moved_roles(
         Path(path), settings, {"expander": expander, "extractor": extractor}
     )
-    settings["keys"] = dict(keys.over(meta["system"].get("keys", {})).variables)
+    kept = with_kept_keys(keys, meta["system"], str(path))
+    tell_kept_keys(kept, keys, str(path))
+    settings["keys"] = dict(kept.variables)
     _check_as_paid_for(Path(path), meta["system"], settings)
     agent = make_agent(System.model_validate(settings), meta["task"], restraints)
     check_same_system(Path(path), meta, agent)

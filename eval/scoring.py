@@ -6,7 +6,6 @@ What comes of it is kept beside the run.
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +29,7 @@ from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import AS_EVER, Progress, Settled, Settling
+from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -134,12 +134,13 @@ class _LookedUp(NamedTuple):
 
 
 def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _LookedUp | None]:
+    keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
     rows = [row for row in reader.items() if row.outcome is not None]
     items = list(reader.answered_items())
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
-    settled = _settled(reader, items, choice, prompts, settings)
+    settled = _settled(reader, items, choice, prompts, settings, keys)
     pending = reader.progress()["pending"]
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
@@ -197,6 +198,7 @@ def _settled(
     choice: ScoringChoice,
     prompts: Prompts,
     settings: ScoringSettings,
+    keys: Keys,
 ) -> Settled:
     if not choice.asks:
         return Settled(items)
@@ -210,8 +212,10 @@ def _settled(
             remedy=f"ask first: branchwise score {reader.path}{options}",
         )
 
-    keys = settings.keys.over(reader.system.get("keys", {}))
-    ready = partial(check_ready, keys=keys) if settings.asks else unasked
+    def ready(spec: ModelSpec) -> None:
+        tell_kept_keys(keys, settings.keys, str(reader.path))
+        check_ready(spec, keys)
+
     with run_judgements(reader.path) as kept:
         settling = Settling(
             choice,
@@ -219,7 +223,7 @@ def _settled(
             prompts,
             settings.concurrency,
             settings.progress,
-            ready,
+            ready if settings.asks else unasked,
             settings.decoding,
             keys,
         )

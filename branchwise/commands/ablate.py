@@ -60,11 +60,12 @@ def ablate(
     """
     from branchwise.agents.limits import Limits
     from branchwise.commands.scoring_options import load_prices
+    from branchwise.corpora.keys import Keys
     from branchwise.eval.studies.running import StudyDesign, StudyPace
     from branchwise.eval.studies.schema import load_study
 
-    keys = read_keys(key)
-    loaded = load_study(study).with_keys(keys)
+    loaded = load_study(study).with_keys(read_keys(key))
+    keys = Keys(loaded.study.keys)
     priced = load_prices(prices) if prices else loaded.prices()
     design = StudyDesign.of(loaded)
     if dry_run:

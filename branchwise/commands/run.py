@@ -59,6 +59,7 @@ def run(
     settings, priced = system.to_system(), load_prices(prices)
     scoring = with_metrics(chosen(matcher, judge_entities, judge), metric)
     allow_open_files(concurrency, extract=settings.extract)
+    from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
     from branchwise.ui.progress import RunProgress
@@ -78,7 +79,7 @@ def run(
             observer=progress,
             scoring=scoring,
         )
-    finish(made, priced)
+    finish(made, priced, Keys(settings.keys))
 
 
 def resume(

@@ -132,6 +132,7 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
                 raise
             why = "interrupted"
     options = f" {settings.choice.options}" if settings.choice else ""
+    options += "".join(f" --key {host}={name}" for host, name in settings.keys.variables.items())
     options += "".join(f" --metric {shlex.quote(str(one))}" for one in settings.metrics)
     line = f"branchwise: {why}; what was answered is kept; go on with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)

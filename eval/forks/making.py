@@ -15,6 +15,7 @@ from branchwise.eval.blocking import run_blocking
 from branchwise.eval.experiment import Run, check_not_moved, make_agent, resume, run_spec
 from branchwise.eval.forks.folders import default_folder
 from branchwise.eval.forks.openings import opening_of
+from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import Observer
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import Event, ItemRow, RunReader, RunSpec, create_run, open_run
@@ -106,7 +107,11 @@ def run_fork(path: Path, *, observer: Observer | None = None) -> Run:
 
     Blocks. Raises InputError as `resume`, StoreError where the folder cannot be written.
     """
-    return resume(path, concurrency=1, observer=observer)
+    reader = open_run(path)
+    keys = with_kept_keys(NO_KEYS, reader.system, str(path))
+    reader.close()
+    # Given now: they were told of when the fork was made.
+    return resume(path, concurrency=1, observer=observer, keys=keys)
 
 
 def _ended_item(reader: RunReader, question: str, epoch: int) -> ItemRow:
@@ -150,7 +155,9 @@ def _system(
             remedy="put the folder back",
         )
     settings = {**begun, **{name: value for name, value in moved.items() if value}}
-    settings["keys"] = dict(keys.over(begun.get("keys", {})).variables)
+    kept = with_kept_keys(keys, begun, str(parent.path))
+    tell_kept_keys(kept, keys, str(parent.path))
+    settings["keys"] = dict(kept.variables)
     if changes.model is not None:
         settings["model"] = changes.model
     if changes.tools is not None:
