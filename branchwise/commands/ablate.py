@@ -64,7 +64,8 @@ def ablate(
     from branchwise.eval.studies.running import StudyDesign, StudyPace
     from branchwise.eval.studies.schema import load_study
 
-    loaded = load_study(study).with_keys(read_keys(key))
+    given = read_keys(key)
+    loaded = load_study(study).with_keys(given)
     keys = Keys(loaded.study.keys)
     priced = load_prices(prices) if prices else loaded.prices()
     design = StudyDesign.of(loaded)

@@ -184,3 +184,16 @@ def test_what_holds_no_key_stays_what_it_is(monkeypatch):
     assert without_keys("an EMPTY set") == "an EMPTY set"
     said = "at http://me:pw@h:1/a and ftp://x@y: a@b"
     assert without_users(said) == "at http://***@h:1/a and ftp://***@y: a@b"
+
+
+def test_a_redirect_within_the_origin_keeps_the_key(type_in):
+    with EchoServer(lambda *_: {"content": '{"answers": {"default": ["A"]}}'}) as server:
+        server.elsewhere, keys = f"http://{server.host}", ("--key", f"{server.host}=FIRST_KEY")
+        server.answers, server.failing = {"/v1/chat/completions": "redirect"}, 1
+        code, _, said = type_in("ask", "Who?", "--model", f"openai:m@{server.at('/v1')}", *keys)
+        assert code == 0, said
+        server.answers, server.failing = {"/sparql": "redirect"}, 1
+        query = ("kg", "query", server.at("/sparql"), "ASK { ?x ?y 1 }", "--seconds", 600)
+        type_in(*query, *keys)
+        assert [len(sent) >= 2 for sent in server.sent.values()] == [True, True]
+        assert {one for sent in server.sent.values() for one in sent} == {"Bearer first-0123456789"}
