@@ -2,6 +2,7 @@
 
 https://platform.openai.com/docs/api-reference/chat: the body, its stream of chunks, `usage`.
 `reasoning_content` (vLLM, DeepSeek) and `reasoning` (OpenRouter, newer vLLM) carry the thinking.
+Keys that a server repeats are struck out here, before a reply is used or recorded.
 """
 
 import json
@@ -12,6 +13,7 @@ import orjson
 
 from branchwise.agents.reply import Completion, Finish, ModelError, Usage
 from branchwise.agents.think import split_thinking
+from branchwise.corpora.secrets import without_keys
 
 MAX_TEXT = 1_000_000
 """Characters of a reply that are kept; a longer one is cut and counts as `length`."""
@@ -149,7 +151,7 @@ def make_call(name: str, arguments: Any, id: str) -> dict[str, Any]:
     """
     # Always through text: what has been an object in a body may hold what no record can.
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-    text = whole_characters(text)
+    text = without_keys(whole_characters(text))
     error, args = None if name else "the call names no tool", None
     try:
         args = orjson.loads(text) if text.strip() else {}
@@ -178,7 +180,7 @@ def _part(mapping: Any, name: str) -> Mapping[str, Any]:
 def _text(value: Any) -> str:
     """A string, or the texts of a list of content parts; anything else is empty."""
     if isinstance(value, str):
-        return whole_characters(value)
+        return without_keys(whole_characters(value))
     if isinstance(value, list):
         return "".join(_text(p.get("text")) for p in value if isinstance(p, Mapping))
     return ""

@@ -21,6 +21,7 @@ from branchwise.agents.restraints import UNRESTRAINED, Restraints, within_limits
 from branchwise.agents.retries import Sleep, with_retries
 from branchwise.agents.spec import ModelSpec
 from branchwise.agents.text_protocol import describe_tools, read_calls, render_messages
+from branchwise.corpora.keys import NO_KEYS, Keys
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -38,8 +39,9 @@ class ModelCaller:
 
     `model` puts an in-process chat model in the place of the spec's (for embedding and
     benchmarks); `sleep` is how retries wait, in seconds; `restraints` hold requests back.
-    `recorded` answers where the spec is a replay: its identity is the caller's, so that equal
-    requests have the digests under which they were recorded.
+    A spec without an address is asked at `OPENAI_BASE_URL` where that is set; `keys` say which key
+    its server gets. `recorded` answers where the spec is a replay: its identity is the caller's,
+    so that equal requests have the digests under which they were recorded.
     """
 
     def __init__(
@@ -52,13 +54,15 @@ class ModelCaller:
         sleep: Sleep = asyncio.sleep,
         restraints: Restraints = UNRESTRAINED,
         recorded: RecordedModel | None = None,
+        keys: Keys = NO_KEYS,
     ) -> None:
+        spec = spec if model else spec.addressed()
         self.spec, self.decoding, self.prompts = spec, decoding, prompts
         self._sleep = sleep
         self._limiter = restraints.limiter(spec) if model is None else None
         self._allowance = restraints.allowance
         self._recorded = recorded
-        self._endpoint = _endpoint(spec, decoding, model)
+        self._endpoint = _endpoint(spec, decoding, model, keys)
         # In-process models take calls as they are: there is no server that could lack them.
         self._text = decoding.tool_protocol == "text" and isinstance(self._endpoint, OpenAIServer)
         # By item: the roles and fields of which its trace says already that they are left out.
@@ -271,9 +275,11 @@ class _Call:
         self._journal.event("retry", {**data, "message": str(error), "wait": round(wait, 3)})
 
 
-def _endpoint(spec: ModelSpec, decoding: Decoding, model: BaseChatModel | None) -> Endpoint:
+def _endpoint(
+    spec: ModelSpec, decoding: Decoding, model: BaseChatModel | None, keys: Keys
+) -> Endpoint:
     if model is None and spec.provider == "openai":
-        return OpenAIServer(spec, decoding)
+        return OpenAIServer(spec, decoding, keys)
     if model is None and spec.provider == "replay":
         return Nobody(spec)
     if model is None:

@@ -22,7 +22,9 @@ from pydantic import SecretStr
 
 from branchwise.agents.bodies import StreamFold, read_body
 from branchwise.agents.refusals import MAX_COMPLETION_TOKENS, MAX_TOKENS
-from branchwise.agents.spec import api_key
+from branchwise.agents.reply import ModelError
+from branchwise.corpora.keys import NO_KEYS, OPENAI_URL, Keys, Origin
+from branchwise.corpora.secrets import OPENAI_KEY
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
@@ -31,9 +33,9 @@ if TYPE_CHECKING:
     from branchwise.agents.reply import Completion
     from branchwise.agents.spec import ModelSpec
 
-OPENAI_URL = "https://api.openai.com/v1"
-NO_KEY = "no-key"
-"""Sent to servers of one's own where no key is set: the client insists on one."""
+_NEVER_SENT = "none"
+"""The client insists on a key; each request gets its own headers in `_Guard`."""
+_OPENAI_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 
 
 class ChatCompletions(ChatOpenAI):
@@ -80,7 +82,7 @@ class ChatCompletions(ChatOpenAI):
         return read_body(fold.body())
 
 
-def make_client(spec: ModelSpec, decoding: Decoding) -> ChatCompletions:
+def make_client(spec: ModelSpec, decoding: Decoding, keys: Keys = NO_KEYS) -> ChatCompletions:
     """The client of `spec`, with a connection pool of its own (LangChain's default pool is
     shared by all event loops of the process, and breaks when one of them ends).
 
@@ -88,8 +90,10 @@ def make_client(spec: ModelSpec, decoding: Decoding) -> ChatCompletions:
     """
     return ChatCompletions(
         model=spec.name,
-        base_url=spec.base_url or OPENAI_URL,
-        api_key=SecretStr(api_key() or NO_KEY),
+        base_url=spec.url,
+        api_key=SecretStr(_NEVER_SENT),
+        # Else taken from OPENAI_PROXY, and refused beside a client of our own, with its password.
+        openai_proxy=None,
         temperature=decoding.temperature,
         max_completion_tokens=decoding.max_tokens,
         seed=decoding.seed,
@@ -97,8 +101,36 @@ def make_client(spec: ModelSpec, decoding: Decoding) -> ChatCompletions:
         timeout=decoding.timeout,
         max_retries=0,
         use_responses_api=False,
-        http_async_client=DefaultAsyncHttpxClient(timeout=decoding.timeout, verify=_certificates()),
+        http_async_client=DefaultAsyncHttpxClient(
+            timeout=decoding.timeout,
+            verify=_certificates(),
+            event_hooks={"request": [_Guard(spec.url, keys)]},
+        ),
     )
+
+
+class _Guard:
+    """Sees each request as it goes out, those after redirects, too, and gives it its key."""
+
+    def __init__(self, url: str, keys: Keys) -> None:
+        self._url, self._keys = url, keys
+
+    async def __call__(self, request: Any) -> None:
+        """Raises ModelError for a request that would leave the server's origin."""
+        url = str(request.url)
+        if Origin.of(url) != Origin.of(self._url):
+            raise ModelError(
+                "bad_request",
+                f"{self._url} redirects to another server, which is not followed; "
+                "give the address of the model server itself",
+            )
+        key = self._keys.key(url, of_model=True)
+        request.headers.pop("Authorization", None)
+        if key is not None:
+            request.headers["Authorization"] = f"Bearer {key}"
+        if self._keys.variable(url, of_model=True) != OPENAI_KEY:
+            for name in _OPENAI_HEADERS:
+                request.headers.pop(name, None)
 
 
 @functools.cache

@@ -20,6 +20,8 @@ from branchwise.agents.refusals import (
 )
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.spec import ModelSpec
+from branchwise.corpora.keys import NO_KEYS, Keys, no_key
+from branchwise.corpora.secrets import without_keys
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -58,8 +60,8 @@ class Endpoint(Protocol):
 class OpenAIServer:
     """An OpenAI-compatible server. The client is built at the first request."""
 
-    def __init__(self, spec: ModelSpec, decoding: Decoding) -> None:
-        self._spec, self._decoding = spec, decoding
+    def __init__(self, spec: ModelSpec, decoding: Decoding, keys: Keys = NO_KEYS) -> None:
+        self._spec, self._decoding, self._keys = spec, decoding, keys
         self.refused: MutableMapping[str, str] = refusals_of(spec)
         self._client: ChatCompletions | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -79,7 +81,7 @@ class OpenAIServer:
                 completion = await self._connected().complete(body, seconds)
             return replace(completion, left_out=left_out)
         except Exception as error:  # noqa: BLE001 -- whatever it is, the item must end recorded
-            failure = self._failure(error, body)
+            failure = self._advised(self._failure(error, body))
         # Outside the handler: the cause's request headers hold the key.
         raise failure
 
@@ -129,12 +131,18 @@ class OpenAIServer:
         if client is not None:
             await client.root_async_client.close()
 
+    def _advised(self, failure: ModelError) -> ModelError:
+        """Where a server wants a key and none is meant for it, how one is named."""
+        if failure.status != 401 or self._keys.variable(self._spec.url, of_model=True):
+            return failure
+        return ModelError("auth", f"{failure} ({no_key(self._spec.url)})", status=401)
+
     def _connected(self) -> ChatCompletions:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             from branchwise.agents.chat_completions import make_client
 
-            self._client, self._loop = make_client(self._spec, self._decoding), loop
+            self._client, self._loop = make_client(self._spec, self._decoding, self._keys), loop
         return self._client
 
 
@@ -203,7 +211,7 @@ def _completion(message: AIMessage) -> Completion:
         make_call(c["name"] or "", c["args"], c["id"] or f"call_{n}") for n, c in enumerate(made)
     ]
     return Completion(
-        text=whole_characters(str(message.text)),
+        text=without_keys(whole_characters(str(message.text))),
         finish="tool_calls" if calls else "stop",
         tool_calls=tuple(call for call in calls if "error" not in call),
         invalid_tool_calls=tuple(call for call in calls if "error" in call),

@@ -10,12 +10,13 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 from branchwise.agents.reply import FailureKind, ModelError
-from branchwise.agents.spec import api_key
+from branchwise.corpora.secrets import without_keys, without_users
 
 if TYPE_CHECKING:
     import openai
 
 _MAX_MESSAGE = 300
+_MAX_READ = 50_000
 _RETRIED = frozenset({408, 409, 425, 429})
 _NO_MODEL_CODES = frozenset({"model_not_found", "invalid_model"})
 _CONTEXT = re.compile(
@@ -33,9 +34,7 @@ _SECRET = re.compile(r"\b(?:sk|pk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)
 
 def one_line(text: str) -> str:
     """`text` as one printable line of at most 300 characters, keys struck out."""
-    key = api_key()
-    if key and len(key) > 3:
-        text = text.replace(key, "***")
+    text = without_users(without_keys(text[:_MAX_READ]))
     text = "".join(c if c.isprintable() else " " for c in _SECRET.sub("***", text[:5000]))
     line = " ".join(text.split())
     return line if len(line) <= _MAX_MESSAGE else line[: _MAX_MESSAGE - 1] + "…"
@@ -54,6 +53,8 @@ def classify(error: Exception, where: str) -> ModelError:
         return error
     if isinstance(error, openai.APITimeoutError | TimeoutError):
         return ModelError("timeout", one_line(f"{where}: no answer in time"), retryable=True)
+    if isinstance(error.__cause__, ModelError):
+        return error.__cause__
     if isinstance(error, openai.APIConnectionError):
         return _connection_error(error, where)
     if isinstance(error, openai.APIStatusError):
@@ -120,7 +121,7 @@ def _said(error: openai.APIStatusError) -> str:
         for name in ("message", "detail", "error"):
             if isinstance(body.get(name), str):
                 return str(body[name])
-    said = str(body or error.message)[:2000]
+    said = without_keys(str(body or error.message))[:2000]
     # Some servers answer in plain text that begins with the status.
     return said.removeprefix(f"{error.status_code}").lstrip(" :") or said
 

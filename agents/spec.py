@@ -1,17 +1,24 @@
 """Which model answers: what the user writes after `--model`."""
 
 import difflib
-import os
 import re
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.secrets import KEY_VARIABLE
+from branchwise.corpora.keys import (
+    NO_KEYS,
+    OPENAI_URL,
+    Keys,
+    check_value,
+    is_openai,
+    openai_base,
+)
+from branchwise.corpora.secrets import OPENAI_KEY
 
 REPLAY = "replay:"
 REPLAY_OFFER = ", replay:RUN (what a run recorded)"
@@ -35,7 +42,7 @@ class ModelSpec:
     """A provider, a model's name there and, for a server of one's own, its base URL.
 
     Of a replay, `name` is the folder of the run that answers. `str(spec)` is what `parse` reads.
-    Keys are no part of it: see `api_key`.
+    Keys are no part of it (`corpora/keys.py`).
     """
 
     provider: Literal["openai", "offline", "replay"]
@@ -73,6 +80,21 @@ class ModelSpec:
         return f"{self.provider}:{self.name}"
 
     @property
+    def url(self) -> str:
+        """Where an OpenAI-compatible model is asked."""
+        return self.addressed().base_url or OPENAI_URL
+
+    def addressed(self) -> "ModelSpec":
+        """With the address in `OPENAI_BASE_URL` where it has none of its own and that is set.
+
+        Raises InputError where the variable holds no address.
+        """
+        if self.provider != "openai" or self.base_url is not None:
+            return self
+        base = openai_base()
+        return self if base in (None, OPENAI_URL) else replace(self, base_url=base)
+
+    @property
     def run(self) -> Path:
         """The folder of the run that a replay answers from."""
         path = Path(self.name)
@@ -100,16 +122,16 @@ def is_replay(text: str) -> bool:
 
 
 def located(text: str) -> str:
-    """The same model from any folder: a replay's run as an absolute path."""
-    return f"{REPLAY}{ModelSpec.parse(text).run.resolve()}" if is_replay(text) else text
+    """The same model from any folder and in any environment: a replay's run as an absolute path,
+    another with the address in `OPENAI_BASE_URL` where it has none."""
+    if is_replay(text):
+        return f"{REPLAY}{ModelSpec.parse(text).run.resolve()}"
+    spec = ModelSpec.parse(text)
+    addressed = spec.addressed()
+    return text if addressed is spec else str(addressed)
 
 
-def api_key() -> str | None:
-    """The key from the environment, or None. Else it is read only to be struck out of texts."""
-    return os.environ.get(KEY_VARIABLE, "").strip() or None
-
-
-def check_ready(spec: ModelSpec) -> None:
+def check_ready(spec: ModelSpec, keys: Keys = NO_KEYS) -> None:
     """Say before any work what would make every call fail. Sends no request.
 
     Whether there is something to replay is seen by who opens it.
@@ -120,19 +142,17 @@ def check_ready(spec: ModelSpec) -> None:
     """
     if spec.provider in ("offline", "replay"):
         return
-    key = api_key()
-    if key is not None and not re.fullmatch(r"[!-~]+", key):
-        raise InputError(
-            f"{KEY_VARIABLE} holds spaces, line breaks or letters that no key has",
-            remedy="set it to the key alone",
-        )
-    if spec.base_url is None:
-        if key is None:
-            remedy = (
-                f"set {KEY_VARIABLE}, name a server with openai:{spec.name}@URL, or use offline"
-            )
-            raise InputError(f"no key for {spec}: {KEY_VARIABLE} is not set", remedy=remedy)
+    spec = spec.addressed()
+    keys.check(spec.url)
+    variable = keys.variable(spec.url, of_model=True)
+    if variable:
+        check_value(variable)
+    if is_openai(spec.url):
+        if keys.key(spec.url, of_model=True) is None:
+            remedy = f"set {OPENAI_KEY}, name a server with openai:{spec.name}@URL, or use offline"
+            raise InputError(f"no key for {spec}: {variable} is not set", remedy=remedy)
         return
+    assert spec.base_url is not None
     address = urlsplit(spec.base_url)
     host, port = address.hostname or "", address.port or _PORTS[address.scheme]
     if getproxies().get(address.scheme) and not proxy_bypass(host):
@@ -164,7 +184,7 @@ def _checked_url(url: str) -> str:
     if parts.username or parts.password or "@" in parts.netloc or parts.query or parts.fragment:
         raise InputError(
             "the model's base URL carries credentials or parameters",
-            remedy=f"remove them and put the key into {KEY_VARIABLE}",
+            remedy="remove them; put the key into a variable and name it: --key HOST=VARIABLE",
         )
     return url.rstrip("/")
 

@@ -12,6 +12,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.synthesis.text_model import TextModelError
 
 
@@ -26,13 +27,13 @@ class SpecTextModel:
         self._runner = asyncio.Runner()
 
     @classmethod
-    def of_spec(cls, spec: str, decoding: Decoding | None = None) -> Self:
+    def of_spec(cls, spec: str, decoding: Decoding | None = None, keys: Keys = NO_KEYS) -> Self:
         """A model as the user writes it. Raises InputError where it cannot be asked at all."""
         parsed = ModelSpec.parse(spec)
         if parsed.provider == "replay":
             raise InputError("a run has no recorded replies to this", remedy="name another model")
-        check_ready(parsed)
-        return cls(ModelCaller(parsed, decoding or Decoding(), Prompts.load()))
+        check_ready(parsed, keys)
+        return cls(ModelCaller(parsed, decoding or Decoding(), Prompts.load(), keys=keys))
 
     def complete(self, prompt: str, system: str = "") -> str:
         """The reply's text without thoughts, perhaps empty.

@@ -90,9 +90,10 @@ def _drop_output() -> None:
 
 
 def _complain(message: str, code: int) -> int:
+    from branchwise.corpora.secrets import without_keys
     from branchwise.ui.console import printable
 
-    sys.stderr.write(f"branchwise: {printable(message)}\n")
+    sys.stderr.write(f"branchwise: {printable(without_keys(message))}\n")
     return code
 
 

@@ -11,6 +11,7 @@ from branchwise.corpora.graph.remote.client import user_agent
 from branchwise.corpora.graph.remote.connection import TimedHTTP, TimedHTTPS, time_left
 from branchwise.corpora.graph.remote.exchange import Reply
 from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
+from branchwise.corpora.secrets import bytes_without_keys
 
 _CHUNK_BYTES = 64 * 1024
 _MAY_PASS = frozenset({408, 409, 425, 429})
@@ -27,11 +28,11 @@ class PostError(Exception):
         self.may_pass, self.wait = may_pass, wait
 
 
-def post_json(url: str, body: bytes, seconds: float, limit: int) -> bytes:
+def post_json(url: str, body: bytes, seconds: float, limit: int, key: str | None = None) -> bytes:
     """The body of the answer with status 200 to 299, at most `limit` bytes.
 
     `seconds` are for everything, from the look-up of the name to the last byte. Redirects are
-    not followed. Raises PostError, and nothing else.
+    not followed. `key` is sent as a bearer token. Raises PostError, and nothing else.
     """
     headers = {
         "Content-Type": "application/json",
@@ -39,6 +40,8 @@ def post_json(url: str, body: bytes, seconds: float, limit: int) -> bytes:
         "User-Agent": user_agent(),
     }
     request = urllib.request.Request(url, body, headers, method="POST")  # noqa: S310
+    if key is not None:
+        request.add_unredirected_header("Authorization", f"Bearer {key}")
     deadline = time.monotonic() + seconds
     opener = urllib.request.build_opener(TimedHTTP(deadline), TimedHTTPS(deadline), _AnyStatus())
     try:
@@ -73,7 +76,8 @@ def _read(response: HTTPResponse, deadline: float, limit: int) -> Reply:
     if response.length:
         raise http.client.IncompleteRead(bytes(body), response.length)
     media = response.headers.get_content_type()
-    return Reply(response.status, media, response.headers, bytes(body), whole=True)
+    said = bytes_without_keys(bytes(body))
+    return Reply(response.status, media, response.headers, said, whole=True)
 
 
 def _refusal(reply: Reply) -> PostError:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.fusion import DEPTH, FUSION_K, fused
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.manifest import (
     INDEX_FOLDER,
     Manifest,
@@ -90,21 +91,22 @@ def open_retriever(
     corpus_dir: Path | None,
     name: str | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
+    keys: Keys = NO_KEYS,
 ) -> Retriever:
     """The retriever over index `name`, or `hybrid` for flat and bm25 fused.
 
     Without a name: the only index there is, else `flat`. `http:URL` and `flashrag:CONFIG.yaml`
     search elsewhere, whatever the corpus; a plug-in (`file.py:name`, `module:name`, or the name of
-    an installed one) searches what it likes, with its own of the `settings` by plug-in name.
-    Raises InputError, with what mends it, where there is no such index, it belongs to another
-    corpus or encoder, nothing answers, or a plug-in cannot be used.
+    an installed one) searches what it likes, with its own of the `settings` by plug-in name. A
+    server gets its own of the `keys`. Raises InputError, with what mends it, where there is no such
+    index, it belongs to another corpus or encoder, nothing answers, or a plug-in cannot be used.
     """
     if is_plugin_retriever(name):
         return _open_plugin(corpus_dir, str(name), settings)
     if name is not None and name.startswith(_SERVERS):
         from branchwise.corpora.search_server import open_search_server
 
-        return open_search_server(name)
+        return open_search_server(name, keys=keys)
     if name is not None and name.startswith(_FLASHRAG):
         from branchwise.corpora.flashrag.retriever import open_flashrag
 

@@ -15,6 +15,7 @@ import orjson
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.http_post import PostError, post_json
+from branchwise.corpora.keys import NO_KEYS, Keys, no_key
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
 
@@ -49,8 +50,9 @@ class SearchServer:
         url: str,
         patience: Patience = Patience(),
         sleep: Callable[[float], None] = time.sleep,
+        keys: Keys = NO_KEYS,
     ) -> None:
-        self.url, self._patience, self._sleep = url, patience, sleep
+        self.url, self._patience, self._sleep, self._keys = url, patience, sleep, keys
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """For each query the server's best `k` passages. Raises RetrieverError."""
@@ -75,7 +77,8 @@ class SearchServer:
             left = max(0.1, end - time.monotonic())
             try:
                 seconds = min(self._patience.seconds, left)
-                return post_json(self.url, request, seconds, _MAX_BODY_BYTES)
+                key = self._keys.key(self.url)
+                return post_json(self.url, request, seconds, _MAX_BODY_BYTES, key)
             except PostError as error:
                 wait = self._wait(attempt, error.wait)
                 last = attempt >= self._patience.attempts or time.monotonic() + wait >= end
@@ -95,7 +98,7 @@ class SearchServer:
 
 
 def open_search_server(
-    spec: str, patience: Patience = Patience(attempts=2, total=60)
+    spec: str, patience: Patience = Patience(attempts=2, total=60), keys: Keys = NO_KEYS
 ) -> SearchServer:
     """The server of `http:URL`, asked one query now, so that a wrong address shows at once.
 
@@ -103,15 +106,15 @@ def open_search_server(
     """
     url = server_url(spec)
     try:
-        SearchServer(url, patience).search([_PROBE], 1)
+        SearchServer(url, patience, keys=keys).search([_PROBE], 1)
     except RetrieverError as error:
-        raise InputError(
-            str(error),
-            where=url,
-            remedy=f"start the server or correct the address in --retriever (Search-R1's path is "
-            f"{PATH})",
-        ) from None
-    return SearchServer(url)
+        remedy = (
+            f"start the server or correct the address in --retriever (Search-R1's path is {PATH})"
+        )
+        if "status 401" in str(error) and keys.variable(url) is None:
+            remedy = no_key(url)
+        raise InputError(str(error), where=url, remedy=remedy) from None
+    return SearchServer(url, keys=keys)
 
 
 def server_url(spec: str) -> str:

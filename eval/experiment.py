@@ -12,11 +12,13 @@ from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, is_replay, located
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
+from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
@@ -131,13 +133,15 @@ def resume(
     retry_failed: bool = False,
     observer: Observer | None = None,
     restraints: Restraints = UNRESTRAINED,
+    keys: Keys = NO_KEYS,
 ) -> Run:
     """Continue a run that was killed, interrupted or extended by `retry_failed`.
 
     No item that has ended is run again, no recorded response is asked for again. Raises
     InputError where the system would not be the one that began the run. `corpus` and `kg` say
     where its corpus and graph are now, `retriever`, `model`, `expander` and `extractor` where the
-    servers of the same retriever and models are now.
+    servers of the same retriever and models are now, `keys` which keys they get, before those that
+    the run names.
     """
     _check_at_least_one(concurrency=concurrency)
     reader = open_run(Path(path))
@@ -152,6 +156,9 @@ def resume(
     settings["roles"] = _moved_roles(
         Path(path), settings, {"expander": expander, "extractor": extractor}
     )
+    kept = with_kept_keys(keys, meta["system"], str(path))
+    tell_kept_keys(kept, keys, str(path))
+    settings["keys"] = dict(kept.variables)
     _check_as_paid_for(Path(path), meta["system"], settings)
     agent = make_agent(System.model_validate(settings), meta["task"], restraints)
     check_same_system(Path(path), meta, agent)
@@ -192,7 +199,7 @@ def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
         from branchwise.eval.plugins.loading import load_metrics
 
         load_metrics(scoring.metrics)
-    scoring.resolved(system.model_dump()).check_ready()
+    scoring.resolved(system.model_dump()).check_ready(Keys(system.keys))
 
 
 def _check_at_least_one(**counts: int) -> None:

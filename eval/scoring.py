@@ -13,6 +13,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.progress import Progress as PassageProgress
 from branchwise.corpora.progress import silent
 from branchwise.eval.analysis import Analysis, analyse
@@ -28,6 +29,7 @@ from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import AS_EVER, Progress, Settled, Settling
+from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.left_out import LeftOut, run_left_out
 from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
 from branchwise.eval.scores import Scores, score_items
@@ -45,7 +47,8 @@ class ScoringSettings:
 
     `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
     the whole corpus where gold names no support. `saves`: keep the result beside the run.
-    `decoding`: how matcher and judge are asked; its patience is in no score.
+    `decoding`: how matcher and judge are asked; its patience is in no score. `keys`: for their
+    servers, before those that the run names.
     """
 
     choice: ScoringChoice | None = None
@@ -56,6 +59,7 @@ class ScoringSettings:
     saves: bool = True
     decoding: Decoding = AS_EVER
     metrics: tuple[Named, ...] = ()
+    keys: Keys = NO_KEYS
     progress: Progress | None = None
     passage_progress: PassageProgress = silent
 
@@ -133,12 +137,13 @@ class _LookedUp(NamedTuple):
 
 
 def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _LookedUp | None]:
+    keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
     rows = [row for row in reader.items() if row.outcome is not None]
     items = list(reader.answered_items())
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
-    settled = _settled(reader, items, choice, prompts, settings)
+    settled = _settled(reader, items, choice, prompts, settings, keys)
     pending = reader.progress()["pending"]
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
@@ -198,6 +203,7 @@ def _settled(
     choice: ScoringChoice,
     prompts: Prompts,
     settings: ScoringSettings,
+    keys: Keys,
 ) -> Settled:
     if not choice.asks:
         return Settled(items)
@@ -211,7 +217,10 @@ def _settled(
             remedy=f"ask first: branchwise score {reader.path}{options}",
         )
 
-    ready = check_ready if settings.asks else unasked
+    def ready(spec: ModelSpec) -> None:
+        tell_kept_keys(keys, settings.keys, str(reader.path))
+        check_ready(spec, keys)
+
     with run_judgements(reader.path) as kept:
         settling = Settling(
             choice,
@@ -219,8 +228,9 @@ def _settled(
             prompts,
             settings.concurrency,
             settings.progress,
-            ready,
+            ready if settings.asks else unasked,
             settings.decoding,
+            keys,
         )
         return run_blocking(settling.settle(items))
 

@@ -3,10 +3,12 @@
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Literal, Self, get_args
 
-from branchwise.agents.spec import ModelSpec, is_replay, suggested
+from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.eval.errors.attribution import TASKS as SETTLED
 from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
 
@@ -81,12 +83,12 @@ class ScoringChoice:
                 remedy="leave out --matcher and --judge-entities",
             )
 
-    def check_ready(self) -> None:
+    def check_ready(self, keys: Keys = NO_KEYS) -> None:
         """Raise InputError where a model of the resolved choice could not be asked (`check_ready`
         of agents/spec.py), with advice that names its option."""
         for role, spec in (("matcher", self.model), ("judge", self.judge)):
             if spec is not None:
-                check_role(role, ModelSpec.parse(spec))
+                check_role(role, ModelSpec.parse(spec), partial(check_ready, keys=keys))
 
     @property
     def options(self) -> str:
@@ -113,7 +115,7 @@ class ScoringChoice:
             raise InputError(f"offline cannot be the {role}: it is no model", remedy=_remedy(role))
         if is_replay(str(spec)):
             raise no_replay(role)
-        return str(spec)
+        return located(str(spec))
 
 
 BY_NAMES = ScoringChoice()

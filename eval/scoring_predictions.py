@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import check_ready
 from branchwise.corpora.loaders import load_questions
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.prices import Prices
@@ -127,6 +129,8 @@ def _settled(
             prompts,
             settings.concurrency,
             settings.progress,
-            decoding=settings.decoding,
+            partial(check_ready, keys=settings.keys),
+            settings.decoding,
+            settings.keys,
         )
         return run_blocking(settling.settle(items))

@@ -23,6 +23,7 @@ from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import open_graph
+from branchwise.corpora.keys import Keys
 from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Retriever
@@ -95,15 +96,17 @@ class Agent:
         restraints: Restraints = UNRESTRAINED,
         recordings: OpenRecordings | None = None,
     ) -> None:
+        keys = Keys(system.keys)
+        keys.check()
         self.system = system
         self.prompts = Prompts.load(Path(system.prompts) if system.prompts else None)
         # Before the corpus is opened, which takes longer than seeing that no server is there.
-        self._models = Models.of(system, self.prompts, model, restraints, recordings)
+        self._models = Models.of(system, self.prompts, model, restraints, recordings, keys)
         self._retriever = retriever or retriever_of(system)
-        self._graph = graph or (open_graph(system.kg) if system.kg else None)
+        self._graph = graph or (open_graph(system.kg, keys) if system.kg else None)
         names = self._default_tools() if system.tools is None else system.tools
         corpus = Path(system.corpus) if system.corpus else None
-        around = ToolContext(self._retriever, system.k, self._graph, corpus, system.settings)
+        around = ToolContext(self._retriever, system.k, self._graph, corpus, system.settings, keys)
         self.tools = make_tools(names, around)
         _check_something_to_extract(system, self.tools)
         self._sections = [self.prompts.render(name) for name in sections(names)]
@@ -244,7 +247,7 @@ def retriever_of(system: System) -> Retriever | None:
     if system.corpus is None and needs_corpus(system.retriever):
         return None
     corpus = Path(system.corpus) if system.corpus else None
-    return open_retriever(corpus, system.retriever, system.settings)
+    return open_retriever(corpus, system.retriever, system.settings, Keys(system.keys))
 
 
 def _check_something_to_extract(system: System, tools: Sequence[BaseTool]) -> None:

@@ -12,6 +12,7 @@ from branchwise.agents.replay import OpenRecordings, RecordedModel, Replays
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.graphs.system import System
 
 if TYPE_CHECKING:
@@ -38,16 +39,17 @@ class Models:
         model: BaseChatModel | None = None,
         restraints: Restraints = UNRESTRAINED,
         recordings: OpenRecordings | None = None,
+        keys: Keys = NO_KEYS,
     ) -> Models:
         """The callers of a system; `model` takes the place of the agent's spec in every role.
 
-        `recordings` opens the runs of replays. Raises InputError for a spec that is none, and for
-        one that cannot be asked at all.
+        `recordings` opens the runs of replays; `keys` are for the models' servers.
+        Raises InputError for a spec that is none, and for one that cannot be asked at all.
         """
         spec = ModelSpec.parse(system.model)
         if model is None:
-            check_ready(spec)
-        callers = _Callers(system, prompts, model, restraints, Replays(recordings), spec)
+            check_ready(spec, keys)
+        callers = _Callers(system, prompts, model, restraints, Replays(recordings), spec, keys)
         return cls(
             callers.of("agent", None),
             callers.of("expander", system.roles.expander) if system.expand else None,
@@ -84,12 +86,13 @@ class _Callers:
     restraints: Restraints
     replays: Replays
     spec: ModelSpec
+    keys: Keys
     made: dict[tuple[ModelSpec, str], ModelCaller] = field(default_factory=dict)
 
     def of(self, role: str, text: str | None) -> ModelCaller:
         """Who is asked in a role; where `text` names nobody, the agent's model."""
         known = {spec for spec, _ in self.made}
-        spec = self.spec if text is None else _ready(f"--{role}", text, known)
+        spec = self.spec if text is None else _ready(f"--{role}", text, known, self.keys)
         is_given = self.model is not None and spec == self.spec
         is_replay = spec.provider == "replay" and not is_given
         key = (spec, role if is_replay else "")
@@ -101,6 +104,7 @@ class _Callers:
                 model=self.model if is_given else None,
                 restraints=self.restraints,
                 recorded=self._recorded(spec, role) if is_replay else None,
+                keys=self.keys,
             )
         return self.made[key]
 
@@ -112,12 +116,12 @@ class _Callers:
         return recorded
 
 
-def _ready(option: str, text: str, known: Collection[ModelSpec]) -> ModelSpec:
+def _ready(option: str, text: str, known: Collection[ModelSpec], keys: Keys) -> ModelSpec:
     """The spec of a role, checked unless another role has it; a refusal names its option."""
     try:
         spec = ModelSpec.parse(text)
         if spec not in known:
-            check_ready(spec)
+            check_ready(spec, keys)
     except InputError as error:
         remedy = (error.remedy or "").replace("--model", option)
         raise InputError(error.what, where=option, remedy=remedy) from None

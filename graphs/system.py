@@ -51,7 +51,8 @@ class System(BaseModel):
     `file.py:NAME` or `package.module:NAME` (corpora/plugins/specs.py); `settings` are theirs, by
     their names. `nodes` are the plug-in steps, in their order. `expand`: the
     question's readings are written out first, for the agent to answer each. `extract`: of each
-    retrieved passage the agent sees what a model copied out of it.
+    retrieved passage the agent sees what a model copied out of it. `keys`: by HOST or HOST:PORT
+    the environment variable whose key goes there (`corpora/keys.py`); no answer depends on them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -70,7 +71,8 @@ class System(BaseModel):
     prompts: str | None = None
     nodes: tuple[str, ...] = ()
     settings: PluginSettings = {}
+    keys: Mapping[str, str] = {}
 
     def __hash__(self) -> int:
-        # Settings are mappings, which have no hash; equal systems are equal in the rest, too.
-        return hash(self.model_dump_json(exclude={"settings"}))
+        # Mappings have no hash; equal systems are equal in the rest, too.
+        return hash(self.model_dump_json(exclude={"settings", "keys"}))

@@ -1,5 +1,6 @@
 """Fixtures for all tests, the tests that `make check` runs, and what is said of those that skip."""
 
+import os
 import re
 import sys
 from collections import Counter
@@ -15,6 +16,9 @@ settings.load_profile("branchwise")
 
 # Test folders are no packages: this makes `import chat_server` work in all of them.
 sys.path.insert(0, str(Path(__file__).parent))
+
+# No test sends anything to the server of whoever runs them.
+os.environ.pop("OPENAI_BASE_URL", None)
 
 import quick  # noqa: E402
 from chat_server import ChatServer  # noqa: E402

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.loading import distribution_of, entry_points
 from branchwise.corpora.plugins.specs import is_mcp, is_plugin
 from branchwise.corpora.retrieval import Retriever
@@ -25,6 +26,7 @@ class ToolContext:
     """What tools are made from: the corpus searched (k where the user fixed it) and the graph.
 
     `corpus`: its folder, for plug-ins that read it. `settings`: of plug-ins, by their names.
+    `keys`: for MCP servers that have an address.
     """
 
     retriever: Retriever | Batcher | None = None
@@ -32,6 +34,7 @@ class ToolContext:
     graph: Graph | None = None
     corpus: Path | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    keys: Keys = NO_KEYS
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
     of_spec: dict[str, Sequence[BaseTool]] = {
         spec: [_made(spec, context)] for spec in specs if not is_mcp(spec)
     }
-    of_servers = open_mcp_tools([spec for spec in specs if is_mcp(spec)])
+    of_servers = open_mcp_tools([spec for spec in specs if is_mcp(spec)], context.keys)
     of_spec |= of_servers
     made = [(spec, tool) for spec in dict.fromkeys(specs) for tool in of_spec[spec]]
     try:

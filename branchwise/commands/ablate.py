@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
 from branchwise.commands.scoring_options import PriceFile
 
 if TYPE_CHECKING:
+    from branchwise.corpora.keys import Keys
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.scores import Scores
     from branchwise.eval.studies.running import StudyDesign, StudyPace, StudyRun
@@ -48,6 +50,7 @@ def ablate(
         bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
     ] = False,
     prices: PriceFile = None,
+    key: Key = None,
 ) -> None:
     """Run the systems of a study over the same questions and compare them with the base.
 
@@ -57,10 +60,13 @@ def ablate(
     """
     from branchwise.agents.limits import Limits
     from branchwise.commands.scoring_options import load_prices
+    from branchwise.corpora.keys import Keys
     from branchwise.eval.studies.running import StudyDesign, StudyPace
     from branchwise.eval.studies.schema import load_study
 
-    loaded = load_study(study)
+    given = read_keys(key)
+    loaded = load_study(study).with_keys(given)
+    keys = Keys(loaded.study.keys)
     priced = load_prices(prices) if prices else loaded.prices()
     design = StudyDesign.of(loaded)
     if dry_run:
@@ -77,7 +83,8 @@ def ablate(
     again = _again(
         study, out, {"prices": prices, "concurrency": concurrency, "max-requests": max_requests}
     )
-    finish(_run(design, folder, pace), design, priced, again, max_cost)
+    again += "".join(f" --key {shlex.quote(one)}" for one in key or ())
+    finish(_run(design, folder, pace), design, priced, again, max_cost, keys)
 
 
 def _print_plan(loaded: "LoadedStudy", design: "StudyDesign", prices: "Prices") -> None:
@@ -123,6 +130,7 @@ def finish(
     prices: "Prices",
     again: str,
     max_cost: float | None = None,
+    keys: "Keys | None" = None,
 ) -> None:
     """Say how the study ended: its tables where it is whole, how to go on where it is not.
 
@@ -144,7 +152,7 @@ def finish(
             soft_wrap=True,
         )
         sys.exit(1)
-    scores = show_study(made, design, prices)
+    scores = show_study(made, design, prices, keys)
     counts = [one.counts for one in scores]
     failed, items = sum(c.failed for c in counts), sum(c.items for c in counts)
     if failed:
@@ -157,15 +165,18 @@ def finish(
         sys.exit(1)
 
 
-def show_study(made: "StudyRun", design: "StudyDesign", prices: "Prices") -> list["Scores"]:
+def show_study(
+    made: "StudyRun", design: "StudyDesign", prices: "Prices", keys: "Keys | None" = None
+) -> list["Scores"]:
     """Score every run of the study, print their tables, the changes and what to type next."""
     from branchwise.commands.score import print_runs, score_and_save
+    from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
     from branchwise.ui.study_summary import study_summary
 
     choice = design.scoring if design.scoring.asks else None
-    settings = ScoringSettings(choice, prices)
+    settings = ScoringSettings(choice, prices, keys=keys or NO_KEYS)
     runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
     print_runs(runs, brief=True)
     for part in study_summary([(name, run.scores) for name, run in runs]):

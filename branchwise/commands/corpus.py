@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
+
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
     from branchwise.corpora.folder import Corpus
@@ -174,6 +176,7 @@ def search(
         ),
     ] = None,
     k: Annotated[int, typer.Option(help="How many passages.", min=1, max=50)] = 3,
+    key: Key = None,
     json_output: AsJson = False,
 ) -> None:
     """Search a corpus as an agent would.
@@ -185,7 +188,7 @@ def search(
 
     if not query.strip():
         raise InputError("the query is empty", remedy="put it in quotes after the corpus folder")
-    hits = open_retriever(path, retriever).search([query], k)[0]
+    hits = open_retriever(path, retriever, keys=read_keys(key)).search([query], k)[0]
     if json_output:
         _print_json([hit.passage.model_dump() | {"score": hit.score} for hit in hits])
     elif not hits:

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
+
 if TYPE_CHECKING:
+    from branchwise.corpora.keys import Keys
     from branchwise.ui.traces.runs import RunView
 
 
@@ -37,6 +40,7 @@ def fork(
     kg: Annotated[
         str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
     ] = None,
+    key: Key = None,
     printed: Annotated[
         bool, typer.Option("--print", help="Print the comparison, in a terminal, too.")
     ] = False,
@@ -50,14 +54,17 @@ def fork(
 
     tools = tuple(tool) if tool else None
     changes = Changes(model, tools, read_edit(edit) if edit else None)
-    made = make_fork(path, question, step, changes, epoch=epoch, out=out, corpus=corpus, kg=kg)
+    keys = read_keys(key)
+    made = make_fork(
+        path, question, step, changes, epoch=epoch, out=out, corpus=corpus, kg=kg, keys=keys
+    )
     failed = _run(made)
     with ExitStack() as opened:
         from branchwise.ui.traces.runs import RunView
 
         runs = [opened.enter_context(closing(RunView.open(run))) for run in (path, made)]
         if not printed and sys.stdin.isatty() and sys.stdout.isatty():
-            _open_app(runs, question, epoch)
+            _open_app(runs, question, epoch, keys)
         else:
             _print(runs, question, epoch)
     sys.exit(int(failed))
@@ -91,10 +98,10 @@ def _run(path: Path) -> bool:
     return state.failed > 0
 
 
-def _open_app(runs: "list[RunView]", question: str, epoch: int) -> None:
+def _open_app(runs: "list[RunView]", question: str, epoch: int, keys: "Keys") -> None:
     from branchwise.ui.trace_app.app import Start, TraceApp
 
-    TraceApp(runs, start=Start(question, epoch, compare=True)).run()
+    TraceApp(runs, start=Start(question, epoch, compare=True), keys=keys).run()
 
 
 def _print(runs: "list[RunView]", question: str, epoch: int) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
+
 if TYPE_CHECKING:
     from branchwise.corpora.graph.answers import GraphError
 
@@ -95,6 +97,7 @@ def query(
     source: GraphSource,
     sparql: Annotated[str, typer.Argument(metavar="SPARQL", help="As written for Wikidata.")],
     seconds: Annotated[float, typer.Option(help="Stop it after so long.", min=0.1, max=600)] = 10,
+    key: Key = None,
     json_output: AsJson = False,
 ) -> None:
     """Answer a SPARQL query as an agent's would be: read-only, with a deadline.
@@ -105,7 +108,7 @@ def query(
     from branchwise.corpora.graph.open import open_graph
     from branchwise.ui.graph_advice import columns_as_mentioned
 
-    graph = open_graph(source)
+    graph = open_graph(source, read_keys(key))
     try:
         answer = columns_as_mentioned(graph.query(sparql, seconds), sparql)
     except GraphError as error:
@@ -130,6 +133,7 @@ def search(
     text: Annotated[str, typer.Argument(help="A name, an alias, a phrase for a property.")],
     kind: Annotated[Kind, typer.Option(help="What to look for.")] = Kind.item,
     limit: Annotated[int, typer.Option(help="How many names.", min=1, max=50)] = 8,
+    key: Key = None,
     json_output: AsJson = False,
 ) -> None:
     """Find entities by name, all that share it together, or properties by phrase.
@@ -142,7 +146,7 @@ def search(
 
     if not text.strip():
         raise InputError("the text is empty", remedy="put a name in quotes after the graph")
-    graph = open_graph(source)
+    graph = open_graph(source, read_keys(key))
     try:
         matches = graph.search(text, kind.value, limit)
     except GraphError as error:

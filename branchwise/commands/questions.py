@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import ExitStack
 
+    from branchwise.corpora.keys import Keys
     from branchwise.corpora.questions import Question
     from branchwise.corpora.synthesis.settings import Settings, Tally
     from branchwise.corpora.synthesis.sources import Source
@@ -52,6 +55,7 @@ def generate(
     reviewer: Annotated[
         str | None, typer.Option(metavar="SPEC", help="Model that judges templates and questions.")
     ] = None,
+    key: Key = None,
 ) -> None:
     """Make questions from plans over a graph, with answers known to be complete.
 
@@ -65,12 +69,12 @@ def generate(
     from branchwise.corpora.synthesis.settings import Settings, Tally
 
     _check_place(out)
-    chosen = _listed(domains)
+    chosen, keys = _listed(domains), read_keys(key)
     with ExitStack() as opened:
-        source = _opened(kg, schema=schema, names=names, corpus=corpus, domains=chosen)
+        source = _opened(kg, schema=schema, names=names, corpus=corpus, domains=chosen, keys=keys)
         opened.callback(source.close)
         settings = Settings(n, ambiguous, source.domains, source.common, seed)
-        words = _words(source, settings, writer, reviewer, opened)
+        words = _words(source, settings, writer, reviewer, keys, opened)
         tally = Tally()
         lines = list(_lines(_made(source, settings, tally, words)))
     if lines:
@@ -168,13 +172,16 @@ def _opened(
     names: Path | None,
     corpus: Path | None,
     domains: list[str],
+    keys: "Keys",
 ) -> "Source":
     """What questions are made from. Exits with 1 where an endpoint does not answer."""
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.synthesis.sources import open_source
 
     try:
-        return open_source(kg, schema=schema, names=names, corpus=corpus, domains=domains)
+        return open_source(
+            kg, schema=schema, names=names, corpus=corpus, domains=domains, keys=keys
+        )
     except GraphError as error:
         _complain("the graph failed", error)
         raise typer.Exit(1) from None
@@ -193,6 +200,7 @@ def _words(
     settings: "Settings",
     writer: str | None,
     reviewer: str | None,
+    keys: "Keys",
     opened: "ExitStack",
 ) -> "Words":
     """The grammar, and the models that are to help it; they are closed with the stack."""
@@ -205,7 +213,7 @@ def _words(
     from branchwise.corpora.synthesis.writing import Writer
 
     asked = {
-        spec: opened.enter_context(SpecTextModel.of_spec(spec))
+        spec: opened.enter_context(SpecTextModel.of_spec(spec, keys=keys))
         for spec in dict.fromkeys(filter(None, (writer, reviewer)))
     }
     return Words(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -19,6 +20,7 @@ from branchwise.commands.scoring_options import (
 from branchwise.commands.system_options import SystemOptions, with_system_options
 
 if TYPE_CHECKING:
+    from branchwise.corpora.keys import Keys
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
     from branchwise.eval.scores import Scores
@@ -57,6 +59,7 @@ def run(
     settings, priced = system.to_system(), load_prices(prices)
     scoring = with_metrics(chosen(matcher, judge_entities, judge), metric)
     allow_open_files(concurrency, extract=settings.extract)
+    from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
     from branchwise.ui.progress import RunProgress
@@ -76,7 +79,7 @@ def run(
             observer=progress,
             scoring=scoring,
         )
-    finish(made, priced)
+    finish(made, priced, Keys(settings.keys))
 
 
 def resume(
@@ -100,6 +103,7 @@ def resume(
     extractor: Annotated[
         str | None, typer.Option(help="The same extractor at another address.")
     ] = None,
+    key: Key = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
     ] = False,
@@ -113,6 +117,7 @@ def resume(
     from branchwise.eval.store import open_run
     from branchwise.ui.progress import RunProgress
 
+    keys = read_keys(key)
     reader = open_run(path)
     counts, extract = reader.progress(), bool(reader.meta["system"].get("extract"))
     reader.close()
@@ -130,8 +135,9 @@ def resume(
             concurrency=concurrency,
             retry_failed=retry_failed,
             observer=progress,
+            keys=keys,
         )
-    finish(continued)
+    finish(continued, keys=keys)
 
 
 def allow_open_files(concurrency: int, *, extract: bool = False, runs: int = 1) -> None:
@@ -150,7 +156,7 @@ def allow_open_files(concurrency: int, *, extract: bool = False, runs: int = 1) 
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
-def finish(made: "Run", prices: "Prices | None" = None) -> None:
+def finish(made: "Run", prices: "Prices | None" = None, keys: "Keys | None" = None) -> None:
     """Say how the run ended: its scores where it is whole, how to go on where it is not."""
     from branchwise.ui.console import error_console
 
@@ -162,7 +168,7 @@ def finish(made: "Run", prices: "Prices | None" = None) -> None:
             soft_wrap=True,
         )
         sys.exit(1)
-    counts = show_scores(made, prices).counts
+    counts = show_scores(made, prices, keys).counts
     if counts.failed:
         error_console().print(
             f"{counts.failed} of {counts.items} items failed and count 0; again with:\n"
@@ -174,13 +180,16 @@ def finish(made: "Run", prices: "Prices | None" = None) -> None:
         sys.exit(1)
 
 
-def show_scores(made: "Run", prices: "Prices | None" = None) -> "Scores":
+def show_scores(
+    made: "Run", prices: "Prices | None" = None, keys: "Keys | None" = None
+) -> "Scores":
     """Score the run, print its tables, and return the scores."""
     from branchwise.commands.score import exit_if_in_vain, print_runs, score_and_save
+    from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
 
-    scored = score_and_save(made.path, ScoringSettings(prices=prices))
+    scored = score_and_save(made.path, ScoringSettings(prices=prices, keys=keys or NO_KEYS))
     print_runs([(made.path.name, scored)], brief=True)
     console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
     exit_if_in_vain(scored.settled, scored.scores)

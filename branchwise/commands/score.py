@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
 from branchwise.commands.scoring_options import (
     Attempts,
     Concurrency,
@@ -51,6 +52,7 @@ def score(
     concurrency: Concurrency = 8,
     timeout: Timeout = 120.0,
     attempts: Attempts = 6,
+    key: Key = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print everything as JSON, each item included.")
     ] = False,
@@ -69,6 +71,7 @@ def score(
         read_passages=scan_corpus,
         decoding=Decoding(timeout=timeout, attempts=attempts),
         metrics=tuple(metric or ()),
+        keys=read_keys(key),
     )
     if path is not None and questions is None and predictions is None and task is None:
         _score_run(path, settings, as_json=json_output)
@@ -129,6 +132,7 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
                 raise
             why = "interrupted"
     options = f" {settings.choice.options}" if settings.choice else ""
+    options += "".join(f" --key {host}={name}" for host, name in settings.keys.variables.items())
     options += "".join(f" --metric {shlex.quote(str(one))}" for one in settings.metrics)
     line = f"branchwise: {why}; what was answered is kept; go on with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)

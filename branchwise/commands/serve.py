@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
+
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
+    from branchwise.corpora.keys import Keys
     from branchwise.tools.registry import ToolContext
     from branchwise.tools.serving.listening import Listener
 
@@ -39,6 +42,7 @@ def retrieve(
         str, typer.Option(help="Address to listen on. Another than the loopback lets anyone in.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0: any that is free.", min=0, max=65535)] = 8000,
+    key: Key = None,
 ) -> None:
     """Answer Search-R1's POST /retrieve from a corpus, until Ctrl-C.
 
@@ -53,8 +57,9 @@ def retrieve(
     from branchwise.tools.serving.retrieve import PATH, retrieve_app
     from branchwise.tools.serving.web import serve_app
 
+    keys = read_keys(key)
     listener = listen(host, port, "--host, --port")
-    opened = open_retriever(corpus, retriever)
+    opened = open_retriever(corpus, retriever, keys=keys)
     app = retrieve_app(Batcher(opened), _complain, only_loopback=listener.is_local)
     what = f"{opened.name} of {corpus}" if corpus else opened.name
     _warn_of_strangers(listener)
@@ -86,6 +91,7 @@ def mcp(
             help="Serve over streamable HTTP at /mcp, and not over standard input and output.",
         ),
     ] = None,
+    key: Key = None,
 ) -> None:
     """Offer the search tools to an MCP client, over standard input and output or HTTP.
 
@@ -96,7 +102,7 @@ def mcp(
     require_extra("mcp")
     # What a client says wrongly it is told; without a handler Python prints the SDK's pages on it.
     logging.getLogger().addHandler(logging.NullHandler())
-    sources = _Sources(corpus, retriever, k, kg, tool)
+    sources = _Sources(corpus, retriever, k, kg, tool, read_keys(key))
     if http is None:
         _serve_streams(sources)
     else:
@@ -113,6 +119,7 @@ class _Sources:
     k: int | None
     kg: str | None
     tool: list[str] | None
+    keys: "Keys"
 
     @contextmanager
     def open_server(self) -> "Iterator[tuple[Server[Any, Any], str]]":
@@ -138,8 +145,9 @@ class _Sources:
         from branchwise.tools.registry import ToolContext
 
         searches = (self.corpus, self.retriever, self.k) != (None, None, None)
-        found = open_retriever(self.corpus, self.retriever) if searches else None
-        return ToolContext(found, self.k, open_graph(self.kg) if self.kg else None)
+        found = open_retriever(self.corpus, self.retriever, keys=self.keys) if searches else None
+        graph = open_graph(self.kg, self.keys) if self.kg else None
+        return ToolContext(found, self.k, graph, keys=self.keys)
 
     def _names(self, context: "ToolContext") -> tuple[str, ...]:
         from branchwise.corpora.errors import InputError

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from branchwise.commands.key_option import HELP, METAVAR, read_keys
+
 if TYPE_CHECKING:
     from branchwise.graphs.system import System
 
@@ -32,6 +34,7 @@ class SystemOptions:
             MODEL,
         ),
     ] = "offline"
+    key: Annotated[list[str] | None, _option(HELP, MODEL, metavar=METAVAR)] = None
     prompts: Annotated[
         Path | None, _option("Folder with prompt files that replace the built-in ones.", MODEL)
     ] = None
@@ -134,6 +137,7 @@ class SystemOptions:
             prompts=str(self.prompts) if self.prompts else None,
             nodes=tuple(self.node or ()),
             settings=read_settings(self.settings or ()),
+            keys=dict(read_keys(self.key).variables),
             decoding=Decoding.model_validate(
                 {
                     "temperature": self.temperature,

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import NO_KEYS, Keys
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
+    from branchwise.corpora.retrieval import Retriever
     from branchwise.graphs.system import PluginSettings
 
 SECONDS = 600.0
@@ -32,6 +34,7 @@ class ToolCall:
     settings: "PluginSettings | None" = None
     question: str = ""
     model: str | None = None
+    keys: Keys = NO_KEYS
 
     async def made(self) -> dict[str, Any]:
         """The tool event that a trace would hold, with `content`, what the model reads.
@@ -39,23 +42,27 @@ class ToolCall:
         Raises InputError for a tool that cannot be made; whatever the call does is in the event.
         """
         from branchwise.corpora.graph.open import open_graph
-        from branchwise.corpora.open import open_retriever
         from branchwise.tools.mcp.opening import close_now
         from branchwise.tools.registry import ToolContext, make_tools
 
-        searched = open_retriever(self.corpus, self.retriever) if self._searches() else None
-        graph = open_graph(self.kg) if self.kg else None
+        searched = self._retriever() if self._searches() else None
+        graph = open_graph(self.kg, self.keys) if self.kg else None
         tools: list[BaseTool] = []
         try:
             tools = make_tools(
                 [self.spec],
-                ToolContext(searched, self.k, graph, self.corpus, self.settings or {}),
+                ToolContext(searched, self.k, graph, self.corpus, self.settings or {}, self.keys),
             )
             return await self._called(_only(tools, self.spec))
         finally:
             close_now(tools)
             if graph is not None:
                 graph.close()
+
+    def _retriever(self) -> "Retriever":
+        from branchwise.corpora.open import open_retriever
+
+        return open_retriever(self.corpus, self.retriever, keys=self.keys)
 
     def _searches(self) -> bool:
         """Whether a retriever is needed: only the built-in tool asks one, and it may be large."""
@@ -94,7 +101,8 @@ class ToolCall:
         from branchwise.agents.prompt_files import Prompts
         from branchwise.agents.spec import ModelSpec
 
-        return ModelCaller(ModelSpec.parse(self.model), Decoding(), Prompts.load(None))
+        spec = ModelSpec.parse(self.model)
+        return ModelCaller(spec, Decoding(), Prompts.load(None), keys=self.keys)
 
 
 def _only(tools: "list[BaseTool]", spec: str) -> "BaseTool":

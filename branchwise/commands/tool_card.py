@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
+    from branchwise.corpora.keys import Keys
     from branchwise.tools.plugins.plugged import PluggedTool
 
 
@@ -72,10 +73,11 @@ _FILLS = {
 }
 
 
-def cards_of(spec: str) -> list[ToolCard]:
+def cards_of(spec: str, keys: "Keys") -> list[ToolCard]:
     """The tools that a spec names: one, or all of an MCP server's.
 
-    Nothing is called, and neither a corpus nor settings are needed. Raises InputError.
+    Nothing is called, and neither a corpus nor settings are needed. A server that has an address
+    gets its own of the `keys`. Raises InputError.
     """
     from branchwise.corpora.plugins.specs import is_mcp, is_plugin
     from branchwise.tools.mcp.opening import close_now
@@ -85,7 +87,9 @@ def cards_of(spec: str) -> list[ToolCard]:
         return [_built_in(spec)]
     if (is_plugin(spec) and not is_mcp(spec)) or spec in installed_tools():
         return [_plugin(spec)]
-    tools = make_tools([spec], ToolContext())  # of a server; raises for a name that is none
+    tools = make_tools(
+        [spec], ToolContext(keys=keys)
+    )  # of a server; raises for a name that is none
     try:
         return [_plain(tool, of_server=True) for tool in tools]
     finally:

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
+
 tools_app = typer.Typer(help="What an agent may call.", no_args_is_help=True)
 
 Spec = Annotated[
@@ -41,14 +43,14 @@ def list_tools(json_output: AsJson = False) -> None:
 
 
 @tools_app.command()
-def show(spec: Spec, json_output: AsJson = False) -> None:
+def show(spec: Spec, key: Key = None, json_output: AsJson = False) -> None:
     """Say what a tool is: what a model is told of it, its limit, settings, source.
 
     Example: branchwise tools show film_year.py:film_year
     """
     from branchwise.commands.tool_card import cards_of
 
-    cards = cards_of(spec)
+    cards = cards_of(spec, read_keys(key))
     if json_output:
         _print_json([card.to_json() for card in cards])
         return
@@ -72,6 +74,7 @@ def try_tool(
     ] = None,
     question: Annotated[str, typer.Option(help="The question, for a tool that reads it.")] = "",
     model: Annotated[str | None, typer.Option(help="Model, for a tool that asks one.")] = None,
+    key: Key = None,
     json_output: AsJson = False,
 ) -> None:
     """Call a tool as an agent would, and print what the model would read.
@@ -85,7 +88,8 @@ def try_tool(
     from branchwise.corpora.plugins.written_settings import read_settings
 
     settings = read_settings(set_ or ())
-    call = ToolCall(spec, read_arguments(args), corpus, retriever, k, kg, settings, question, model)
+    keys, given = read_keys(key), read_arguments(args)
+    call = ToolCall(spec, given, corpus, retriever, k, kg, settings, question, model, keys)
     event = asyncio.run(call.made())
     if json_output:
         kept = ("content", "error", "failure", "printed", "artifact", "asked", "seconds")

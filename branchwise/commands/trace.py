@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.commands.key_option import Key, read_keys
+
 if TYPE_CHECKING:
+    from branchwise.ui.trace_app.app import Start
     from branchwise.ui.traces.runs import RunView
 
 _MANY = 200
@@ -34,6 +37,7 @@ def trace(
             help="Print plain text: the questions, a --question's steps, or one --step in full.",
         ),
     ] = False,
+    key: Key = None,
     live: Annotated[
         bool, typer.Option("--live", help="Follow runs that are being written.")
     ] = False,
@@ -53,26 +57,27 @@ def trace(
         raise InputError(
             "--live follows runs in a terminal", remedy="leave it out, or leave out --print"
         )
+    keys = read_keys(key)
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(run)) for run in open_runs(paths)]
         if interactive:
-            _open_app(runs, question, epoch or 0, step, live=live)
+            from branchwise.ui.trace_app.app import TraceApp
+
+            start = _start(runs[0], question, epoch or 0, step)
+            TraceApp(runs, live=live, start=start, keys=keys).run()
         else:
             _print(runs, question, epoch, step, passages)
 
 
-def _open_app(
-    runs: "list[RunView]", question: str | None, epoch: int, step: int | None, *, live: bool
-) -> None:
-    from branchwise.ui.trace_app.app import Start, TraceApp
+def _start(run: "RunView", question: str | None, epoch: int, step: int | None) -> "Start | None":
+    """Where the app opens. Raises InputError, before the screen is taken, for what is not there."""
+    from branchwise.ui.trace_app.app import Start
     from branchwise.ui.traces.lookup import named_row
 
-    start = None
-    if question is not None:
-        # Before the screen is taken: what is not there is one line.
-        named_row(runs[0], question, epoch)
-        start = Start(question, epoch, step)
-    TraceApp(runs, live=live, start=start).run()
+    if question is None:
+        return None
+    named_row(run, question, epoch)
+    return Start(question, epoch, step)
 
 
 def _print(

@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.worlds.description import GRAPH_FILE
 
 IN_A_WORLD = "kg"
@@ -13,15 +14,16 @@ IN_A_WORLD = "kg"
 _NAMES_OF_GRAPHS = {"default-graph-uri", "named-graph-uri"}
 
 
-def open_graph(source: str) -> Graph:
+def open_graph(source: str, keys: Keys = NO_KEYS) -> Graph:
     """The graph in a folder that `branchwise kg build` made, or behind an http(s) address.
 
-    A folder with such a one in `kg/` (a world's) will do. Raises InputError.
+    A folder with such a one in `kg/` (a world's) will do. An endpoint gets its own of the `keys`.
+    Raises InputError.
     """
     if is_address(source):
         from branchwise.corpora.graph.remote.graph import RemoteGraph
 
-        return RemoteGraph(_without_secrets(source))
+        return RemoteGraph(_without_secrets(source), keys=keys)
     from branchwise.corpora.graph.embedded import EmbeddedGraph
 
     return EmbeddedGraph(graph_folder(Path(source)))

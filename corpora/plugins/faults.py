@@ -8,7 +8,7 @@ from pathlib import Path
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.printed import catch_output, process_as_it_was
-from branchwise.corpora.plugins.secrets import without_key
+from branchwise.corpora.secrets import without_keys
 
 MAX_LINE = 500
 
@@ -23,7 +23,7 @@ def fault_line(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - anyone's __str__
         said = ""
     line = f"{name}: {said}" if said else name
-    return without_key(line).encode("utf-8", "replace").decode()[:MAX_LINE]
+    return without_keys(line).encode("utf-8", "replace").decode()[:MAX_LINE]
 
 
 @contextlib.contextmanager

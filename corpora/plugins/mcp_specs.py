@@ -5,12 +5,15 @@ import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.specs import MCP
 
 _ONE_TOOL = re.compile(r"#([\w./-]{1,128})$")
+_SECRET = re.compile(
+    r"key$|token$|secret|passw|^pwd$|^auth|credential|^sig(nature)?$", re.IGNORECASE
+)
 _EXAMPLES = "write mcp:COMMAND ARGS..., or mcp:http://HOST:PORT/mcp"
 
 
@@ -71,11 +74,18 @@ def _at(url: str) -> Server:
         known = False
     if not known or not url.isprintable() or " " in url:
         raise InputError("is no address of an MCP server", where=repr(url[:200]), remedy=_EXAMPLES)
+    place = f"{MCP}{parts.scheme}://{parts.hostname}"
     if parts.username or parts.password:
         raise InputError(
             "the address holds a user or a password, which the run would keep",
-            where=f"{MCP}{parts.scheme}://{parts.hostname}",
+            where=place,
             remedy="leave it out of the address",
+        )
+    if any(_SECRET.search(name) for name, _ in parse_qsl(parts.query)):
+        raise InputError(
+            "the address holds what may be a key, which the run would keep",
+            where=place,
+            remedy="leave it out of the address; --key HOST=VARIABLE sends a key as bearer token",
         )
     return Server(url=url)
 

@@ -14,8 +14,11 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TextIO, cast
 
+from branchwise.corpora.secrets import without_keys
+
 MAX_PRINTED = 20_000
 """Characters of a call's output that are kept."""
+_LONGEST_KEY = 1000
 
 
 class Printed:
@@ -31,16 +34,17 @@ class Printed:
         """Keep what there is room for; count the rest."""
         with self._lock:
             if not self._ended:
-                room = MAX_PRINTED - self._length
+                # A little more than is kept: a key that is cut in two could not be struck out.
+                room = MAX_PRINTED + _LONGEST_KEY - self._length
                 if room > 0:
                     self._parts.append(text[:room])
                 self._length += len(text)
 
     def end(self) -> str:
-        """What was printed; where it was too long it is cut and says so."""
+        """What was printed, keys struck out; where it was too long it is cut and says so."""
         with self._lock:
             self._ended = True
-            text = "".join(self._parts)
+            text = without_keys("".join(self._parts))[:MAX_PRINTED]
         cut = self._length > MAX_PRINTED
         return f"{text}\n[cut: {self._length} characters]" if cut else text
 

@@ -10,6 +10,7 @@ from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import MAX_ID_CHARS
+from branchwise.corpora.secrets import without_keys
 
 MAX_PASSAGE_CHARS = 200_000
 _FORMS = (
@@ -92,16 +93,17 @@ def _checked(passage: Passage) -> Passage:
     id, size = passage.id, len(passage.title) + len(passage.text)
     if not id.strip() or not id.isprintable() or len(id) > MAX_ID_CHARS:
         raise RankingError(
-            f"the passage id {id[:80]!r} cannot be shown: printable, at most {MAX_ID_CHARS} "
-            "characters"
+            f"the passage id {_whole(id)[:80]!r} cannot be shown: printable, at most "
+            f"{MAX_ID_CHARS} characters"
         )
     if size > MAX_PASSAGE_CHARS:
         raise RankingError(
             f"the passage {id!r} has {size:,} characters, and at most {MAX_PASSAGE_CHARS:,} are "
             "taken; cut the corpus into passages"
         )
-    whole = {"title": _whole(passage.title), "text": _whole(passage.text)}
-    changed = whole != {"title": passage.title, "text": passage.text}
+    said = {"id": id, "title": passage.title, "text": passage.text}
+    whole = {key: _whole(text) for key, text in said.items()}
+    changed = whole != said
     return passage.model_copy(update=whole) if changed else passage
 
 
@@ -117,7 +119,9 @@ def _score(score: Any) -> float:
 
 
 def _whole(text: str) -> str:
-    """Without half characters (lone surrogates), which nothing that is sent or stored may have."""
+    """Without keys and half characters (lone surrogates), which nothing that is sent or stored may
+    have."""
+    text = without_keys(text)
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -19,6 +19,7 @@ from branchwise.corpora.plugins.settings import Given, check_settings
 from branchwise.corpora.plugins.sources import Source
 from branchwise.corpora.plugins.worker import DaemonThread, Worker
 from branchwise.corpora.retrieval import Hit, RetrieverError
+from branchwise.corpora.secrets import without_keys
 
 _PROBE, _PROBED = "What is the capital of France?", 3
 _MAX_IDENTITY = 100_000
@@ -57,7 +58,7 @@ class PluginRetriever:
         except PluginFailure as failure:
             raise RetrieverError(failure.line) from failure.error
         except RankingError as error:
-            raise RetrieverError(f"{self.name}: {error}") from None
+            raise RetrieverError(without_keys(f"{self.name}: {error}")) from None
 
 
 def open_plugin(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address, open_graph
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.schema import Schema, load_domain, merge
 from branchwise.corpora.synthesis.facts import Facts, GraphFacts
 from branchwise.corpora.synthesis.names_file import Names, read_names, shared_names
@@ -44,12 +45,14 @@ def open_source(
     names: Path | None = None,
     corpus: Path | None = None,
     domains: Sequence[str] = (),
+    keys: Keys = NO_KEYS,
 ) -> Source:
     """A world's folder, which has everything; or any graph (its folder, a file of triples, an
     endpoint's address) with a schema in YAML.
 
     Without a file of names, labels that several entities have are taken. `domains`: none stands
-    for all. Raises InputError, and GraphError where an endpoint does not answer.
+    for all. An endpoint gets its own of the `keys`. Raises InputError, and
+    GraphError where an endpoint does not answer.
     """
     folder = None if is_address(graph) else _world_folder(Path(graph))
     close: Callable[[], None] = _nothing
@@ -61,7 +64,7 @@ def open_source(
         corpus = corpus or folder / CORPUS_FILE
     else:
         declared, own = _declared(schema, domains)
-        (facts, close), common = _facts(graph, declared), ()
+        (facts, close), common = _facts(graph, declared, keys), ()
     return Source(
         facts,
         read_names(names) if names else shared_names(facts),
@@ -103,12 +106,12 @@ def _declared(
     return declared, whole_schema(name, declared)
 
 
-def _facts(graph: str, schema: Schema) -> tuple[Facts, Callable[[], None]]:
+def _facts(graph: str, schema: Schema, keys: Keys) -> tuple[Facts, Callable[[], None]]:
     """The facts, and what closes them."""
     if is_address(graph):
         from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
 
-        opened = open_graph(graph)
+        opened = open_graph(graph, keys)
         return EndpointFacts(opened, schema), opened.close
     return GraphFacts.load(Path(graph), schema), _nothing
 

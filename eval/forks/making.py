@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.experiment import Run, check_not_moved, make_agent, resume, run_spec
 from branchwise.eval.forks.folders import default_folder
 from branchwise.eval.forks.openings import opening_of
+from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import Observer
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import Event, ItemRow, RunReader, RunSpec, create_run, open_run
@@ -76,17 +78,19 @@ def make_fork(
     out: Path | None = None,
     corpus: Path | None = None,
     kg: str | None = None,
+    keys: Keys = NO_KEYS,
 ) -> Path:
     """Make the run that takes an ended item up at a step; nothing has been asked yet.
 
     The parent is only read. `out`: the folder to make (None: beside the parent); `corpus` and `kg`
-    say where the parent's are now. Warns where the system is another one than the changes make it.
+    say where the parent's are now, `keys` which keys its servers get, before those that the parent
+    names. Warns where the system is another one than the changes make it.
     Raises InputError for what is not there, cannot be edited or cannot be made.
     """
     begun = _Parent.read(parent, question, epoch)
     place = begun.place(step)
     opening = opening_of(begun.events, place, changes.edit)
-    agent = make_agent(_system(begun, changes, corpus, kg), begun.meta["task"])
+    agent = make_agent(_system(begun, changes, corpus, kg, keys), begun.meta["task"])
     try:
         _check_entry(begun, place, agent, opening)
         _warn_of_differences(begun, agent, changes)
@@ -103,7 +107,11 @@ def run_fork(path: Path, *, observer: Observer | None = None) -> Run:
 
     Blocks. Raises InputError as `resume`, StoreError where the folder cannot be written.
     """
-    return resume(path, concurrency=1, observer=observer)
+    reader = open_run(path)
+    keys = with_kept_keys(NO_KEYS, reader.system, str(path))
+    reader.close()
+    # Given now: they were told of when the fork was made.
+    return resume(path, concurrency=1, observer=observer, keys=keys)
 
 
 def _ended_item(reader: RunReader, question: str, epoch: int) -> ItemRow:
@@ -133,7 +141,9 @@ def _ended_item(reader: RunReader, question: str, epoch: int) -> ItemRow:
     raise InputError(f"no question has the id {question[:80]!r}", where=where, remedy=remedy)
 
 
-def _system(parent: _Parent, changes: Changes, corpus: Path | None, kg: str | None) -> System:
+def _system(
+    parent: _Parent, changes: Changes, corpus: Path | None, kg: str | None, keys: Keys
+) -> System:
     begun = parent.meta["system"]
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg}
     check_not_moved(f"branchwise fork {parent.path} …", begun, moved)
@@ -145,6 +155,9 @@ def _system(parent: _Parent, changes: Changes, corpus: Path | None, kg: str | No
             remedy="put the folder back",
         )
     settings = {**begun, **{name: value for name, value in moved.items() if value}}
+    kept = with_kept_keys(keys, begun, str(parent.path))
+    tell_kept_keys(kept, keys, str(parent.path))
+    settings["keys"] = dict(kept.variables)
     if changes.model is not None:
         settings["model"] = changes.model
     if changes.tools is not None:

@@ -10,6 +10,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import Journal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.agreement import Agreement, agreement
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
@@ -72,6 +73,7 @@ class Settling:
     progress: Progress | None = None
     ready: Ready = check_ready
     decoding: Decoding = AS_EVER
+    keys: Keys = NO_KEYS
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
         """Ask for whatever names and spelling leave open and is not kept already.
@@ -105,7 +107,7 @@ class Settling:
 
     def _caller(self, spec: str | None, callers: AsyncExitStack) -> ModelCaller:
         assert spec is not None, "the choice was not resolved"
-        caller = ModelCaller(ModelSpec.parse(spec), self.decoding, self.prompts)
+        caller = ModelCaller(ModelSpec.parse(spec), self.decoding, self.prompts, keys=self.keys)
         callers.push_async_callback(caller.aclose)
         return caller
 

@@ -6,9 +6,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from branchwise.agents.spec import REPLAY, ModelSpec, is_replay
+from branchwise.agents.spec import REPLAY, ModelSpec, is_replay, located
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.open import absolute_name, is_plugin_retriever, needs_corpus
+from branchwise.eval.studies.settings import MODELS
 
 FLASHRAG = "flashrag:"
 _PATHS = frozenset({"corpus", "kg", "prompts"})
@@ -33,6 +34,8 @@ def resolved(key: str, text: str, folder: Path) -> str:
         return absolute_name(text, folder)
     if is_replay(text):
         return f"{REPLAY}{absolute(str(ModelSpec.parse(text).run), folder)}"
+    if key in MODELS:
+        return located(text)
     if key not in _PATHS or is_elsewhere(key, text):
         return text
     return str(absolute(text, folder))

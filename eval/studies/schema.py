@@ -1,12 +1,13 @@
 """Reading a study file: everything in it is checked before anything runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import Keys
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -53,6 +54,11 @@ class LoadedStudy:
         """The systems, the base first. Raises InputError, naming file and line."""
         return systems_of(self.study, self.folder, lambda place: self.where(*place))
 
+    def with_keys(self, keys: Keys) -> "LoadedStudy":
+        """With these keys, before those that the file names."""
+        named = dict(keys.over(self.study.keys).variables)
+        return replace(self, study=self.study.model_copy(update={"keys": named}))
+
     def prices(self) -> Prices:
         """The built-in prices, those of the study's own file before them. Raises InputError."""
         given = self.study.prices
@@ -84,6 +90,7 @@ def load_study(path: Path | str) -> LoadedStudy:
         _check_files(loaded)
         _check_scoring(study)
         check_metrics(study.metrics, loaded.folder)
+        _check_keys(study)
     except StudyError as error:
         raise error.located(loaded.where(*error.place)) from None
     loaded.systems()
@@ -102,6 +109,15 @@ def _check_files(loaded: LoadedStudy) -> None:
     if study.prices is not None:
         check_file("prices", study.prices, absolute(study.prices, folder), ("prices",))
         loaded.prices()
+
+
+def _check_keys(study: Study) -> None:
+    for host, variable in study.keys.items():
+        try:
+            Keys({host: variable})
+        except InputError as error:
+            raise StudyError(f"keys: {error.what}", ("keys", host), error.remedy) from None
+    Keys(study.keys)
 
 
 def _check_scoring(study: Study) -> None:

@@ -8,6 +8,7 @@ from branchwise.agents.restraints import Restraints
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import is_address, open_graph
+from branchwise.corpora.keys import Keys
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.systems import NamedSystem
@@ -31,6 +32,7 @@ class SharedSources:
 
         plugged = is_plugin_retriever(system.retriever)
         settings = system.model_dump_json(include={"settings"}) if plugged else ""
+        settings += str(sorted(system.keys.items()))
         key = (_place(system.corpus), system.retriever, settings)
         if key not in self._retrievers:
             found = retriever_of(system)
@@ -41,9 +43,12 @@ class SharedSources:
         """The system's graph."""
         if system.kg is None:
             return None
-        key = system.kg if is_address(system.kg) else str(_place(system.kg))
+        keys = Keys(system.keys)
+        key = str(_place(system.kg))
+        if is_address(system.kg):
+            key = f"{system.kg} {keys.variable(system.kg)}"
         if key not in self._graphs:
-            self._graphs[key] = open_graph(system.kg)
+            self._graphs[key] = open_graph(system.kg, keys)
         return self._graphs[key]
 
     def close(self) -> None:

@@ -81,7 +81,8 @@ class Study(BaseModel):
     (`factorial`). `max_cost` in USD. `matcher`, `judge_entities` and `judge` as on the command
     line. `nodes`: plug-ins' steps by names of the file's own, which are on or off in `base` and
     `factors`; `settings`: those of plug-ins, by the plug-ins' names; `metrics`: further metrics.
-    Paths are relative to the study file.
+    `keys`: by HOST or HOST:PORT the environment variable whose key goes there. Paths are relative
+    to the study file.
     """
 
     model_config = _STRICT
@@ -100,6 +101,7 @@ class Study(BaseModel):
     prices: Text | None = None
     settings: Mapping[str, Mapping[str, JsonValue]] = Field(default={})
     metrics: Texts = ()
+    keys: Mapping[str, Text] = Field(default={})
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; `Study.model_validate` reads it back."""

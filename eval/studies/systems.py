@@ -135,6 +135,7 @@ class _Systems:
             decoding=Decoding(**parts[Decoding]),
             budget=Budget(**parts[Budget]),
             roles=Roles(**parts[Roles]),
+            keys=self.study.keys,
         )
 
     def _check_values(self) -> None:

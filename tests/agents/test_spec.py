@@ -78,7 +78,7 @@ def test_what_is_no_name_or_may_be_a_secret_is_not_suggested(text: str) -> None:
     ],
 )
 def test_credentials_in_a_url_are_refused_and_not_repeated(url: str) -> None:
-    with pytest.raises(InputError, match="OPENAI_API_KEY") as refused:
+    with pytest.raises(InputError, match="--key HOST=VARIABLE") as refused:
         ModelSpec.parse(f"openai:m@{url}")
     assert "secret" not in str(refused.value)
 
@@ -140,7 +140,12 @@ def test_a_key_that_no_request_can_carry_is_refused_and_not_repeated(
     monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", key)
-    for spec in ("openai:m", "openai:m@http://127.0.0.1:9/v1"):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    for spec in (
+        "openai:m",
+        "openai:m@http://127.0.0.1:9/v1",
+        "openai:m@https://api.openai.com/v1",
+    ):
         with pytest.raises(InputError, match="OPENAI_API_KEY holds") as refused:
             check_ready(ModelSpec.parse(spec))
         assert "abc" not in str(refused.value)

@@ -552,7 +552,7 @@ def test_a_spec_is_read_and_made_absolute(tmp_path):
     whole = f"mcp:python '{tmp_path}/my server.py' --flag data#film_year"
     assert absolute_spec(text, tmp_path) == whole
     assert absolute_spec(whole, Path("/")) == whole
-    http = "mcp:https://h/mcp?key=k#a"
+    http = "mcp:https://h/mcp?profile=k#a"
     assert absolute_spec(http, tmp_path) == http
     assert parse_mcp(http).server.place == "mcp:https://h/mcp"
     assert parse_mcp("mcp:sh -c 'a; b && $(c)'").server.command == ("sh", "-c", "a; b && $(c)")

@@ -204,6 +204,7 @@ def test_no_key_reaches_the_run_folder(
 ):
     secret = "sk-very-secret-0123456789"
     monkeypatch.setenv("OPENAI_API_KEY", secret)
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
     hostile = fail(400, f"Incorrect API key provided: {secret}")
     chat_server.play([call("local_retriever", query="Heat"), hostile])
     made = run(str(question_file(1)), make_system(), out=tmp_path / "run")

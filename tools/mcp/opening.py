@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.mcp_specs import McpSpec, Server, parse_mcp
 
 if TYPE_CHECKING:
@@ -13,11 +14,12 @@ if TYPE_CHECKING:
 _NEEDED = ("langchain_mcp_adapters", "mcp")
 
 
-def open_mcp_tools(specs: Sequence[str]) -> "dict[str, Sequence[BaseTool]]":
+def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Sequence[BaseTool]]":
     """The tools of each `mcp:` spec, its servers' conversations open.
 
-    Several specs of one server share a conversation. Raises InputError, in one line, where a
-    server cannot be used; then none is left open.
+    A server that has an address gets its own of the `keys`. Several specs of one server share a
+    conversation. Raises InputError, in one line, where a server cannot be used; then none is left
+    open.
     """
     by_server: dict[Server, dict[str, McpSpec]] = {}
     for text in dict.fromkeys(specs):
@@ -32,7 +34,7 @@ def open_mcp_tools(specs: Sequence[str]) -> "dict[str, Sequence[BaseTool]]":
     found: dict[str, Sequence[BaseTool]] = {}
     try:
         for server, named in by_server.items():
-            tools = mcp_tools(McpServer(server), list(named.values()))
+            tools = mcp_tools(McpServer(server, keys), list(named.values()))
             found |= {text: tools[spec] for text, spec in named.items()}
     except BaseException:
         close_now(tool for some in found.values() for tool in some)

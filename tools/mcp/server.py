@@ -11,10 +11,12 @@ from langchain_mcp_adapters.tools import load_mcp_tools
 from mcp.types import CallToolResult
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.mcp_specs import Server
 from branchwise.tools.mcp.loop import submit
 from branchwise.tools.mcp.session import START_SECONDS, LostError, Session
 from branchwise.tools.mcp.transport import printable
+from branchwise.tools.plugins.results import whole
 
 MAX_TOOLS = 128
 
@@ -35,9 +37,10 @@ class McpServer:
     After `close` the next call opens it again, as models' connections do.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, keys: Keys = NO_KEYS) -> None:
+        """`keys`: of which a server that has an address gets its own."""
         self.server = server
-        self._held = _Held(server)
+        self._held = _Held(server, keys)
         weakref.finalize(self, _let_go, self._held).atexit = False
 
     def open(self) -> Listed:
@@ -83,8 +86,8 @@ class McpServer:
 class _Held:
     """The present conversation; everything here happens in the servers' loop."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, server: Server, keys: Keys) -> None:
+        self._server, self._keys = server, keys
         self._session: Session | None = None
         self._opening: asyncio.Lock | None = None
 
@@ -104,7 +107,7 @@ class _Held:
         return Listed(
             printable(hello.serverInfo.name),
             printable(hello.serverInfo.version),
-            hello.instructions or "",
+            whole(hello.instructions or ""),
             tuple(tools[: MAX_TOOLS + 1]),
         )
 
@@ -128,7 +131,7 @@ class _Held:
         self._opening = self._opening or asyncio.Lock()
         async with self._opening:
             if self._session is None:
-                session = Session(self._server)
+                session = Session(self._server, self._keys)
                 await session.open(START_SECONDS)
                 self._session = session
             return self._session

@@ -16,6 +16,7 @@ from mcp.types import (
     InitializeResult,
 )
 
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.mcp_specs import Server
 from branchwise.tools.mcp.loop import closed, opened
 from branchwise.tools.mcp.transport import ErrorOutput, conversation, printable
@@ -47,8 +48,8 @@ class Session:
     The SDK wants the same task to open and to close it; calls come from any.
     """
 
-    def __init__(self, server: Server) -> None:
-        self._server, self._errors = server, ErrorOutput()
+    def __init__(self, server: Server, keys: Keys = NO_KEYS) -> None:
+        self._server, self._keys, self._errors = server, keys, ErrorOutput()
         self._ready: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self._end = asyncio.Event()
         self._nonsense: Exception | None = None
@@ -135,7 +136,8 @@ class Session:
             raise LostError(self._ended(), untouched=True) from None
 
     async def _live(self) -> None:
-        async with conversation(self._server, self._errors, self._heard) as session:
+        opening = conversation(self._server, self._errors, self._heard, self._keys)
+        async with opening as session:
             self.hello = await session.initialize()
             self._ready.set_result(session)
             await self._end.wait()

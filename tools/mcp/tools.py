@@ -89,7 +89,7 @@ def _chosen(spec: McpSpec, listed: Listed) -> list[BaseTool]:
     if spec.tool:
         one = [tool for tool in listed.tools if tool.name == spec.tool][:1]
         if not one:
-            known = ", ".join(names[:20])[:500] or "none"
+            known = whole(", ".join(names[:20]))[:500] or "none"
             raise InputError(
                 f"the MCP server has no tool {spec.tool!r}", where=place, remedy=f"it has {known}"
             )
@@ -103,7 +103,7 @@ def _chosen(spec: McpSpec, listed: Listed) -> list[BaseTool]:
         )
     if twice := {name for name in names if names.count(name) > 1}:
         raise InputError(
-            f"the MCP server has the tool {min(twice)!r} twice",
+            f"the MCP server has the tool {whole(min(twice))!r} twice",
             where=place,
             remedy="give one of them another name there",
         )
@@ -114,8 +114,8 @@ def _tool(one: BaseTool, server: McpServer, listed: Listed) -> McpTool:
     _check(one, server.server.place)
     return McpTool(
         name=one.name,
-        description=one.description,
-        args_schema=one.args_schema,
+        description=whole(one.description),
+        args_schema=_whole(one.args_schema),
         response_format="content_and_artifact",
         server=server,
         seconds=CALL_SECONDS,
@@ -128,7 +128,9 @@ def _check(tool: BaseTool, place: str) -> None:
     """What model servers refuse in every request is refused before the first."""
     problem = ""
     schema = tool.args_schema
-    if not _NAME.fullmatch(tool.name):
+    if whole(tool.name) != tool.name:
+        problem = "its name holds a key"
+    elif not _NAME.fullmatch(tool.name):
         problem = "its name is not made of 1 to 64 letters, digits, _ and -"
     elif not isinstance(schema, dict) or schema.get("type", "object") != "object":
         problem = "its schema is not that of an object"
@@ -136,7 +138,8 @@ def _check(tool: BaseTool, place: str) -> None:
         problem = f"its description and schema are larger than {MAX_DESCRIPTION_BYTES} bytes"
     if problem:
         raise InputError(
-            f"the tool {tool.name[:80]!r} of the MCP server cannot be given to a model: {problem}",
+            f"the tool {whole(tool.name)[:80]!r} of the MCP server cannot be given to a model: "
+            f"{problem}",
             where=place,
             remedy="name the others as #NAME behind the server",
         )

@@ -4,14 +4,19 @@ import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
+import httpx
 from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
 from mcp import ClientSession
+from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import Implementation
 
+from branchwise.corpora.keys import Keys, Origin
 from branchwise.corpora.plugins.mcp_specs import Server
+from branchwise.corpora.secrets import without_keys
 from branchwise.tools.mcp.program import program
 
 _TAIL_BYTES = 4096
@@ -48,19 +53,19 @@ class ErrorOutput:
 
 
 def printable(text: str) -> str:
-    """On one line, short, without what a terminal would obey."""
-    flat = " ".join(text.split())[:300]
+    """On one line, short, without keys and what a terminal would obey."""
+    flat = " ".join(without_keys(text).split())[:300]
     return "".join(character if character.isprintable() else "?" for character in flat)
 
 
 @asynccontextmanager
 async def conversation(
-    server: Server, errors: ErrorOutput, heard: Callable[[Exception], None]
+    server: Server, errors: ErrorOutput, heard: Callable[[Exception], None], keys: Keys
 ) -> AsyncIterator[ClientSession]:
     """A session that is connected and not yet initialised.
 
-    A program gets none of our keys, and ends with the conversation. `heard` is told of what is no
-    message of the protocol.
+    A program gets none of our keys, and ends with the conversation; an address gets its own.
+    `heard` is told of what is no message of the protocol.
     """
 
     async def on_message(message: object) -> None:
@@ -71,7 +76,10 @@ async def conversation(
     if server.url:
         errors.close()
         connection = StreamableHttpConnection(
-            transport="streamable_http", url=server.url, session_kwargs=settings
+            transport="streamable_http",
+            url=server.url,
+            session_kwargs=settings,
+            httpx_client_factory=partial(_client, server.url, keys),
         )
         async with create_session(connection) as session:
             yield session
@@ -85,6 +93,26 @@ async def conversation(
             yield session
     finally:
         errors.close()
+
+
+def _client(
+    url: str,
+    keys: Keys,
+    headers: dict[str, str] | None = None,
+    timeout: httpx.Timeout | None = None,
+    auth: httpx.Auth | None = None,
+) -> httpx.AsyncClient:
+    """The SDK's own client, which gives the server its key, and no other address anything."""
+
+    async def guard(request: httpx.Request) -> None:
+        if Origin.of(str(request.url)) != Origin.of(url):
+            raise httpx.UnsupportedProtocol("it redirects to another server, which is not followed")
+        if key := keys.key(url):
+            request.headers["Authorization"] = f"Bearer {key}"
+
+    client = create_mcp_http_client(headers, timeout, auth)
+    client.event_hooks = {"request": [guard]}
+    return client
 
 
 def _session_settings(on_message: Callable[[object], Awaitable[None]]) -> dict[str, Any]:

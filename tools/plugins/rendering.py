@@ -38,5 +38,5 @@ async def rendered(
     except PluginFailure as failure:
         return [whole(failure.line)]
     text = called.value
-    shown = whole(text[:MAX_CHARS]).splitlines()[:MAX_LINES]
+    shown = whole(text)[:MAX_CHARS].splitlines()[:MAX_LINES]
     return [*shown, f"[cut: {len(text)} characters]"] if len(text) > MAX_CHARS else shown

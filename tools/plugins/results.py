@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from branchwise.corpora.plugins.secrets import without_key
+from branchwise.corpora.secrets import without_keys
 from branchwise.tools.artifacts import ToolArtifact
 
 MAX_RESULT_CHARS = 200_000
@@ -56,13 +56,15 @@ def bounded(text: str) -> str:
 
     Half characters (lone surrogates), which no record can hold, become whole or "?".
     """
-    shown = whole(text[:MAX_RESULT_CHARS])
-    return shown if len(text) <= MAX_RESULT_CHARS else f"{shown}\n[cut: {len(text)} characters]"
+    shown = whole(text)  # before it is cut: half a key must not remain either
+    if len(shown) <= MAX_RESULT_CHARS:
+        return shown
+    return f"{shown[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"
 
 
 def whole(text: str) -> str:
-    """A plug-in's text: pairs of surrogates joined, lone ones replaced, no key of a model's."""
-    text = without_key(text)
+    """A plug-in's text: pairs of surrogates joined, lone ones replaced, keys struck out."""
+    text = without_keys(text)
     if not text.isascii():
         try:
             text.encode()

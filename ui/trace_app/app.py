@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
+from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.ui.trace_app.background import in_app
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.drawing import terminal_driver, terminal_is_gone
@@ -39,7 +40,8 @@ class Start:
 
 
 class TraceApp(App[None]):
-    """Runs to look at. `live`: read again what other processes write, twice a second."""
+    """Runs to look at. `live`: read again what other processes write, twice a second. `keys`: for
+    the servers that forks ask, before those that the runs name."""
 
     TITLE = "Branchwise trace"
     CSS_PATH = "app.tcss"
@@ -51,10 +53,15 @@ class TraceApp(App[None]):
     ]
 
     def __init__(
-        self, runs: Sequence[RunView], *, live: bool = False, start: Start | None = None
+        self,
+        runs: Sequence[RunView],
+        *,
+        live: bool = False,
+        start: Start | None = None,
+        keys: Keys = NO_KEYS,
     ) -> None:
         super().__init__(driver_class=terminal_driver())
-        self.runs, self.live = list(runs), live
+        self.runs, self.live, self.keys = list(runs), live, keys
         for run in runs:
             run.leave_scoring()
         self._start = start

@@ -15,6 +15,7 @@ from branchwise.ui.trace_app.reading import READ_ERRORS
 from branchwise.ui.traces.runs import RunView
 
 if TYPE_CHECKING:
+    from branchwise.corpora.keys import Keys
     from branchwise.eval.forks import Changes
     from branchwise.eval.runner import RunState
     from branchwise.ui.trace_app.app import TraceApp
@@ -41,7 +42,7 @@ def make_aside(
     failed: Callable[[Exception], None],
 ) -> None:
     """Make the fork's folder on a thread; nothing has been asked yet."""
-    run_aside(app, partial(_make, plan, changes, out), then, failed)
+    run_aside(app, partial(_make, plan, changes, out, app.keys), then, failed)
 
 
 def run_fork_in(app: "TraceApp", path: Path) -> RunView:
@@ -74,13 +75,13 @@ def run_fork_in(app: "TraceApp", path: Path) -> RunView:
     return view
 
 
-def _make(plan: "ForkPlan", changes: "Changes", out: Path | None) -> Made:
+def _make(plan: "ForkPlan", changes: "Changes", out: Path | None, keys: "Keys") -> Made:
     from branchwise.eval.forks import make_fork
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         path = make_fork(
-            plan.parent, plan.question, plan.step.seq, changes, epoch=plan.epoch, out=out
+            plan.parent, plan.question, plan.step.seq, changes, epoch=plan.epoch, out=out, keys=keys
         )
     said = [warning for warning in caught if issubclass(warning.category, UserWarning)]
     return Made(path, tuple(str(warning.message) for warning in said))

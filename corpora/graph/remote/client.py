@@ -13,6 +13,7 @@ from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.remote.exchange import MAX_BODY_BYTES, Reply, RetryLaterError, fetch
 from branchwise.corpora.graph.remote.refusals import refusal
 from branchwise.corpora.graph.remote.throttle import CONCURRENT, NoTurnError, shared_throttle
+from branchwise.corpora.keys import NO_KEYS, Keys
 
 AGENT_VARIABLE = "BRANCHWISE_USER_AGENT"
 _LONGEST_HOLD = 3600.0
@@ -51,9 +52,9 @@ class ClientSettings:
 class HostClient:
     """Sends requests to one host, behind the throttle that all its clients share."""
 
-    def __init__(self, url: str, settings: ClientSettings) -> None:
+    def __init__(self, url: str, settings: ClientSettings, keys: Keys = NO_KEYS) -> None:
         """Raises InputError for what is no http(s) address, or holds a password."""
-        self._settings = settings
+        self._settings, self._keys = settings, keys
         self._throttle = shared_throttle(_host(url), settings.concurrent, settings.interval)
 
     def send(
@@ -83,6 +84,8 @@ class HostClient:
                     raise
 
     def _once(self, request: urllib.request.Request, deadline: float, not_before: float) -> Reply:
+        if key := self._keys.key(request.full_url):
+            request.add_unredirected_header("Authorization", f"Bearer {key}")
         try:
             with self._throttle.turn(deadline, not_before):
                 reply = fetch(request, deadline, self._settings.max_body_bytes)

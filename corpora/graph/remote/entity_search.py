@@ -11,6 +11,7 @@ from branchwise.corpora.graph.remote.refusals import clean_words, too_busy
 from branchwise.corpora.graph.remote.responses import read_json
 from branchwise.corpora.graph.remote.selecting import Select
 from branchwise.corpora.graph.vocabulary import ENTITY
+from branchwise.corpora.keys import NO_KEYS, Keys
 
 MAX_TEXT = 250
 """Characters of a name: CirrusSearch refuses 300."""
@@ -22,9 +23,9 @@ _PAGE = re.compile(r"(?:[A-Za-z]+:)?([QP][1-9]\d*)")
 class EntityApi:
     """MediaWiki's action API of a Wikibase. Safe to use from any thread."""
 
-    def __init__(self, url: str, settings: ClientSettings) -> None:
+    def __init__(self, url: str, settings: ClientSettings, keys: Keys = NO_KEYS) -> None:
         """Raises InputError where `url` is no http(s) address."""
-        self._url, self._client = url, HostClient(url, settings)
+        self._url, self._client = url, HostClient(url, settings, keys)
 
     def get(self, parameters: Mapping[str, str], deadline: float) -> dict[str, Any]:
         """The answer to one call. Raises GraphError, also for errors that come with status 200."""

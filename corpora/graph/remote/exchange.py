@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 from branchwise.corpora.graph.answers import ErrorKind, GraphError
 from branchwise.corpora.graph.remote.connection import TimedHTTP, TimedHTTPS, time_left
+from branchwise.corpora.keys import Origin
+from branchwise.corpora.secrets import bytes_without_keys
 
 MAX_BODY_BYTES = 20 * 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
@@ -89,7 +91,11 @@ class _WithinHost(urllib.request.HTTPRedirectHandler):
                 "give the address of the SPARQL endpoint itself.",
             )
         method = req.get_method()
-        return urllib.request.Request(newurl, req.data, dict(req.headers), method=method)  # noqa: S310
+        followed = urllib.request.Request(newurl, req.data, dict(req.headers), method=method)  # noqa: S310
+        key = req.unredirected_hdrs.get("Authorization")
+        if key and Origin.of(newurl) == Origin.of(req.full_url):
+            followed.add_unredirected_header("Authorization", key)
+        return followed
 
 
 def _same_place(old: str, new: str) -> bool:
@@ -117,7 +123,7 @@ def _read(response: HTTPResponse, deadline: float, limit: int) -> Reply:
     body, complete = _decoded(bytes(raw), encoding, limit)
     whole = whole and complete and not response.length
     media = response.headers.get_content_type()
-    return Reply(response.status, media, response.headers, body, whole)
+    return Reply(response.status, media, response.headers, bytes_without_keys(body), whole)
 
 
 def _decoded(raw: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:

@@ -21,6 +21,7 @@ from branchwise.corpora.graph.remote.labels import labels_of, unlabelled
 from branchwise.corpora.graph.remote.preparing import Prepare, WorkerCheck
 from branchwise.corpora.graph.remote.responses import read_boolean, read_results, read_triples
 from branchwise.corpora.graph.remote.selecting import Form, Select
+from branchwise.corpora.keys import NO_KEYS, Keys
 
 LABEL_SECONDS = 3.0
 """What an answer that is there may wait for its labels."""
@@ -48,17 +49,23 @@ class RemoteGraph:
     """A graph that is asked over HTTP, from any thread. Only what was checked is ever sent."""
 
     def __init__(
-        self, url: str, settings: RemoteSettings | None = None, prepare: Prepare | None = None
+        self,
+        url: str,
+        settings: RemoteSettings | None = None,
+        prepare: Prepare | None = None,
+        keys: Keys = NO_KEYS,
     ) -> None:
         """Raises InputError where `url` is no http(s) address.
 
         `prepare` is what a worker process does otherwise, so that a parser which hangs is killed.
         """
         self._url, self._settings = url, settings or RemoteSettings()
-        self._client = HostClient(url, self._settings.client)
+        self._client = HostClient(url, self._settings.client, keys)
         known = _WIKIDATA_API if urlsplit(url).hostname in _WIKIDATA_HOSTS else None
         self._search_api = self._settings.search_api or known
-        self._api = EntityApi(self._search_api, self._settings.client) if self._search_api else None
+        self._api = None
+        if self._search_api:
+            self._api = EntityApi(self._search_api, self._settings.client, keys)
         self._worker = WorkerCheck()
         self._prepare: Prepare = prepare or self._worker
 

@@ -62,8 +62,8 @@ def refusal(reply: Reply) -> GraphError:
         return GraphError(
             "endpoint",
             f"The endpoint refuses this client ({status}): {words} The user must name the client "
-            "and a contact in BRANCHWISE_USER_AGENT, or use an endpoint that is open to it; "
-            "asking again does not help.",
+            "and a contact in BRANCHWISE_USER_AGENT, name the endpoint's key with --key, or use an "
+            "endpoint that is open to it; asking again does not help.",
         )
     if status in (413, 414, 431):
         return GraphError("refused", "The endpoint finds the query too long; shorten it.")

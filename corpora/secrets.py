@@ -1,0 +1,103 @@
+"""What no text from outside may carry further: it goes to models, into stores and onto screens.
+
+Servers and plug-ins repeat keys: in error messages, in echoed headers, in what a model "answers".
+Whatever they say passes `without_keys` before it is used for anything.
+"""
+
+import functools
+import os
+import re
+import threading
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+OPENAI_KEY = "OPENAI_API_KEY"
+STRUCK = "***"
+SHORTEST = 8
+"""Characters of the shortest secret. What is shorter ("none", "EMPTY") is a stand-in for servers
+that want any key, and a word that answers may hold."""
+
+_ESCAPED = re.compile(
+    r"\\+u00([0-9a-f]{2})|\\+x([0-9a-f]{2})|%([0-9a-f]{2})|&#x0*([0-9a-f]{2});"
+    r"|&#0*([0-9]{2,3});|\\+(/)",
+    re.IGNORECASE,
+)
+_USER = re.compile(r"(?<=//)[^/\s@'\"<>]+@")
+_PROXIES = (
+    *("http_proxy", "https_proxy", "all_proxy"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_PROXY"),
+)
+_VARIABLES = {OPENAI_KEY}
+_LOCK = threading.Lock()
+
+
+def remember(variables: Iterable[str]) -> None:
+    """Strike out what these environment variables hold from now on, too."""
+    with _LOCK:
+        _VARIABLES.update(variables)
+
+
+def without_keys(text: str) -> str:
+    """The text with every known secret struck out, also where JSON, a URL or HTML escapes it.
+
+    Known are the keys in `OPENAI_API_KEY` and in all variables that were named for a host, and
+    the passwords of the environment's proxies.
+    """
+    for secret in _secrets():
+        text = text.replace(secret, STRUCK)
+        if _is_escaped_in(secret, text):
+            text = _pattern(secret).sub(STRUCK, text)
+    return text
+
+
+def bytes_without_keys(body: bytes) -> bytes:
+    """The same for a body that is not decoded yet; one without secrets stays what it is."""
+    if not _secrets():
+        return body
+    text = body.decode("latin-1")
+    struck = without_keys(text)
+    return body if struck is text else struck.encode("latin-1")
+
+
+def without_users(text: str) -> str:
+    """The text without `user:password@` in addresses."""
+    return _USER.sub(f"{STRUCK}@", text)
+
+
+def _secrets() -> list[str]:
+    """The longest first: one may be a part of another."""
+    with _LOCK:
+        names = list(_VARIABLES)
+    values = {os.environ.get(name, "").strip() for name in names}
+    for name in _PROXIES:
+        if "@" in (proxy := os.environ.get(name, "")):
+            password = proxy.rpartition("@")[0].rpartition("//")[2].partition(":")[2]
+            values |= {password, unquote(password)}
+    return sorted((value for value in values if len(value) >= SHORTEST), key=len, reverse=True)
+
+
+def _is_escaped_in(secret: str, text: str) -> bool:
+    if "\\" not in text and "%" not in text and "&#" not in text:
+        return False
+    return secret in _ESCAPED.sub(_character, text)
+
+
+def _character(escape: re.Match[str]) -> str:
+    kind = escape.lastindex
+    code = escape[kind or 0]
+    return code if kind == 6 else chr(int(code, 10 if kind == 5 else 16))
+
+
+@functools.lru_cache(maxsize=64)
+def _pattern(secret: str) -> re.Pattern[str]:
+    """The secret with any of its characters escaped."""
+    return re.compile("".join(map(_forms, secret)), re.IGNORECASE)
+
+
+def _forms(character: str) -> str:
+    code = f"{ord(character):02x}"
+    slash = r"|\\+/" if character == "/" else ""
+    return (
+        rf"(?:(?-i:{re.escape(character)})|\\+u00{code}|\\+x{code}|%{code}|&#x0*{code};"
+        rf"|&#0*{ord(character)};{slash})"
+    )

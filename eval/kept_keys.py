@@ -1,0 +1,29 @@
+"""The keys that a run names: the user's own choice of then, or somebody else's."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import Keys
+
+
+def with_kept_keys(given: Keys, system: Mapping[str, Any], where: str) -> Keys:
+    """The keys that are given now, before those that the run of a system names.
+
+    Raises InputError where the record cannot be read.
+    """
+    kept = system.get("keys") or {}
+    if not isinstance(kept, Mapping) or not all(isinstance(name, str) for name in kept.values()):
+        raise InputError("the keys that the run names cannot be read", where=where)
+    return given.over(kept)
+
+
+def tell_kept_keys(keys: Keys, given: Keys, where: str) -> None:
+    """Warn of keys that were not given now, before they are sent: whoever made the run named them.
+
+    Once a process: a command may open a run several times.
+    """
+    for host, name in keys.variables.items():
+        if host not in given.variables:
+            warnings.warn(f"{where}: the run sends {name} to {host}", stacklevel=1)
