@@ -83,11 +83,11 @@ def test_a_killed_process_leaves_nothing_that_loads(tmp_path, type_in):
         *map(str, make(tmp_path / "W", entities=200_000)),
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as making:
-        while not list(tmp_path.glob(".W.*/kg.nt.gz.unfinished")):
+        while not list(tmp_path.glob(".W.*/new/kg.nt.gz.unfinished")):
             assert making.poll() is None
         making.send_signal(signal.SIGKILL)
     assert not (tmp_path / "W").exists()
-    [left] = tmp_path.iterdir()
+    [left] = tmp_path.glob(".W.*/new")
     assert not FILES & {file.name for file in left.iterdir()}
     for command in (("world", "info", left), ("corpus", "info", left)):
         code, _, err = type_in(*command)
