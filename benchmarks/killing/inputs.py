@@ -76,10 +76,17 @@ def shares(place: Place) -> list[tuple[Subject, int]]:
         (_world(place), 4),
         (RunSubject(place, "run", corpus), 20),
         (
-            RunSubject(place, "run, expansion and extraction", [*corpus, "--expand", "--extract"]),
+            RunSubject(place, "run with modules", [*corpus, "--expand", "--extract"]),
             10,
         ),
-        (RunSubject(place, "run, graph and MCP server", [*corpus, "--kg", world, *tools]), 4),
+        (
+            RunSubject(
+                place,
+                "run with query processes and an MCP server",
+                [*corpus, "--kg", world, *tools],
+            ),
+            4,
+        ),
         (StudySubject(place), 15),
         (ForkSubject(place), 10),
         (ScoreSubject(place, "score by a model", "scored", ["--matcher", f"llm:{model}"]), 8),
