@@ -18,6 +18,7 @@ that has imported it (`killing/launcher.py` says what that leaves out). Linux on
 import argparse
 import os
 import random
+import signal
 import sys
 import tempfile
 import time
@@ -46,6 +47,7 @@ def main() -> None:
     options = parser.parse_args()
     launcher = launch()
     # From here on there may be threads, and folders to remove at the end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     server = CountingServer().start()
     print(describe_machine(), flush=True)
     with tempfile.TemporaryDirectory(prefix="kills-") as root:
@@ -82,6 +84,7 @@ def campaigns(
             said = f"{tally.kills} of {wanted}, {missed} missed, {faults} faults, {seconds:.0f} s"
             print(f"\r{subject.name}: {said}", end="", flush=True)
         print(f", {campaign.tally.left} temporary files left", flush=True)
+        print(row(subject.name, campaign.tally), flush=True)
         for fault, count in campaign.tally.faults.items():
             print(f"  {count} x {fault}", flush=True)
         tallies[subject.name] = campaign.tally

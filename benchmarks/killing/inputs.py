@@ -61,8 +61,9 @@ def shares(place: Place) -> list[tuple[Subject, int]]:
     inputs, model = place.inputs, f"openai:scripted@{place.server.url}"
     films = f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(FILMS))}#film_year"
     corpus = ["--corpus", str(inputs / "C")]
-    tools = [arg for name in ("local_retriever", "wikisparql", films) for arg in ("--tool", name)]
     world = str(inputs / "W")
+    named = [arg for name in ("local_retriever", "wikisparql", films) for arg in ("--tool", name)]
+    tools = ["--kg", world, *named]
     bm25, flat = (["corpus", "index", "--kind", kind] for kind in ("bm25", "flat"))
     generated = ["--n", "12", "--seed", "5", "--out", "q.jsonl"]
     return [
@@ -75,18 +76,8 @@ def shares(place: Place) -> list[tuple[Subject, int]]:
         (_graph(place, "graph, replaced", earlier=True), 3),
         (_world(place), 4),
         (RunSubject(place, "run", corpus), 20),
-        (
-            RunSubject(place, "run with modules", [*corpus, "--expand", "--extract"]),
-            10,
-        ),
-        (
-            RunSubject(
-                place,
-                "run with query processes and an MCP server",
-                [*corpus, "--kg", world, *tools],
-            ),
-            4,
-        ),
+        (RunSubject(place, "run with modules", [*corpus, "--expand", "--extract"]), 10),
+        (RunSubject(place, "run with query processes and MCP", [*corpus, *tools]), 4),
         (StudySubject(place), 15),
         (ForkSubject(place), 10),
         (ScoreSubject(place, "score by a model", "scored", ["--matcher", f"llm:{model}"]), 8),
