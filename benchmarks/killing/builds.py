@@ -9,8 +9,8 @@ from killing.subjects import OWN, Place, Subject, difference
 
 Digests = dict[str, str]
 Works = Callable[[Path], object]
-# Says when the corpus file was changed, by the clock.
-_OF_THE_MOMENT = {"corpus.json"}
+# Made when a corpus is first opened, and anew when its file has another time.
+_MADE_ON_OPENING = {"corpus.json", "offsets.npy"}
 
 
 class BuildSubject(Subject):
@@ -95,5 +95,5 @@ def digests(path: Path) -> Digests:
         for file in files
         if "store" not in file.relative_to(path).parts
         and file.suffix != ".sqlite"
-        and file.name not in _OF_THE_MOMENT
+        and file.name not in _MADE_ON_OPENING
     }

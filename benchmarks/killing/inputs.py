@@ -128,7 +128,7 @@ def _passages(path: Path) -> object:
     from branchwise.corpora.folder import Corpus
 
     corpus = Corpus.open(path)
-    return len(corpus), corpus.sha256
+    return corpus.sha256, [corpus.passage(row) for row in range(len(corpus))]
 
 
 def _found(path: Path) -> object:
