@@ -168,7 +168,7 @@ def _remove_abandoned(path: Path) -> None:
 
 def _remove_unlocked(partial: Path, path: Path) -> None:
     with suppress(OSError):
-        handle = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW)
+        handle = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if (partial / _OLD).is_dir() and not path.exists():
