@@ -31,7 +31,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_bytes(data)
         return
-    _remove_abandoned(path)
+    remove_abandoned(path)
     descriptor, partial = _locked_file(path)
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -85,7 +85,7 @@ def new_folder(path: Path) -> Iterator[Path]:
                 "is the folder that you are in", where=str(path), remedy="choose another place"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(path)
+        remove_abandoned(path)
         lock, partial = _locked_folder(path)
     except OSError as error:
         raise InputError(
@@ -106,7 +106,7 @@ def _replace(partial: Path, path: Path) -> None:
     """Give the new folder its name; one that is there goes where the new one was.
 
     Where two names cannot be swapped at once, the old one steps aside first: a process that is
-    killed just then leaves it there, and `_remove_abandoned` puts it back.
+    killed just then leaves it there, and `remove_abandoned` puts it back.
     """
     new, old = partial / _NEW, partial / _OLD
     if not path.exists():
@@ -158,7 +158,7 @@ def _lock(handle: int, path: Path) -> bool:
     return False
 
 
-def _remove_abandoned(path: Path) -> None:
+def remove_abandoned(path: Path) -> None:
     """Remove what killed processes left beside `path` while they made it."""
     ours = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
     with suppress(OSError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from branchwise.corpora.atomic import new_folder
+from branchwise.corpora.atomic import new_folder, remove_abandoned
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import parse_object, read_lines
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
@@ -63,6 +63,7 @@ def _built_before(source: str, out: Path, progress: Progress) -> Built:
         corpus, digest = Corpus.open(out), _Digest()
         repeated = _write(source, digest, progress)
         if digest.hexdigest() == corpus.sha256:
+            remove_abandoned(out)
             return Built(corpus, repeated)
     raise InputError("is there already", where=str(out), remedy="choose another --out")
 

@@ -10,7 +10,7 @@ from typing import IO, Any, cast
 
 import orjson
 
-from branchwise.corpora.atomic import new_folder
+from branchwise.corpora.atomic import new_folder, remove_abandoned
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.passages import passage_id
@@ -102,6 +102,7 @@ def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDes
         same = asked == (made.entities, made.seed, made.ambiguity, set(made.domains))
         if same and made.version == version("branchwise"):
             check_files(out, made)
+            remove_abandoned(out)
             return made
     raise InputError("is there already", where=str(out), remedy="choose another --out")
 

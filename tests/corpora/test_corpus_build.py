@@ -121,7 +121,9 @@ def test_a_corpus_that_is_there_may_be_built_again(write, tmp_path):
     source = write("in.jsonl", {"contents": "A\nx"}, {"contents": "A\nx"})
     build_corpus(str(source), tmp_path / "C")
     before = (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns
+    (tmp_path / ".C.abcdefgh.partial").mkdir()
     again = build_corpus(str(source), tmp_path / "C")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["C", "in.jsonl"]
     assert (len(again.corpus), again.repeated) == (1, 1)
     assert (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns == before
 

@@ -65,7 +65,9 @@ def test_a_world_that_is_there_may_be_made_again(type_in, tmp_path):
     folder = tmp_path / "W"
     first = type_in(*make(folder))
     before = {(file, file.stat().st_mtime_ns) for file in folder.iterdir()}
+    (tmp_path / ".W.abcdefgh.partial").mkdir()
     assert type_in(*make(folder))[:2] == first[:2]
+    assert list(tmp_path.iterdir()) == [folder]
     assert {(file, file.stat().st_mtime_ns) for file in folder.iterdir()} == before
     assert type_in(*make(folder, "--ambiguity", "0.2"))[0] == 2
     (folder / "names.jsonl").write_text("")
