@@ -160,6 +160,7 @@ def _lock(handle: int, path: Path) -> bool:
 
 def remove_abandoned(path: Path) -> None:
     """Remove what killed processes left beside `path` while they made it."""
+    path = path.resolve()
     ours = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
     with suppress(OSError):
         for name in filter(ours.fullmatch, os.listdir(path.parent)):  # noqa: PTH208 - names alone
