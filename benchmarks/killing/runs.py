@@ -90,10 +90,18 @@ class StoreSubject(Subject):
         ):
             faults += [f"{what}: {fault}" for fault in difference(found, whole)]
         for path in databases(self.store):
-            names = {entry.name for entry in path.parent.iterdir()} - {*OWN}
-            if extra := sorted(names - _FILES):
+            entries = [entry for entry in path.parent.iterdir() if entry.name not in _FILES]
+            # A reader leaves an empty log, and the index of it.
+            logs = {f"{DATABASE}-wal", f"{DATABASE}-shm"} if _is_empty(path) else set()
+            if extra := sorted({entry.name for entry in entries} - logs):
                 faults.append(f"{path.parent.name} holds {', '.join(extra)}")
         return faults
+
+
+def _is_empty(database: Path) -> bool:
+    """Whether all that was written is in the file itself, and nothing in its log."""
+    log = database.with_name(f"{database.name}-wal")
+    return not log.exists() or log.stat().st_size == 0
 
 
 class RunSubject(StoreSubject):
