@@ -17,6 +17,9 @@ def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 bad input."""
     try:
         _run()
+    except KeyboardInterrupt:
+        # So early that not even the command line was there.
+        sys.exit(_complain("interrupted", 1))
     except SystemExit as ended:
         if plugins := sys.modules.get("branchwise.corpora.plugins.calling"):
             plugins.end_in_time(ended.code)

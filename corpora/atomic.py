@@ -1,15 +1,26 @@
-"""Files and folders that are there whole or not at all."""
+"""Files and folders that are there whole or not at all.
 
+They are made under a hidden name, `.NAME.XXXXXXXX.partial`, which a killed process leaves behind.
+Its maker holds a lock on it, which the system lets go of however the process ends: whoever makes
+the same file or folder next removes what is not locked.
+"""
+
+import ctypes
+import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
 
 _SQLITE = b"SQLite format 3\0"
+_SUFFIX = ".partial"
+_NEW, _OLD = "new", "old"
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -20,16 +31,17 @@ def write_bytes(path: Path, data: bytes) -> None:
     if path.is_symlink() or (path.exists() and not path.is_file()):
         path.write_bytes(data)
         return
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    remove_abandoned(path)
+    descriptor, partial = _locked_file(path)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(name).chmod(0o666 & ~_mask())
-        Path(name).replace(path)
+            partial.chmod(0o666 & ~_mask())
+            partial.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
 
 
@@ -62,10 +74,9 @@ def _is_database(path: Path) -> bool:
 def new_folder(path: Path) -> Iterator[Path]:
     """An empty folder to fill, renamed to `path` at the end, gone after an error or Ctrl-C.
 
-    What stands at `path` is replaced only then. A process that is killed leaves a hidden
-    `.NAME.XXXX.partial` folder behind, which nothing loads. Raises InputError where no folder can
-    be made, and for the folder that the process is in: whoever sits there would sit in a folder
-    that is gone.
+    What stands at `path` is replaced only then. A process that is killed leaves a hidden folder
+    behind, which nothing loads and the next call removes. Raises InputError where no folder can
+    be made, and for the folder that the process is in: it would be left in one that is gone.
     """
     try:
         path = path.resolve()
@@ -74,32 +85,101 @@ def new_folder(path: Path) -> Iterator[Path]:
                 "is the folder that you are in", where=str(path), remedy="choose another place"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        made = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+        remove_abandoned(path)
+        lock, partial = _locked_folder(path)
     except OSError as error:
         raise InputError(
             f"no folder can be made here ({error.strerror})",
             where=str(path),
             remedy="choose another place",
         ) from None
-    partial = Path(made)
     try:
-        partial.chmod(0o777 & ~_mask())
-        yield partial
+        (partial / _NEW).mkdir()
+        yield partial / _NEW
         _replace(partial, path)
-    except BaseException:
+    finally:
         shutil.rmtree(partial, ignore_errors=True)
-        raise
+        os.close(lock)
 
 
-def _replace(new: Path, path: Path) -> None:
-    """Rename `new` to `path`; a folder there steps aside first (folders cannot be overwritten)."""
+def _replace(partial: Path, path: Path) -> None:
+    """Give the new folder its name; one that is there goes where the new one was.
+
+    Where two names cannot be swapped at once, the old one steps aside first: a process that is
+    killed just then leaves it there, and `remove_abandoned` puts it back.
+    """
+    new, old = partial / _NEW, partial / _OLD
     if not path.exists():
         new.rename(path)
-        return
-    aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".old"))
-    path.rename(aside / path.name)
-    new.rename(path)
-    shutil.rmtree(aside, ignore_errors=True)
+    elif not _swapped(new, path):
+        path.rename(old)
+        try:
+            new.rename(path)
+        except OSError:
+            old.rename(path)
+            raise
+
+
+def _swapped(one: Path, other: Path) -> bool:
+    """Swap two names in one step, where the system (Linux) and the file system can."""
+    swap = getattr(ctypes.CDLL(None), "renameat2", None)
+    names = os.fsencode(one), os.fsencode(other)
+    if swap is None:
+        return False
+    done: int = swap(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE)
+    return done == 0
+
+
+def _locked_file(path: Path) -> tuple[int, Path]:
+    """A new hidden file beside `path`, open and locked."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
+        if _lock(handle, Path(name)):
+            return handle, Path(name)
+
+
+def _locked_folder(path: Path) -> tuple[int, Path]:
+    """A new hidden folder beside `path`, and the handle that holds its lock."""
+    while True:
+        name = tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=_SUFFIX)
+        with suppress(FileNotFoundError):
+            handle = os.open(name, os.O_RDONLY)
+            if _lock(handle, Path(name)):
+                return handle, Path(name)
+
+
+def _lock(handle: int, path: Path) -> bool:
+    """Lock what was just made. False, and closed, where another process took it for abandoned."""
+    with suppress(OSError):  # a file system without locks, where nothing is taken for abandoned
+        fcntl.flock(handle, fcntl.LOCK_EX)
+    if path.exists():
+        return True
+    os.close(handle)
+    return False
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left beside `path` while they made it."""
+    path = path.resolve()
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}{re.escape(_SUFFIX)}")
+    with suppress(OSError):
+        for name in filter(ours.fullmatch, os.listdir(path.parent)):  # noqa: PTH208 - names alone
+            _remove_unlocked(path.parent / name, path)
+
+
+def _remove_unlocked(partial: Path, path: Path) -> None:
+    with suppress(OSError):
+        handle = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if (partial / _OLD).is_dir() and not path.exists():
+                (partial / _OLD).rename(path)
+            if partial.is_dir():
+                shutil.rmtree(partial, ignore_errors=True)
+            else:
+                partial.unlink()
+        finally:
+            os.close(handle)
 
 
 def _mask() -> int:

@@ -1,11 +1,12 @@
 """Making a corpus folder from a corpus file or from the passages of a question set."""
 
+import hashlib
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Protocol
 
-from branchwise.corpora.atomic import new_folder
+from branchwise.corpora.atomic import new_folder, remove_abandoned
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import parse_object, read_lines
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
@@ -16,6 +17,12 @@ from branchwise.corpora.records import Record, parse_record
 from branchwise.corpora.scan import id_key, refuse_duplicate_ids, repeated_keys
 
 _REPORT_EVERY = 10_000
+
+
+class _Sink(Protocol):
+    """Takes what is written: a file, or a digest."""
+
+    def write(self, data: bytes, /) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -33,23 +40,53 @@ def build_corpus(source: str, out: Path, progress: Progress = silent) -> Built:
     `condambigqa:PATH`; of question sets, their own passages. Passages without ids get content
     hashes, repeats are left out; ids that a corpus brings are kept and must be unique.
 
-    Raises InputError, with file and line, for bad data, and where `out` is not empty. What is
-    there after an error, Ctrl-C or a kill is no corpus.
+    A folder that holds this very corpus stays as it is: whoever was killed at the end may build
+    again. Raises InputError, with file and line, for bad data, and where `out` holds anything
+    else. What is there after an error, Ctrl-C or a kill is no corpus.
     """
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError("is there already", where=str(out), remedy="choose another --out")
+        return _built_before(source, out, progress)
     with new_folder(out) as folder:
         # Under another name until it is whole: a kill leaves no folder that opens.
         unfinished = folder / f"{CORPUS_FILE}.unfinished"
         with unfinished.open("wb") as stream:
-            if _is_corpus_file(source):
-                repeated = _from_corpus_file(Path(source), stream, progress)
-            else:
-                repeated = _from_questions(source, stream, progress)
+            repeated = _write(source, stream, progress)
         unfinished.rename(folder / CORPUS_FILE)
         Corpus.open(folder)
     return Built(Corpus.open(out), repeated)
+
+
+def _built_before(source: str, out: Path, progress: Progress) -> Built:
+    """What is there already, where it is what would be built."""
+    if (out / CORPUS_FILE).is_file():
+        corpus, digest = Corpus.open(out), _Digest()
+        repeated = _write(source, digest, progress)
+        if digest.hexdigest() == corpus.sha256:
+            remove_abandoned(out)
+            return Built(corpus, repeated)
+    raise InputError("is there already", where=str(out), remedy="choose another --out")
+
+
+class _Digest:
+    """What would be written is only digested."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self._digest.update(data)
+        return len(data)
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()
+
+
+def _write(source: str, out: _Sink, progress: Progress) -> int:
+    """Write the corpus; how many passages were left out."""
+    if _is_corpus_file(source):
+        return _from_corpus_file(Path(source), out, progress)
+    return _from_questions(source, out, progress)
 
 
 def _is_corpus_file(source: str) -> bool:
@@ -62,7 +99,7 @@ def _is_corpus_file(source: str) -> bool:
     raise InputError("is empty", where=source, remedy="write one passage per line")
 
 
-def _from_corpus_file(path: Path, out: BinaryIO, progress: Progress) -> int:
+def _from_corpus_file(path: Path, out: _Sink, progress: Progress) -> int:
     own_ids, hashes = array("Q"), set[int]()
     repeated = 0
     for number, line in read_lines(path):
@@ -82,7 +119,7 @@ def _from_corpus_file(path: Path, out: BinaryIO, progress: Progress) -> int:
     return repeated
 
 
-def _from_questions(source: str, out: BinaryIO, progress: Progress) -> int:
+def _from_questions(source: str, out: _Sink, progress: Progress) -> int:
     seen: dict[str, Passage] = {}
     repeated = 0
     questions = load_questions(source, require_gold=False).questions

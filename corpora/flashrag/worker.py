@@ -12,7 +12,9 @@ One JSON value a line. First come the settings, answered with `{"ready": {...}}`
 import json
 import math
 import os
+import select
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
@@ -117,12 +119,21 @@ def _said(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:1000]
 
 
+def _end_with_host(handle: int) -> None:
+    """Leave as soon as standard input has no other end: loading takes minutes, a search may too."""
+    poll = select.poll()
+    poll.register(handle, 0)  # what is always told: the other end was closed
+    poll.poll()
+    os._exit(1)
+
+
 def main() -> None:
     """Serve until standard input ends. What FlashRAG prints goes to standard error."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     lines = os.fdopen(os.dup(0), "r", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    threading.Thread(target=_end_with_host, args=[lines.fileno()], daemon=True).start()
     for answer in _answers(lines):
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

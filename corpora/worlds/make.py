@@ -3,14 +3,14 @@
 import gzip
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, cast
 
 import orjson
 
-from branchwise.corpora.atomic import new_folder
+from branchwise.corpora.atomic import new_folder, remove_abandoned
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.passages import passage_id
@@ -23,6 +23,8 @@ from branchwise.corpora.worlds.description import (
     FileDescription,
     Sizes,
     WorldDescription,
+    check_files,
+    read_description,
 )
 from branchwise.corpora.worlds.domains import DOMAINS, world_schema
 from branchwise.corpora.worlds.draws import stream_key
@@ -56,12 +58,14 @@ def make_world(
 ) -> WorldDescription:
     """Make the world folder `out`: graph, corpus, shared names, and what it is.
 
-    The same arguments give the same bytes. Memory is some 250 bytes an entity.
-    Raises InputError for arguments out of range, where `out` is not empty, and where it cannot be
-    written; nothing is there then.
+    The same arguments give the same bytes: a folder that holds them stays as it is. Memory is some
+    250 bytes an entity. Raises InputError for arguments out of range, where `out` holds anything
+    else, and where it cannot be written; nothing is there then.
     """
     with _writable(out):
-        _check(out, entities, seed, ambiguity, domains)
+        _check(entities, seed, ambiguity, domains)
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            return _made_before(out, (entities, seed, ambiguity, set(domains)))
     world = World(entities, seed, ambiguity, domains)
     with _writable(out), new_folder(out) as folder, ExitStack() as open_files:
         graph, corpus, names = (
@@ -88,7 +92,22 @@ def make_world(
     return description
 
 
-def _check(out: Path, entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
+def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDescription:
+    """The world that is there already, where it is the one that was asked for and whole.
+
+    Raises InputError where it is not.
+    """
+    with suppress(InputError):
+        made = read_description(out)
+        same = asked == (made.entities, made.seed, made.ambiguity, set(made.domains))
+        if same and made.version == version("branchwise"):
+            check_files(out, made)
+            remove_abandoned(out)
+            return made
+    raise InputError("is there already", where=str(out), remedy="choose another --out")
+
+
+def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
     if not 1 <= entities <= MAX_ENTITIES:
         raise InputError(
             f"a world cannot have {entities:,} entities", remedy=f"ask for 1 to {MAX_ENTITIES:,}"
@@ -103,8 +122,6 @@ def _check(out: Path, entities: int, seed: int, ambiguity: float, domains: Seque
     if not domains:
         raise InputError("no domain is named", remedy=f"choose among {', '.join(DOMAINS)}")
     world_schema(domains)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError("is there already", where=str(out), remedy="choose another --out")
 
 
 @contextmanager

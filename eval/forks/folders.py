@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from branchwise.eval.store.run_store import is_vacant
 from branchwise.eval.studies.folder import RUNS, STUDY_FILE
 
 MAX_PARENT, MAX_ID = 120, 40
@@ -11,7 +12,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def default_folder(parent: Path, question: str, step: int) -> Path:
-    """`PARENT-fork-ID-sN`, numbered when it is taken.
+    """`PARENT-fork-ID-sN`, numbered when it is taken: not by a fork that was killed as it was made.
 
     A study's folder of runs holds its own runs alone: there the fork is beside the study.
     """
@@ -23,7 +24,7 @@ def default_folder(parent: Path, question: str, step: int) -> Path:
     id = _UNSAFE.sub("-", question).strip("-.")[:MAX_ID] or "question"
     path = first = beside / f"{name}-fork-{id}-s{step}"
     number = 2
-    while path.exists():
+    while path.exists() and not is_vacant(path):
         path = first.with_name(f"{first.name}-{number}")
         number += 1
     return path

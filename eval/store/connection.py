@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 DATABASE = "run.sqlite"
+DRAFT = f"{DATABASE}.new"
 FORMAT = 1
 """Version of the store's layout; a newer one is refused, an older one would be migrated."""
 
@@ -35,6 +36,8 @@ def fold_log(connection: sqlite3.Connection) -> None:
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
     """A read-only connection; works beside a writer and after a kill."""
+    if _has(path, "-journal") and os.access(path.parent, os.W_OK):
+        _roll_back(path)
     uri = f"{path.resolve().as_uri()}?mode=ro"
     if _is_archived(path):
         uri += "&immutable=1"
@@ -44,15 +47,30 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 def log_is_out_of_reach(path: Path) -> bool:
     """Whether what was written last is in a log that cannot be read where it lies."""
-    return not os.access(path.parent, os.W_OK) and _has_log(path)
+    return not os.access(path.parent, os.W_OK) and (_has(path, "-wal") or _has(path, "-journal"))
 
 
 def _is_archived(path: Path) -> bool:
     """Whether the file is whole by itself, in a folder that has no room for WAL's other files."""
-    return not os.access(path.parent, os.W_OK) and not _has_log(path)
+    return not os.access(path.parent, os.W_OK) and not _has(path, "-wal")
 
 
-def _has_log(path: Path) -> bool:
-    """An empty one, which a reader may have left, holds nothing."""
-    log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0
+def _roll_back(path: Path) -> None:
+    """Take back what a process did when it was killed just as it gave the file its log.
+
+    That one change goes another way than through the log, and only a connection that may write
+    takes it back. Where another process is in the middle of it, it is waited for.
+    """
+    with (
+        contextlib.suppress(sqlite3.Error),
+        contextlib.closing(sqlite3.connect(path, timeout=30.0)) as connection,
+    ):
+        connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+
+
+def _has(path: Path, suffix: str) -> bool:
+    """Whether such a file is beside it. An empty one, which a reader may leave, holds nothing."""
+    try:
+        return path.with_name(f"{path.name}{suffix}").stat().st_size > 0
+    except FileNotFoundError:
+        return False

@@ -15,6 +15,7 @@ from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store.connection import (
     DATABASE,
+    DRAFT,
     FORMAT,
     connect_to_read,
     log_is_out_of_reach,
@@ -62,6 +63,8 @@ class RunReader:
         if not (path / DATABASE).is_file():
             what = "is not a run folder" if path.exists() else "there is no such run"
             remedy = "name a folder that `branchwise run --out` made"
+            if (path / DRAFT).exists():
+                what, remedy = "the run was killed as it was made", "make it again: nothing is lost"
             if runs := sorted(str(file.parent) for file in path.glob(f"runs/*/{DATABASE}")):
                 # A study's folder.
                 more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""

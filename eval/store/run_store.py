@@ -15,7 +15,7 @@ import orjson
 from branchwise.agents.journal import Asker
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.store.connection import DATABASE, FORMAT
+from branchwise.eval.store.connection import DATABASE, DRAFT, FORMAT
 from branchwise.eval.store.folding import fold_question
 from branchwise.eval.store.journal import INSERT_PASSAGE, ItemJournal
 from branchwise.eval.store.opening import begin_with, lay_down
@@ -24,7 +24,6 @@ from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.writer import Statement, Writer
 
 LOCK = "lock"
-DRAFT = f"{DATABASE}.new"
 
 
 class PendingItem(NamedTuple):
@@ -151,9 +150,14 @@ def _fill(
         connection.close()
 
 
+def is_vacant(path: Path) -> bool:
+    """Whether a folder holds no more than a process leaves that is killed before it has a run."""
+    return path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK, DRAFT}
+
+
 def _check_vacant(path: Path) -> None:
     """Raise InputError where the folder holds more than a killed process leaves."""
-    if {entry.name for entry in path.iterdir()} <= {LOCK, DRAFT}:
+    if is_vacant(path):
         return
     remedy = "choose another --out"
     if (path / DATABASE).exists():

@@ -230,3 +230,19 @@ def shown_json(said):
     assert code == 0
     assert all(line.isprintable() for line in out.splitlines())
     return json.loads(out)
+
+
+def test_an_interrupt_before_the_command_line_is_there_is_one_line():
+    """Ctrl-C in the first tenths of a second, while modules are loaded."""
+    program = (
+        "import sys\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'branchwise.cli': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+        "from branchwise.__main__ import main; main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (1, "branchwise: interrupted\n")

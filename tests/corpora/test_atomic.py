@@ -1,14 +1,17 @@
 """Files that are there whole or not at all, and what is no file."""
 
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.atomic import write_bytes, write_named
+from branchwise.corpora.atomic import new_folder, write_bytes, write_named
 from branchwise.corpora.errors import InputError
 
 
@@ -65,3 +68,90 @@ def test_a_place_that_takes_no_file_is_one_line(tmp_path: Path) -> None:
     write_named(tmp_path / "x.html", b"old")
     write_named(tmp_path / "x.html", b"new")
     assert (tmp_path / "x.html").read_bytes() == b"new"
+
+
+PROGRAM = """
+import os, shutil, signal, sys
+from pathlib import Path
+from branchwise.corpora import atomic
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def rename_and_die(path, target, rename=Path.rename):
+    rename(path, target)
+    die()
+
+path = Path(sys.argv[1])
+{patch}
+if path.suffix:
+    atomic.write_bytes(path, b"new")
+with atomic.new_folder(path) as folder:
+    (folder / "file").write_text("new")
+    {inside}
+"""
+SWAPS = "atomic._swapped = lambda *_: False; "
+
+
+def killed(path: Path, patch: str, inside: str = "pass") -> None:
+    """Make `path` in a process that kills itself at the chosen point."""
+    program = PROGRAM.format(patch=patch, inside=inside)
+    ended = subprocess.run([sys.executable, "-c", program, str(path)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(
+    ("patch", "inside", "stands"),
+    [
+        ("", "die()", "old"),
+        ("atomic._replace = die", "pass", "old"),
+        ("shutil.rmtree = die", "pass", "new"),
+        (f"{SWAPS}Path.rename = rename_and_die", "pass", None),
+        (f"{SWAPS}shutil.rmtree = die", "pass", "new"),
+    ],
+    ids=["while it is filled", "whole", "swapped", "the old one is aside", "without swapping"],
+)
+def test_a_folder_that_was_killed_while_it_was_replaced_leaves_nothing_to_clean_up(
+    tmp_path: Path, patch: str, inside: str, stands: str | None
+) -> None:
+    path = tmp_path / "home" / "folder"
+    path.mkdir(parents=True)
+    (path / "file").write_text("old")
+    killed(path, patch, inside)
+    assert len(list(path.parent.iterdir())) == 1 + (stands is not None)
+    if stands is not None:
+        assert (path / "file").read_text() == stands
+    with pytest.raises(IsADirectoryError), new_folder(path) as folder:
+        folder.write_text("fails")
+    assert list(path.parent.iterdir()) == [path]
+    assert (path / "file").read_text() == (stands or "old")
+    with new_folder(path) as folder:
+        (folder / "file").write_text("third")
+    assert list(path.parent.iterdir()) == [path]
+    assert (path / "file").read_text() == "third"
+
+
+def test_what_is_being_made_is_not_taken_for_abandoned(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    with new_folder(path) as slow:
+        (slow / "file").write_text("slow")
+        with new_folder(path) as fast:
+            (fast / "file").write_text("fast")
+        assert (path / "file").read_text() == "fast"
+    assert (path / "file").read_text() == "slow"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_was_killed_while_it_was_written_leaves_nothing_to_clean_up(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    killed(path, "os.fsync = die")
+    killed(path, "Path.replace = die")
+    assert path.read_bytes() == b"old"
+    beside = tmp_path / ".a.txt.backup"
+    beside.write_bytes(b"a file of the user's")
+    write_bytes(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert sorted(tmp_path.iterdir()) == [beside, path]

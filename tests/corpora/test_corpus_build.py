@@ -107,10 +107,25 @@ def test_questions_without_passages_make_no_corpus(write, tmp_path):
 def test_what_is_there_is_not_overwritten(write, tmp_path):
     source = write("in.jsonl", {"contents": "A\nx"})
     build_corpus(str(source), tmp_path / "C")
+    before = (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns
+    other = write("other.jsonl", {"contents": "B\nx"})
     with pytest.raises(InputError, match="is there already"):
-        build_corpus(str(source), tmp_path / "C")
+        build_corpus(str(other), tmp_path / "C")
     with pytest.raises(InputError, match="is there already"):
         build_corpus(str(source), source)
+    assert (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns == before
+
+
+def test_a_corpus_that_is_there_may_be_built_again(write, tmp_path):
+    """As one does after a kill, which may have come when all was done."""
+    source = write("in.jsonl", {"contents": "A\nx"}, {"contents": "A\nx"})
+    build_corpus(str(source), tmp_path / "C")
+    before = (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns
+    (tmp_path / ".C.abcdefgh.partial").mkdir()
+    again = build_corpus(str(source), tmp_path / "C")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["C", "in.jsonl"]
+    assert (len(again.corpus), again.repeated) == (1, 1)
+    assert (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns == before
 
 
 def test_an_interrupted_build_leaves_nothing_and_can_be_repeated(write, tmp_path, monkeypatch):
@@ -138,7 +153,7 @@ def test_a_killed_build_leaves_no_folder_that_opens(write, tmp_path):
     out = tmp_path / "out" / "C"
     ended = subprocess.run([sys.executable, "-c", program, str(source), str(out)], check=False)
     assert ended.returncode == -signal.SIGKILL
-    (left,) = (tmp_path / "out").iterdir()
+    (left,) = (tmp_path / "out").glob(".C.*/new")
     for folder in (left, out):
         with pytest.raises(InputError, match="no corpus here"):
             Corpus.open(folder)

@@ -200,6 +200,28 @@ def test_a_search_that_never_ends_is_ended(worker):
     assert worker._process.wait(timeout=30) < 0
 
 
+LOADS_FOR_EVER = """
+import sys
+from branchwise.corpora.flashrag import worker
+
+worker._Search = lambda settings: open(sys.argv[1]).read()
+worker.main()
+"""
+
+
+@pytest.mark.usefixtures("process")
+def test_a_process_that_loads_ends_with_its_host(tmp_path):
+    index = tmp_path / "index"
+    os.mkfifo(index)
+    command = [sys.executable, "-c", LOADS_FOR_EVER, str(index)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as loading:
+        loading.stdin.write(b"{}\n")
+        loading.stdin.flush()
+        with index.open("wb"):  # opens when it is read: nothing will ever come
+            loading.stdin.close()
+            assert loading.wait() == 1
+
+
 @pytest.mark.usefixtures("process")
 def test_loading_that_fails_is_one_line_and_leaves_no_process(worker):
     with pytest.raises(WorkerError, match="FlashRAG failed: Warning: Index file x does not exist!"):

@@ -320,8 +320,38 @@ def test_a_run_killed_while_it_is_made_can_be_made_again(tmp_path):
     killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_MAKING, path], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert [file.name for file in path.iterdir() if file.name.startswith(DATABASE)]
+    with pytest.raises(InputError, match="the run was killed as it was made; make it again"):
+        open_run(path)
     create_run(path, make_spec(), [make_question()])
     assert open_run(path).progress()["total"] == 1
+
+
+KILLED_BESIDE_THE_LOG = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 1")  # so that the file is written before the commit
+connection.execute("BEGIN")
+connection.execute("UPDATE meta SET value = zeroblob(100000)")
+connection.execute("UPDATE questions SET body = zeroblob(100000)")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_run_killed_while_it_got_its_log_is_read_and_continued(run_folder):
+    """SQLite turns its log on by a transaction of the older kind, with a journal of its own."""
+    before = (run_folder / DATABASE).read_bytes()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_BESIDE_THE_LOG, run_folder / DATABASE], check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert (run_folder / f"{DATABASE}-journal").stat().st_size
+    assert (run_folder / DATABASE).read_bytes() != before
+    reader = open_run(run_folder)
+    assert [question.id for question in reader.questions()] == ["q1", "q2"]
+    reader.close()
+    assert {file.name for file in run_folder.iterdir()} == {DATABASE, "lock"}
+    with RunStore(run_folder) as store:
+        assert len(list(store.pending())) == 2
 
 
 def test_a_run_is_made_by_one_process_at_a_time(tmp_path):

@@ -517,6 +517,37 @@ def test_no_process_is_left_when_a_run_is_ended(ending, chat_server, tmp_path):
     assert gone(int(mark.read_text()))
 
 
+STUBBORN = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+with open(sys.argv[1], "w"):
+    time.sleep(3600)
+"""
+KILLED_HOST = """
+import asyncio, os, signal, sys
+from branchwise.tools.mcp import program
+
+async def main():
+    async with program.program([sys.executable, "-c", sys.argv[1], sys.argv[2]], sys.stderr):
+        with open(sys.argv[2]):  # opens when the program has it
+            os.kill(os.getpid(), signal.SIGKILL)
+
+program._PATIENCE = 0
+asyncio.run(main())
+"""
+
+
+@pytest.mark.usefixtures("process")
+def test_a_program_that_goes_on_without_input_ends_with_a_killed_host(tmp_path):
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    command = [sys.executable, "-c", KILLED_HOST, STUBBORN, held]
+    with subprocess.Popen(command) as host:
+        # Opens as they do; ends when both the host and its program are gone.
+        assert held.read_bytes() == b""
+    assert host.returncode == -signal.SIGKILL
+
+
 @pytest.mark.usefixtures("process")
 def test_our_own_server_gives_evidence_to_our_own_client(five):
     """`branchwise serve mcp` on the other side: its passages count as retrieved."""

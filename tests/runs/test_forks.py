@@ -345,6 +345,16 @@ def test_a_studys_run_forks_outside_of_the_study(tmp_path):
     assert default_folder(runs / "base", "a/b c", 3) == tmp_path / "study-base-fork-a-b-c-s3"
 
 
+def test_the_folder_of_a_fork_that_was_killed_as_it_was_made_is_taken_again(tmp_path):
+    taken = tmp_path / "base-fork-q0-s1"
+    taken.mkdir()
+    for left in ("lock", "run.sqlite.new"):
+        (taken / left).touch()
+        assert default_folder(tmp_path / "base", "q0", 1) == taken
+    (taken / "run.sqlite.new").rename(taken / "run.sqlite")
+    assert default_folder(tmp_path / "base", "q0", 1) == tmp_path / "base-fork-q0-s1-2"
+
+
 def test_other_prompts_are_said_and_the_copy_is_what_was(
     chat_server, make_system, question_file, tmp_path
 ):

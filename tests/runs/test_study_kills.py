@@ -1,7 +1,7 @@
 """A study killed with SIGKILL, again and again, ends with the scores of one that was not.
 
 The server itself kills the process that asks it, on the arrival of a request chosen at random.
-benchmarks/study_kills.py does the same with 4 systems by 200 questions.
+benchmarks/kills.py kills studies, and all else, at any moment, a thousand times.
 """
 
 import os

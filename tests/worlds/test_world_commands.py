@@ -62,6 +62,21 @@ def test_a_folder_that_holds_something_else_is_left_alone(type_in, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_a_world_that_is_there_may_be_made_again(type_in, tmp_path):
+    """As one does after a kill, which may have come when all was done."""
+    folder = tmp_path / "W"
+    first = type_in(*make(folder))
+    before = {(file, file.stat().st_mtime_ns) for file in folder.iterdir()}
+    (tmp_path / ".W.abcdefgh.partial").mkdir()
+    assert type_in(*make(folder))[:2] == first[:2]
+    assert list(tmp_path.iterdir()) == [folder]
+    assert {(file, file.stat().st_mtime_ns) for file in folder.iterdir()} == before
+    assert type_in(*make(folder, "--ambiguity", "0.2"))[0] == 2
+    (folder / "names.jsonl").write_text("")
+    code, _, err = type_in(*make(folder))
+    assert (code, err) == (2, f"branchwise: {folder}: is there already; choose another --out\n")
+
+
 def test_a_full_disk_leaves_nothing(tmp_path):
     command = [sys.executable, "-m", "branchwise", *map(str, make(tmp_path / "W"))]
     full = subprocess.run(
@@ -85,11 +100,11 @@ def test_a_killed_process_leaves_nothing_that_loads(tmp_path, type_in):
         *map(str, make(tmp_path / "W", entities=200_000)),
     ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as making:
-        while not list(tmp_path.glob(".W.*/kg.nt.gz.unfinished")):
+        while not list(tmp_path.glob(".W.*/new/kg.nt.gz.unfinished")):
             assert making.poll() is None
         making.send_signal(signal.SIGKILL)
     assert not (tmp_path / "W").exists()
-    [left] = tmp_path.iterdir()
+    [left] = tmp_path.glob(".W.*/new")
     assert not FILES & {file.name for file in left.iterdir()}
     for command in (("world", "info", left), ("corpus", "info", left)):
         code, _, err = type_in(*command)

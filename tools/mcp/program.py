@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TextIO
@@ -22,6 +22,8 @@ from pydantic import ValidationError
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 _PATIENCE = 2.0
+_WATCH = 'read -r _; sleep "$2"; kill -TERM "-$1"; sleep "$2"; kill -KILL "-$1"'
+"""What `_end` does, for a process that is killed before it can: its end ends what is read here."""
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -34,7 +36,8 @@ async def program(
     """Start it, and give the streams that the SDK's session wants; at the end it is ended.
 
     It gets the few variables that the SDK passes on (PATH, HOME, ...), and leads a process group,
-    which ends with it. Raises OSError where it cannot be started.
+    which ends with it, and with this process, however that ends. Raises OSError where it cannot be
+    started.
     """
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -48,7 +51,7 @@ async def program(
     heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
     try:
-        async with anyio.create_task_group() as tasks:
+        async with _watched(process.pid), anyio.create_task_group() as tasks:
             tasks.start_soon(_read, process, heard)
             tasks.start_soon(_write, process, said)
             yield incoming, outgoing
@@ -58,6 +61,28 @@ async def program(
             stream.close()
         with anyio.CancelScope(shield=True):
             await _end(process)
+
+
+@asynccontextmanager
+async def _watched(group: int) -> AsyncIterator[None]:
+    """A shell that waits for the end of this process, and then ends the group.
+
+    Many programs go on when their input has ended, and each killed run would leave one behind.
+    """
+    watcher = await asyncio.create_subprocess_exec(
+        *("sh", "-c", _WATCH, "sh", str(group), str(_PATIENCE)),
+        stdin=PIPE,
+        stdout=DEVNULL,
+        stderr=DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            watcher.kill()
+        with anyio.CancelScope(shield=True):
+            await watcher.wait()
 
 
 async def _read(

@@ -7,6 +7,7 @@ starts threads, and threads do not survive a fork), and outlives neither its hos
 """
 
 import ctypes
+import fcntl
 import os
 import signal
 import socket
@@ -33,14 +34,35 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     allow_all_files()
     control = socket.socket(fileno=0)
+    _end_with_host(control)
     try:
         holdings = open_holdings(None if folder == "-" else Path(folder), int(in_memory), sha256)
     except Exception as error:  # noqa: BLE001 (whatever it is, the host must hear of it)
         send_frame(control, {"error": type(error).__name__})
         return
+    _read_of_its_end(control)
     with suppress(EOFError, OSError):
         send_frame(control, {"ready": True})
         _keep(control, holdings, int(memory))
+
+
+def _end_with_host(control: socket.socket) -> None:
+    """Let the system end this process when its host is gone, in the middle of loading a graph.
+
+    Nothing is read then, and there may be no thread that reads. The host says nothing until it has
+    heard that this process is ready: what the signal tells is that the other end was closed.
+    """
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(control, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(control, fcntl.F_SETFL, fcntl.fcntl(control, fcntl.F_GETFL) | os.O_ASYNC)
+    with suppress(BlockingIOError):
+        if not control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+            sys.exit()
+
+
+def _read_of_its_end(control: socket.socket) -> None:
+    """From now on the host's end is met by reading."""
+    fcntl.fcntl(control, fcntl.F_SETFL, fcntl.fcntl(control, fcntl.F_GETFL) & ~os.O_ASYNC)
 
 
 def _keep(control: socket.socket, holdings: Holdings, memory: int) -> None:
