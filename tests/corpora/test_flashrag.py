@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from needs import needs_flashrag
+from needs import FLASHRAG, needs_flashrag
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.flashrag.config import read_config
@@ -253,7 +253,17 @@ QUERIES = [
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory, indexed_dir):
+def flashrag_packages():
+    """FlashRAG's packages, before ours for the processes that this one starts, behind them here."""
+    with pytest.MonkeyPatch.context() as patch:
+        for folder in FLASHRAG:
+            patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+            patch.setattr(sys, "path", [*sys.path, str(folder)])
+        yield
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, indexed_dir, flashrag_packages):
     """A corpus of 12 passages, and the dense and BM25 indexes that FlashRAG's builder makes."""
     from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model
 
