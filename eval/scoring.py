@@ -112,7 +112,8 @@ def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings
     """
     reader = open_run(run.path if isinstance(run, Run) else Path(run))
     try:
-        scored, looked_up = _scored(reader, settings)
+        with reader.doubt():
+            scored, looked_up = _scored(reader, settings)
     finally:
         reader.close()
     if settings.saves:

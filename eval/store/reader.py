@@ -1,6 +1,7 @@
 """A run folder open for reading: works beside a writer, after a kill, and on an ended run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from branchwise.eval.store.folding import references, unfold, unfold_question
 from branchwise.eval.store.item_rows import ItemRows
 from branchwise.eval.store.passages import StoredPassages
 from branchwise.eval.store.run_file import Row, RunFile
+from branchwise.eval.store.survey import is_outcome
 from branchwise.eval.store.tables import COLUMNS, ENDED
 
 _MAX_NAMED = 5
@@ -76,6 +78,16 @@ class RunReader:
         """Close the file."""
         self._file.close()
 
+    @contextmanager
+    def doubt(self) -> Iterator[None]:
+        """Takes the rows of a run of format 1 for damaged where working with them fails: without
+        checksums, nothing else tells."""
+        if self._file.layout.seed is not None:
+            yield
+            return
+        with reading(self.path):
+            yield
+
     def progress(self) -> dict[str, int]:
         """Number of items: total, done, failed, pending (running ones count as pending)."""
         sql = "SELECT status, COUNT(*) FROM items {} GROUP BY status"
@@ -115,7 +127,7 @@ class RunReader:
         count = 0
         for item, n, epoch, status, _, _, outcome in self._file.each("items", "ORDER BY item"):
             with reading(self.path):
-                row = ItemRow(item, questions[n], epoch, status, _outcome(status, outcome))
+                row = ItemRow(item, questions[n], epoch, status, self._outcome(status, outcome))
             count += 1
             yield row
         self._check_count("items", count, self._file.item_count)
@@ -209,6 +221,17 @@ class RunReader:
         with reading(self.path):
             return orjson.loads(rows[0][-1]) if rows else None
 
+    def _outcome(self, status: str, outcome: bytes | None) -> Mapping[str, Any] | None:
+        """How an item ended; None where it has not. Raises ValueError where it cannot be so."""
+        if (outcome is not None) is not (status in ENDED):
+            raise ValueError(f"an item is {status}, and has {'an' if outcome else 'no'} outcome")
+        if outcome is None:
+            return None
+        if self._file.layout.seed is None and not is_outcome(outcome):
+            raise ValueError("an outcome is no record")
+        record: Mapping[str, Any] = orjson.loads(outcome)
+        return record
+
     def _event_rows(self, item: int) -> list[Row]:
         rows = self._file.rows("events", "WHERE item = ? ORDER BY seq", (item,))
         self._check_item(item, events=len(rows))
@@ -230,13 +253,6 @@ class RunReader:
         records = [orjson.loads(body) for body in bodies]
         self._passages.load(hash for record in records for hash in references(record))
         return [unfold(record, self._passages, contents=contents) for record in records]
-
-
-def _outcome(status: str, outcome: bytes | None) -> Mapping[str, Any] | None:
-    """How an item ended; None where it has not. Raises ValueError where the two disagree."""
-    if (outcome is not None) is not (status in ENDED):
-        raise ValueError(f"an item is {status}, and has {'an' if outcome else 'no'} outcome")
-    return None if outcome is None else orjson.loads(outcome)
 
 
 def open_run(path: Path) -> RunReader:

@@ -98,7 +98,7 @@ def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
         if wanted is not None and passages.issuperset(wanted):
             found.questions[n] = id
     for item, question, epoch, status, events, responses, outcome in rows("items"):
-        if _is_outcome(outcome) if status in ENDED else outcome is None:
+        if is_outcome(outcome) if status in ENDED else outcome is None:
             found.items[item] = ItemState(question, epoch, status, events, responses)
         else:
             found.unread["items"] += 1
@@ -130,7 +130,8 @@ def _passages_of_question(body: bytes) -> list[str] | None:
         return None
 
 
-def _is_outcome(outcome: bytes | None) -> bool:
+def is_outcome(outcome: bytes | None) -> bool:
+    """Whether this is how an item ended, as scorers read it."""
     try:
         record = orjson.loads(outcome or b"")
         Prediction.model_validate(record["prediction"])
