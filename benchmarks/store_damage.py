@@ -304,6 +304,7 @@ def look(copy: Copy, work: Path) -> str:
 def _exported(folder: Path) -> list[bytes]:
     reader = open_run(folder)
     try:
+        reader.check_file()
         return list(export_lines(reader, with_events=True))
     finally:
         reader.close()
@@ -323,7 +324,9 @@ def _compare(copy: Copy, scored: ScoredRun) -> None:
     if counted != len(copy.source.items):
         raise Surprise(f"{counted} items are counted")
     if copy.now and as_bytes(scored) != copy.source.scores:
-        raise Surprise("the scores differ")
+        pending = scored.scores.counts.pending
+        # Of a file with pages of an earlier moment: that these items have not ended is said.
+        raise Surprise(f"the scores differ, {pending} items have not ended")
 
 
 def _recovered(copy: Copy, work: Path) -> str:
@@ -402,6 +405,8 @@ def main() -> None:
                 if options.keep:
                     shutil.copytree(copy.folder, options.keep / str(number), dirs_exist_ok=True)
             counts[outcome] += 1
+            if number % 100 == 99:
+                print(f"{number + 1} copies", flush=True)
     for outcome, count in counts.most_common():
         print(f"{count:6} {outcome}")
     sys.exit(bool(surprises))

@@ -112,6 +112,7 @@ def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings
     """
     reader = open_run(run.path if isinstance(run, Run) else Path(run))
     try:
+        reader.check_file()
         with reader.doubt():
             scored, looked_up = _scored(reader, settings)
     finally:

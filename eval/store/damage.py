@@ -50,6 +50,14 @@ class DamagedError(InputError):
         return f"{self.where}: {self.what}; {share}; {self.remedy}"
 
 
+def check_line(line: str) -> str | None:
+    """What a line of `PRAGMA integrity_check` says, in words; None where nothing is wrong."""
+    if line == "ok":
+        return None
+    said = " ".join(line.removeprefix("*** in database main ***").split())
+    return f"its pages do not fit together: {said}"
+
+
 @contextmanager
 def reading(run: Path) -> Iterator[None]:
     """What is met in reading a damaged file (SQLite's errors, records that are no record of ours)

@@ -53,6 +53,9 @@ class Survey:
         state = self.items.get(item)
         if state is None or state.question not in self.questions or item in self.lacking:
             return False
+        if state.status == "pending":
+            # With its first row it would be running.
+            return not self.events.get(item) and not self.responses.get(item)
         if state.status not in ENDED:
             return True
         # From the first on, none is missing.

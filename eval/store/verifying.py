@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.store.damage import DamagedError
+from branchwise.eval.store.damage import DamagedError, check_line
 from branchwise.eval.store.run_file import Row, RunFile, check_schema
 from branchwise.eval.store.survey import Survey, survey
 from branchwise.eval.store.tables import COLUMNS, ENDED, LATER
@@ -164,8 +164,8 @@ def _of_file(file: RunFile) -> Iterator[str]:
     try:
         check_schema(file.connection, file.layout, file.run)
         for (line,) in file.connection.execute(f"PRAGMA integrity_check({_MAX_NAMED})"):
-            if line != "ok":
-                yield " ".join(str(line).split())
+            if problem := check_line(str(line)):
+                yield problem
     except InputError as error:
         yield getattr(error, "damage", error.what)
     except sqlite3.Error as error:
