@@ -100,7 +100,7 @@ class RunReader:
         sql = "SELECT status, COUNT(*) FROM items {} GROUP BY status"
         with self._file.snapshot():
             counts: dict[str, int] = dict(self._file.query(sql.format("")))
-            of_table = dict(self._file.query(sql.format("NOT INDEXED")))
+            of_table: dict[str, int] = dict(self._file.query(sql.format("NOT INDEXED")))
         if counts != of_table:
             raise DamagedError(self.path, "the items and their index by status disagree")
         done, failed = counts.get("done", 0), counts.get("failed", 0)

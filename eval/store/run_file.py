@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,9 @@ class RunFile:
         try:
             yield
         finally:
-            self.connection.rollback()
+            # Nothing was written; cursors that are open go on.
+            with suppress(sqlite3.Error):
+                self.connection.commit()
 
     def close(self) -> None:
         """Close the file."""

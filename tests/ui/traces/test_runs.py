@@ -596,6 +596,6 @@ def test_one_run_that_is_missing_opens_none(run, tmp_path):
 
 
 def test_a_forks_parent_is_named(run):
-    execute(run, "INSERT OR REPLACE INTO meta VALUES ('fork', ?)", '{"run": "parent"}')
+    execute(run, "UPDATE meta SET value = ? WHERE key = 'fork'", '{"run": "parent"}')
     with RunView.open(run) as view:
         assert view.summary().parent == "parent"
