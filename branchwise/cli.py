@@ -13,12 +13,14 @@ from branchwise.commands.export import export
 from branchwise.commands.fork import fork
 from branchwise.commands.kg import kg_app
 from branchwise.commands.questions import questions_app
+from branchwise.commands.recover import recover
 from branchwise.commands.report import report
 from branchwise.commands.run import resume, run
 from branchwise.commands.score import score
 from branchwise.commands.serve import serve_app
 from branchwise.commands.tools import tools_app
 from branchwise.commands.trace import trace
+from branchwise.commands.verify import verify
 from branchwise.commands.world import world_app
 
 app = typer.Typer(
@@ -51,6 +53,8 @@ def options(
 
 
 for command in (demo, ask, run, resume, ablate, score, report, errors, trace, fork, export):
+    app.command()(command)
+for command in (verify, recover):
     app.command()(command)
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")
 app.add_typer(kg_app, name="kg", help="Build, query and search knowledge graphs.")

@@ -22,6 +22,7 @@ from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
+from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
@@ -152,6 +153,8 @@ def resume(
     moved = {"corpus": str(corpus) if corpus else None, "kg": kg, "model": model}
     moved |= {"retriever": absolute_name(retriever) if retriever else None}
     check_not_moved(f"branchwise resume {path}", meta["system"], moved)
+    with reading(Path(path)):
+        System.model_validate(meta["system"])
     settings = dict(meta["system"]) | {key: value for key, value in moved.items() if value}
     settings["roles"] = _moved_roles(
         Path(path), settings, {"expander": expander, "extractor": extractor}

@@ -119,7 +119,9 @@ def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings
     """
     reader = open_run(run.path if isinstance(run, Run) else Path(run))
     try:
-        scored, looked_up = _scored(reader, settings)
+        reader.check_file()
+        with reader.doubt():
+            scored, looked_up = _scored(reader, settings)
     finally:
         reader.close()
     if settings.saves:

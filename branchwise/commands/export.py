@@ -30,6 +30,7 @@ def export(
 
     reader = open_run(path)
     try:
+        reader.check_file()
         lines = export_lines(reader, with_events=events)
         if out is None:
             for line in lines:

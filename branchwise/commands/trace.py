@@ -105,6 +105,11 @@ def _print(
             if len(missing) == len(runs):
                 raise
             _lines([str(error)])
+    for run in runs:
+        if run.is_damaged:
+            from branchwise.eval.store import DamagedError
+
+            raise DamagedError(run.path, "what could be read is shown above")
 
 
 def _text(

@@ -3,10 +3,12 @@
 Nothing here reads a passage or an event's body, and no question becomes a model object.
 """
 
-import sqlite3
 import zlib
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from branchwise.eval.store.damage import DamagedError
+from branchwise.eval.store.run_file import RunFile
 
 
 class Place(NamedTuple):
@@ -31,63 +33,67 @@ class RawItem(NamedTuple):
 
 class ItemRows:
     """Light queries on one run. Every method reads all that it returns before it does, so that no
-    cursor holds the file's state. Raises sqlite3.Error where the file is damaged."""
+    cursor holds the file's state. Raises DamagedError where the file is damaged."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, file: RunFile) -> None:
+        self._file = file
 
     def version(self) -> int:
         """Changes whenever another connection has committed; costs next to nothing."""
-        version: int = self._connection.execute("PRAGMA data_version").fetchone()[0]
-        return version
+        ((version,),) = self._file.query("PRAGMA data_version")
+        return int(version)
 
     def places(self) -> list[Place]:
         """All items in order."""
         # In the index's order, so that the rows with their outcomes are not walked through.
         sql = "SELECT item, question, epoch FROM items ORDER BY question, epoch"
-        return sorted(Place(*row) for row in self._connection.execute(sql))
+        places = sorted(Place(*row) for row in self._file.query(sql))
+        if self._file.item_count not in (None, len(places)):
+            raise DamagedError(self._file.run, f"{len(places)} items of {self._file.item_count}")
+        return places
 
     def statuses(self) -> dict[int, str]:
         """Item to status, from the index alone."""
         # The condition is always true; with it the index is taken.
-        sql = "SELECT item, status FROM items WHERE status >= ''"
-        return dict(self._connection.execute(sql).fetchall())
+        return dict(self._file.query("SELECT item, status FROM items WHERE status >= ''"))
 
     def between(self, first: int, last: int) -> list[RawItem]:
         """The items with these numbers and those between them."""
-        sql = """SELECT item, id, epoch, status, body, outcome
-            FROM items JOIN questions ON n = question WHERE item BETWEEN ? AND ? ORDER BY item"""
-        return [RawItem(*row) for row in self._connection.execute(sql, (first, last))]
+        layout = self._file.layout
+        width = layout.width("items")
+        columns = f"{layout.columns('items')}, {layout.columns('questions')}"
+        sql = f"""SELECT {columns} FROM items JOIN questions ON n = question
+            WHERE item BETWEEN ? AND ? ORDER BY item"""  # noqa: S608 - names of ours
+        found = []
+        for row in self._file.query(sql, (first, last)):
+            item, _, epoch, status, _, _, outcome = self._file.checked("items", row[:width])[:7]
+            _, id, body = self._file.checked("questions", row[width:])[:3]
+            found.append(RawItem(item, id, epoch, status, body, outcome))
+        return found
 
     def number(self, id: str, epoch: int) -> int | None:
         """The item of a question by its id; None where there is none."""
         sql = "SELECT item FROM questions JOIN items ON question = n WHERE id = ? AND epoch = ?"
-        row = self._connection.execute(sql, (id, epoch)).fetchone()
+        row = next(self._file.query(sql, (id, epoch)), None)
         return row[0] if row else None
 
     def last_events(self, items: Iterable[int]) -> dict[int, tuple[int, float]]:
         """Number and time of the last event of those of `items` that have one."""
         sql = "SELECT seq, at FROM events WHERE item = ? ORDER BY seq DESC LIMIT 1"
-        rows = ((item, self._connection.execute(sql, (item,)).fetchone()) for item in items)
-        return {item: row for item, row in rows if row}
+        found = {item: list(self._file.query(sql, (item,))) for item in items}
+        return {item: (seq, at) for item, rows in found.items() for seq, at in rows}
 
     def failures(self) -> dict[int, bytes]:
         """Outcomes of the items that failed."""
-        sql = "SELECT item, outcome FROM items WHERE status = 'failed'"
-        return dict(self._connection.execute(sql).fetchall())
+        return dict(self._file.query("SELECT item, outcome FROM items WHERE status = 'failed'"))
 
     def errors_between(self, scorer: str, first: int, last: int) -> dict[int, bytes]:
         """What `RunReader.saved_errors` reads of one item, of many, as it lies in the file."""
-        sql = "SELECT item, body FROM item_errors WHERE scorer = ? AND item BETWEEN ? AND ?"
-        try:
-            return dict(self._connection.execute(sql, (scorer, first, last)).fetchall())
-        except sqlite3.OperationalError as error:
-            if "no such table" not in str(error):
-                raise
-            return {}
+        rest = "WHERE scorer = ? AND item BETWEEN ? AND ?"
+        rows = self._file.each("item_errors", rest, (scorer, first, last))
+        return {item: body for _, item, body in rows}
 
     def scores_version(self, scorers: Iterable[str]) -> tuple[int | None, ...]:
         """A checksum of what each of these scorers has saved; None where one has saved nothing."""
-        sql = "SELECT body FROM scores WHERE digest = ?"
-        rows = (self._connection.execute(sql, (digest,)).fetchone() for digest in scorers)
-        return tuple(zlib.crc32(row[0]) if row else None for row in rows)
+        found = [self._file.rows("scores", "WHERE digest = ?", (digest,)) for digest in scorers]
+        return tuple(zlib.crc32(rows[0][1]) if rows else None for rows in found)

@@ -12,9 +12,6 @@ from branchwise.eval.store.reader import Event
 from branchwise.eval.store.writer import Statement, Writer
 
 INSERT_PASSAGE = "INSERT OR IGNORE INTO passages VALUES (?, ?, ?, ?)"
-INSERT_RESPONSE = "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?)"
-INSERT_EVENT = "INSERT INTO events VALUES (?, ?, ?, ?, ?)"
-FINISH_ITEM = "UPDATE items SET status = ?, outcome = ? WHERE item = ?"
 
 Recorded = Mapping[tuple[CallKey, int], Mapping[str, Any]]
 
@@ -38,6 +35,7 @@ class ItemJournal:
         opening: Sequence[Event] = (),
     ) -> None:
         self._writer, self._item, self._recorded = writer, item, recorded
+        self._layout, self._kept = writer.layout, set(recorded)
         self._asker, self.opening = asker, opening
         self._first = list(first)
         self._occurrences: dict[CallKey, int] = {}
@@ -57,7 +55,9 @@ class ItemJournal:
         body = self._folded(value)
         key = slot.key
         row = (self._item, key.kind, key.role, key.digest, slot.occurrence, body)
-        await self._writer.commit([*self._take(), (INSERT_RESPONSE, [row])])
+        insert = self._layout.insert("responses", "INSERT OR REPLACE")
+        await self._writer.commit([*self._take(), (insert, [row])])
+        self._kept.add((key, slot.occurrence))
 
     def event(self, kind: str, data: Mapping[str, Any]) -> None:
         self._events.append((self._item, self._seq, kind, time.time(), self._folded(data)))
@@ -65,8 +65,8 @@ class ItemJournal:
 
     async def finish(self, status: str, outcome: Mapping[str, Any]) -> None:
         """Write the item's remaining events and its final row, all or nothing."""
-        final = (FINISH_ITEM, [(status, orjson.dumps(outcome), self._item)])
-        await self._writer.commit([*self._take(), final])
+        row = (status, self._seq, len(self._kept), orjson.dumps(outcome), self._item)
+        await self._writer.commit([*self._take(), (self._layout.end_item(), [row])])
 
     def _folded(self, record: Mapping[str, Any]) -> bytes:
         """The record as JSON without passage texts, which are put on their way."""
@@ -89,5 +89,5 @@ class ItemJournal:
         if passages:
             statements.append((INSERT_PASSAGE, passages))
         if events:
-            statements.append((INSERT_EVENT, events))
+            statements.append((self._layout.insert("events"), events))
         return statements

@@ -20,16 +20,13 @@ import orjson
 from branchwise.agents.journal import CallKey, Journal, Slot
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.connection import DATABASE, connect, connect_to_read
+from branchwise.eval.store.damage import DamagedError
+from branchwise.eval.store.run_file import layout_of
+from branchwise.eval.store.tables import BY_ITSELF, COLUMNS, Layout
 from branchwise.eval.store.writer import StoreError
 
 SUFFIX = ".judgements.sqlite"
-_CREATE = """
-CREATE TABLE IF NOT EXISTS judgements (
-    role TEXT NOT NULL, digest TEXT NOT NULL, sample INTEGER NOT NULL, body BLOB NOT NULL,
-    PRIMARY KEY (role, digest, sample)
-)"""
-_SELECT = "SELECT body FROM judgements WHERE role = ? AND digest = ? AND sample = ?"
-_INSERT = "INSERT OR REPLACE INTO judgements VALUES (?, ?, ?, ?)"
+_WHERE = "WHERE role = ? AND digest = ? AND sample = ?"
 _NOT_WRITABLE = frozenset({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM})
 
 
@@ -65,7 +62,8 @@ class StoredJudgements:
     use it in a `with` statement.
 
     Raises:
-        InputError: (when it is first used) the file is no SQLite database.
+        InputError: (when it is used) the file is no SQLite database, or a run's and damaged. A
+            damaged reply in a file of its own is asked for and written again, with a warning.
         StoreError: a write failed for another reason than permission (a full disk).
     """
 
@@ -75,6 +73,7 @@ class StoredJudgements:
         self._unwritten = MemoryJudgements(sample=sample)
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
+        self._layout: Layout | None = None
         self._lock = threading.Lock()
         self._is_closed = self._is_read_only = False
 
@@ -120,16 +119,28 @@ class StoredJudgements:
                 if not self.path.exists():
                     return None
                 self._reading = connect_to_read(self.path)
-            row = self._reading.execute(_SELECT, (key.role, key.digest, self._sample)).fetchone()
+            layout = self._layout_by(self._reading)
+            sql = f"SELECT {layout.columns('judgements')} FROM judgements {_WHERE}"  # noqa: S608 - names of ours
+            row = self._reading.execute(sql, (key.role, key.digest, self._sample)).fetchone()
         except sqlite3.Error as error:
             if "no such table" in str(error):
                 return None
+            if self.path.name == DATABASE:
+                raise DamagedError(self.path.parent, str(error)) from error
             raise InputError(
                 f"cannot be read as kept judgements ({error})",
                 where=str(self.path),
                 remedy="restore the file, or move it away",
             ) from error
-        return _loaded(row[0]) if row else None
+        if row is None:
+            return None
+        found = _loaded(row[3]) if layout.is_whole("judgements", row) else None
+        if found is None:
+            if self.path.name == DATABASE:
+                raise DamagedError(self.path.parent, "a judgement is not what was written")
+            what = f"{self.path}: a damaged reply of {key.role} is asked for again"
+            warnings.warn(what, stacklevel=2)
+        return found
 
     def _write(self, slot: Slot, body: bytes) -> str | None:
         """Commit a row; the warning to give where nothing can be written, the first time."""
@@ -138,7 +149,10 @@ class StoredJudgements:
                 return None
             try:
                 row = (slot.key.role, slot.key.digest, slot.occurrence, body)
-                self._connected().execute(_INSERT, row)
+                connection = self._connected()
+                layout = self._layout_by(connection)
+                insert = layout.insert("judgements", "INSERT OR REPLACE")
+                connection.execute(insert, row)
             except sqlite3.Error as error:
                 # The low byte is the kind of error, the rest says more about it.
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_WRITABLE:
@@ -152,12 +166,19 @@ class StoredJudgements:
         if self._writing is None:
             connection = connect(self.path)
             try:
-                connection.execute(_CREATE)
+                layout = self._layout_by(connection)
+                layout.enable(connection)
+                connection.execute(layout.create("judgements"))
             except BaseException:
                 connection.close()
                 raise
             self._writing = connection
         return self._writing
+
+    def _layout_by(self, connection: sqlite3.Connection) -> Layout:
+        if self._layout is None:
+            self._layout = _layout(connection, self.path)
+        return self._layout
 
 
 def run_judgements(run: Path) -> StoredJudgements:
@@ -170,8 +191,17 @@ def file_judgements(predictions: Path) -> StoredJudgements:
     return StoredJudgements(predictions.with_name(predictions.name + SUFFIX))
 
 
+def _layout(connection: sqlite3.Connection, path: Path) -> Layout:
+    """How rows of the file are written."""
+    if path.name == DATABASE:
+        return layout_of(connection, path.parent)
+    columns = connection.execute("PRAGMA table_info(judgements)").fetchall()
+    # A file that was begun before there were checksums goes on without.
+    return Layout(None) if len(columns) == len(COLUMNS["judgements"]) else BY_ITSELF
+
+
 def _loaded(body: bytes) -> Mapping[str, Any] | None:
-    """The record; None where the row was damaged, so that it is asked for and written again."""
+    """The record; None where the row is damaged."""
     with suppress(orjson.JSONDecodeError, TypeError):
         record = orjson.loads(body)
         return record if isinstance(record, dict) else None

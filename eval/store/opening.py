@@ -12,24 +12,20 @@ import orjson
 from branchwise.eval.store.folding import fold
 from branchwise.eval.store.journal import INSERT_PASSAGE
 from branchwise.eval.store.reader import Event
+from branchwise.eval.store.tables import Layout
 from branchwise.eval.store.writer import Statement
 
-_CREATE = """CREATE TABLE opening (
-    seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, at REAL NOT NULL, body BLOB NOT NULL
-)"""
-_BEGIN_WITH = "INSERT INTO events SELECT ?, seq, kind, at, body FROM opening"
 
-
-def lay_down(connection: sqlite3.Connection, events: Sequence[Event]) -> None:
+def lay_down(connection: sqlite3.Connection, layout: Layout, events: Sequence[Event]) -> None:
     """Keep the events in a run that is being made, numbered anew from 0."""
-    connection.execute(_CREATE)
+    connection.execute(layout.create("opening"))
     for seq, event in enumerate(events):
         slim, passages = fold(event.data)
         connection.executemany(INSERT_PASSAGE, passages)
         row = (seq, event.kind, event.at, orjson.dumps(slim))
-        connection.execute("INSERT INTO opening VALUES (?, ?, ?, ?)", row)
+        connection.execute(layout.insert("opening"), row)
 
 
-def begin_with(item: int) -> Statement:
+def begin_with(layout: Layout, item: int) -> Statement:
     """Makes them the first events of the item."""
-    return (_BEGIN_WITH, [(item,)])
+    return (layout.copy_opening(), [(item,)])

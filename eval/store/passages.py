@@ -1,10 +1,11 @@
 """The passages of a run: read when they are needed, many at a time, and kept for a while."""
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from branchwise.eval.store.damage import DamagedError
 from branchwise.eval.store.folding import StoredPassage
+from branchwise.eval.store.run_file import RunFile
 
 KEPT = 4096
 """Passages held in memory; one item that has more holds all of its own."""
@@ -15,15 +16,17 @@ AT_ONCE = 500
 class StoredPassages:
     """Looks passages up by hash, one at a time by calling it, or many before that with `load`."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, file: RunFile) -> None:
+        self._file = file
         self._held: dict[str, StoredPassage] = {}
 
     def __call__(self, hash: str) -> StoredPassage:
-        """The passage with this hash; KeyError where there is none."""
+        """The passage with this hash. Raises DamagedError where there is none."""
         if (found := self._held.get(hash)) is None:
             self.load([hash])
-            found = self._held[hash]
+            found = self._held.get(hash)
+        if found is None:
+            raise DamagedError(self._file.run, "a passage is missing")
         return found
 
     def load(self, hashes: Iterable[str]) -> None:
@@ -33,8 +36,7 @@ class StoredPassages:
             self._held = {hash: p for hash, p in self._held.items() if hash in wanted}
         for some in _portions(wanted - self._held.keys()):
             marks = ", ".join("?" * len(some))
-            sql = f"SELECT hash, id, title, text FROM passages WHERE hash IN ({marks})"  # noqa: S608 - only question marks are inserted
-            for row in self._connection.execute(sql, some):
+            for row in self._file.each("passages", f"WHERE hash IN ({marks})", some):
                 self._held[row[0]] = StoredPassage(*row)
 
 

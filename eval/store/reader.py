@@ -1,7 +1,7 @@
 """A run folder open for reading: works beside a writer, after a kill, and on an ended run."""
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,16 +13,14 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store.connection import (
-    DATABASE,
-    DRAFT,
-    FORMAT,
-    connect_to_read,
-    log_is_out_of_reach,
-)
+from branchwise.eval.store.connection import DATABASE, DRAFT
+from branchwise.eval.store.damage import DamagedError, check_line, reading
 from branchwise.eval.store.folding import references, unfold, unfold_question
 from branchwise.eval.store.item_rows import ItemRows
 from branchwise.eval.store.passages import StoredPassages
+from branchwise.eval.store.run_file import Row, RunFile
+from branchwise.eval.store.survey import is_outcome
+from branchwise.eval.store.tables import COLUMNS, ENDED
 
 _MAX_NAMED = 5
 
@@ -49,13 +47,13 @@ class ItemRow(NamedTuple):
 class RunReader:
     """Read access to one run. Use `open_run`; close it, or let it go."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, meta: Mapping[str, Any]) -> None:
-        self.path, self._connection, self.meta = path, connection, meta
-        self.name = path.resolve().name
-        self.task: str = meta["task"]
-        self.system: Mapping[str, Any] = meta["system"]
-        self.rows = ItemRows(connection)
-        self._passages = StoredPassages(connection)
+    def __init__(self, file: RunFile) -> None:
+        self._file, self.path, self.meta = file, file.run, file.meta
+        self.name = file.run.resolve().name
+        self.task: str = self.meta["task"]
+        self.system: Mapping[str, Any] = self.meta["system"]
+        self.rows = ItemRows(file)
+        self._passages = StoredPassages(file)
 
     @staticmethod
     def check(path: Path) -> None:
@@ -73,85 +71,93 @@ class RunReader:
 
     @classmethod
     def open(cls, path: Path) -> "RunReader":
-        """Open a run; InputError where the folder holds none, or one of a newer version."""
+        """Open a run; InputError where the folder holds none, one that is damaged, or one of a
+        newer version."""
         cls.check(path)
-        connection: sqlite3.Connection | None = None
-        try:
-            connection = connect_to_read(path / DATABASE)
-            rows = connection.execute("SELECT key, value FROM meta").fetchall()
-            meta = {key: orjson.loads(value) for key, value in rows}
-            written_by = int(meta["format"])
-        except (sqlite3.Error, ValueError, TypeError, KeyError) as error:
-            if connection:
-                connection.close()
-            remedy = "restore the file, or run again into another folder"
-            if log_is_out_of_reach(path / DATABASE):
-                remedy = (
-                    "the run was cut off: to read it, copy the folder to where it can be written"
-                )
-            raise InputError(
-                f"{DATABASE} cannot be read as a run ({error})", where=str(path), remedy=remedy
-            ) from error
-        if written_by > FORMAT:
-            raise InputError(
-                f"the run was written by a newer version ({meta.get('version')})",
-                where=str(path),
-                remedy="upgrade branchwise to read it",
-            )
-        return cls(path, connection, meta)
+        return cls(RunFile(path))
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        self._file.close()
+
+    def check_file(self) -> None:
+        """Raise DamagedError where the file's pages do not fit together: rows may be out of reach
+        then. Costs a fiftieth of what scoring does."""
+        for (line,) in self._file.query("PRAGMA integrity_check(1)"):
+            if problem := check_line(str(line)):
+                raise DamagedError(self.path, problem)
+
+    @contextmanager
+    def doubt(self) -> Iterator[None]:
+        """Takes the rows of a run of format 1 for damaged where working with them fails: without
+        checksums, nothing else tells."""
+        if self._file.layout.seed is not None:
+            yield
+            return
+        with reading(self.path):
+            yield
 
     def progress(self) -> dict[str, int]:
         """Number of items: total, done, failed, pending (running ones count as pending)."""
-        counts = dict(
-            self._connection.execute("SELECT status, COUNT(*) FROM items GROUP BY status")
-        )
+        sql = "SELECT status, COUNT(*) FROM items {} GROUP BY status"
+        with self._file.snapshot():
+            counts: dict[str, int] = dict(self._file.query(sql.format("")))
+            of_table: dict[str, int] = dict(self._file.query(sql.format("NOT INDEXED")))
+        if counts != of_table:
+            raise DamagedError(self.path, "the items and their index by status disagree")
         done, failed = counts.get("done", 0), counts.get("failed", 0)
         total = sum(counts.values())
         return {"total": total, "done": done, "failed": failed, "pending": total - done - failed}
 
     def question(self, n: int) -> Question:
         """The question with number `n` (position in the set)."""
-        sql = "SELECT body FROM questions WHERE n = ?"
-        body = self._connection.execute(sql, (n,)).fetchone()[0]
-        return unfold_question(body, self._passages)
+        with reading(self.path):
+            ((_, _, body),) = self._file.rows("questions", "WHERE n = ?", (n,))
+            return unfold_question(body, self._passages)
 
     def questions(self) -> Iterator[Question]:
         """All questions in order."""
-        bodies = self._connection.execute("SELECT body FROM questions ORDER BY n").fetchall()
-        for (body,) in bodies:
-            yield unfold_question(body, self._passages)
+        rows = self._file.rows("questions", "ORDER BY n")
+        self._check_count("questions", len(rows), self._file.question_count)
+        for _, _, body in rows:
+            with reading(self.path):
+                question = unfold_question(body, self._passages)
+            yield question
 
     def items_with_status(self, statuses: Sequence[str]) -> list[tuple[int, int, int, str]]:
         """(item, question number, epoch, status) of the items in these states, in order."""
         marks = ", ".join("?" * len(statuses))
         sql = f"SELECT item, question, epoch, status FROM items WHERE status IN ({marks})"  # noqa: S608 - only question marks are inserted
-        return self._connection.execute(f"{sql} ORDER BY item", statuses).fetchall()
+        return [(*row,) for row in self._file.query(f"{sql} ORDER BY item", statuses)]
 
     def items(self) -> Iterator[ItemRow]:
         """All items in order, ended or not."""
         questions = dict(enumerate(self.questions()))
-        sql = "SELECT item, question, epoch, status, outcome FROM items ORDER BY item"
-        for item, n, epoch, status, outcome in self._connection.execute(sql):
-            loaded = orjson.loads(outcome) if outcome else None
-            yield ItemRow(item, questions[n], epoch, status, loaded)
+        count = 0
+        for item, n, epoch, status, _, _, outcome in self._file.each("items", "ORDER BY item"):
+            with reading(self.path):
+                row = ItemRow(item, questions[n], epoch, status, self._outcome(status, outcome))
+                if status == "pending":
+                    self._check_not_begun(item)
+            count += 1
+            yield row
+        self._check_count("items", count, self._file.item_count)
 
     def answered_items(self) -> Iterator[AnsweredItem]:
         """The items that ended, as scorers read them."""
         for row in self.items():
             if row.outcome is not None:
-                yield AnsweredItem(
-                    item=row.item,
-                    question=row.question,
-                    prediction=Prediction.model_validate(row.outcome["prediction"]),
-                    epoch=row.epoch,
-                    evidence=Evidence(tuple(row.outcome["evidence"])),
-                    how=row.outcome["how"],
-                    error=row.outcome.get("error"),
-                )
+                with reading(self.path):
+                    answered = AnsweredItem(
+                        item=row.item,
+                        question=row.question,
+                        prediction=Prediction.model_validate(row.outcome["prediction"]),
+                        epoch=row.epoch,
+                        evidence=Evidence(tuple(row.outcome["evidence"])),
+                        how=row.outcome["how"],
+                        error=row.outcome.get("error"),
+                    )
+                yield answered
 
     def events(self, item: int, *, contents: bool = True) -> Iterator[Event]:
         """The trace of an item, in order, passages filled in.
@@ -159,21 +165,21 @@ class RunReader:
         Without `contents`, a tool result that only shows the passages of its artifact has "" for
         `content`: for readers of artifacts, who are done a sixth sooner.
         """
-        sql = "SELECT seq, kind, at, body FROM events WHERE item = ? ORDER BY seq"
-        rows = self._connection.execute(sql, (item,)).fetchall()
-        unfolded = self._unfolded([row[3] for row in rows], contents=contents)
-        for (seq, kind, at, _), data in zip(rows, unfolded, strict=True):
+        with reading(self.path), self._file.snapshot():
+            rows = self._event_rows(item)
+            unfolded = self._unfolded([row[4] for row in rows], contents=contents)
+        for (_, seq, kind, at, _), data in zip(rows, unfolded, strict=True):
             yield Event(seq, kind, at, data)
 
     def opening(self) -> Iterator[Event]:
         """The events that a fork's item begins with; none in other runs."""
         if not self.meta.get("fork"):
             return
-        sql = "SELECT seq, kind, at, body FROM opening ORDER BY seq"
-        rows = self._connection.execute(sql).fetchall()
-        for (seq, kind, at, _), data in zip(
-            rows, self._unfolded([row[3] for row in rows]), strict=True
-        ):
+        with reading(self.path), self._file.snapshot():
+            rows = self._file.rows("opening", "ORDER BY seq")
+            self._check_count("events of the opening", len(rows), self._file.opening_count)
+            unfolded = self._unfolded([row[3] for row in rows])
+        for (seq, kind, at, _), data in zip(rows, unfolded, strict=True):
             yield Event(seq, kind, at, data)
 
     def module_events(self) -> Iterator[Event]:
@@ -181,67 +187,88 @@ class RunReader:
         rest of traces; passages are left folded."""
         if not any(self.system.get(name) for name in ("expand", "extract", "nodes")):
             return
-        sql = """SELECT seq, kind, at, events.body FROM items JOIN events USING (item)
-            WHERE status IN ('done', 'failed') AND kind IN ('expansion', 'extraction', 'node')
-            ORDER BY item, seq"""
-        for seq, kind, at, body in self._connection.execute(sql):
-            yield Event(seq, kind, at, orjson.loads(body))
+        for item, _, _, _ in sorted(self.items_with_status(("done", "failed"))):
+            with self._file.snapshot():
+                rows = self._event_rows(item)
+            for _, seq, kind, at, body in rows:
+                if kind in ("expansion", "extraction", "node"):
+                    with reading(self.path):
+                        data = orjson.loads(body)
+                    yield Event(seq, kind, at, data)
 
     def responses(self, item: int) -> dict[tuple[CallKey, int], Mapping[str, Any]]:
         """The recorded responses of an item by key and occurrence."""
-        sql = "SELECT kind, role, digest, occurrence, body FROM responses WHERE item = ?"
-        rows = self._connection.execute(sql, (item,)).fetchall()
+        with reading(self.path), self._file.snapshot():
+            rows = self._file.rows("responses", "WHERE item = ?", (item,))
+            self._check_item(item, responses=len(rows))
+            unfolded = self._unfolded([row[5] for row in rows])
         return {
             (CallKey(kind, role, digest), occurrence): response
-            for (kind, role, digest, occurrence, _), response in zip(
-                rows, self._unfolded([row[4] for row in rows]), strict=True
-            )
+            for (_, kind, role, digest, occurrence, _), response in zip(rows, unfolded, strict=True)
         }
 
     def model_usage(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Role and tokens of every recorded model reply, of items that have not ended, too."""
-        sql = "SELECT role, body FROM responses WHERE kind = 'model'"
-        for role, body in self._connection.execute(sql):
-            yield role, orjson.loads(body)["usage"]
+        for _, _, role, _, _, body in self._file.each("responses", "WHERE kind = 'model'"):
+            with reading(self.path):
+                usage = orjson.loads(body)["usage"]
+            yield role, usage
 
     def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
         """Scores that were saved under this scorer's digest."""
-        return self._result("SELECT body FROM scores WHERE digest = ?", (scorer_digest,))
+        return self._result("scores", "WHERE digest = ?", (scorer_digest,))
 
     def saved_errors(self, scorer_digest: str, item: int) -> Mapping[str, Any] | None:
         """Where an item's answers were lost, as it was kept with these scores."""
-        sql = "SELECT body FROM item_errors WHERE scorer = ? AND item = ?"
-        return self._result(sql, (scorer_digest, item))
+        rest = "WHERE scorer = ? AND item = ?"
+        return self._result("item_errors", rest, (scorer_digest, item))
 
     def kept_reach(self, key: str) -> Mapping[str, Any] | None:
         """What was looked up of the run's corpus and graph (`eval.ceilings.reach`)."""
-        return self._result("SELECT body FROM reach WHERE key = ?", (key,))
+        return self._result("reach", "WHERE key = ?", (key,))
 
-    def _result(self, sql: str, key: tuple[Any, ...]) -> Mapping[str, Any] | None:
-        try:
-            row = self._connection.execute(sql, key).fetchone()
-        except sqlite3.OperationalError as error:
-            # Tables of results are made when they are first filled.
-            if "no such table" not in str(error):
-                raise
+    def _result(self, table: str, rest: str, key: tuple[Any, ...]) -> Mapping[str, Any] | None:
+        rows = self._file.rows(table, rest, key)
+        with reading(self.path):
+            return orjson.loads(rows[0][-1]) if rows else None
+
+    def _outcome(self, status: str, outcome: bytes | None) -> Mapping[str, Any] | None:
+        """How an item ended; None where it has not. Raises ValueError where it cannot be so."""
+        if (outcome is not None) is not (status in ENDED):
+            raise ValueError(f"an item is {status}, and has {'an' if outcome else 'no'} outcome")
+        if outcome is None:
             return None
-        return orjson.loads(row[0]) if row else None
+        if self._file.layout.seed is None and not is_outcome(outcome):
+            raise ValueError("an outcome is no record")
+        record: Mapping[str, Any] = orjson.loads(outcome)
+        return record
 
-    def _unfolded(
-        self, bodies: Iterable[bytes], *, contents: bool = True
-    ) -> Iterator[dict[str, Any]]:
+    def _event_rows(self, item: int) -> list[Row]:
+        rows = self._file.rows("events", "WHERE item = ? ORDER BY seq", (item,))
+        self._check_item(item, events=len(rows))
+        return rows
+
+    def _check_not_begun(self, item: int) -> None:
+        sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
+        if list(self._file.query(sql, (item,))):
+            raise DamagedError(self.path, f"item {item} has begun, and its row says otherwise")
+
+    def _check_item(self, item: int, **counts: int) -> None:
+        """Raise DamagedError where the item ended with another number of rows than are there."""
+        for row in self._file.rows("items", "WHERE item = ?", (item,)):
+            said = dict(zip(COLUMNS["items"], row, strict=True))
+            for table, count in counts.items():
+                self._check_count(f"{table} of item {item}", count, said[table])
+
+    def _check_count(self, what: str, count: int, expected: int | None) -> None:
+        if expected is not None and count != expected:
+            raise DamagedError(self.path, f"{count} {what} are there, not {expected}")
+
+    def _unfolded(self, bodies: Iterable[bytes], *, contents: bool = True) -> list[dict[str, Any]]:
         """Records of one item as they were given; all their passages are read at once."""
-        try:
-            records = [orjson.loads(body) for body in bodies]
-            self._passages.load(hash for record in records for hash in references(record))
-            unfolded = [unfold(record, self._passages, contents=contents) for record in records]
-        except (ValueError, LookupError, TypeError) as error:
-            raise InputError(
-                f"a record of the run is damaged ({type(error).__name__}: {str(error)[:100]})",
-                where=str(self.path / DATABASE),
-                remedy="restore the file, or run again into another folder",
-            ) from error
-        yield from unfolded
+        records = [orjson.loads(body) for body in bodies]
+        self._passages.load(hash for record in records for hash in references(record))
+        return [unfold(record, self._passages, contents=contents) for record in records]
 
 
 def open_run(path: Path) -> RunReader:

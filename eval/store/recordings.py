@@ -1,7 +1,6 @@
 """The model responses that a run recorded, as `replay:RUN` answers with them."""
 
 import bisect
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,8 +10,11 @@ import orjson
 
 from branchwise.agents.journal import Asker, Slot
 from branchwise.agents.reply import ModelError
-from branchwise.eval.store.connection import DATABASE, connect_to_read
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store.damage import DamagedError
 from branchwise.eval.store.reader import RunReader
+from branchwise.eval.store.run_file import RunFile
+from branchwise.eval.store.verifying import check_whole
 
 
 class _Place(NamedTuple):
@@ -38,10 +40,13 @@ class RunRecordings:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        RunReader.check(path)
+        # A reply that is lost would look like one that was never recorded.
+        check_whole(path)
         reader = RunReader.open(path)
         self.identity: Mapping[str, Any] = reader.meta.get("identity") or {}
         reader.close()
-        self._connection: sqlite3.Connection | None = None
+        self._file: RunFile | None = None
         self._items: dict[Asker, int] = {}
         self._epochs: dict[int, int] = {}
         self._questions: frozenset[str] = frozenset()
@@ -72,9 +77,9 @@ class RunRecordings:
 
     def close(self) -> None:
         """Close the file; the next look-up opens it again."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def _place(self, slot: Slot) -> _Place | None:
         own = self._own(slot.asker)
@@ -116,13 +121,15 @@ class RunRecordings:
         return self._known.get(key, [])
 
     def _payload(self, slot: Slot, place: _Place) -> Mapping[str, Any] | None:
-        sql = """SELECT body FROM responses WHERE item = ? AND kind = 'model' AND role = ?
-            AND digest = ? AND occurrence = ?"""
-        rows = self._rows(sql, (place.item, slot.key.role, slot.key.digest, place.occurrence))
-        if not rows:
-            return None
+        where = "WHERE item = ? AND kind = 'model' AND role = ? AND digest = ? AND occurrence = ?"
+        key = (place.item, slot.key.role, slot.key.digest, place.occurrence)
         try:
-            record = orjson.loads(rows[0][0])
+            rows = self._opened().rows("responses", where, key)
+            if not rows:
+                return None
+            record = orjson.loads(rows[0][-1])
+        except DamagedError as error:
+            raise self._unreadable(error.what) from error
         except ValueError as error:
             raise self._unreadable(error) from None
         if not isinstance(record, dict):
@@ -131,13 +138,16 @@ class RunRecordings:
 
     def _rows(self, sql: str, values: Iterable[Any]) -> list[Any]:
         try:
-            if self._connection is None:
-                self._connection = connect_to_read(self._path / DATABASE)
-            return self._connection.execute(sql, tuple(values)).fetchall()
-        except sqlite3.Error as error:
-            raise self._unreadable(error) from error
+            return list(self._opened().query(sql, tuple(values)))
+        except InputError as error:
+            raise self._unreadable(error.what) from error
 
-    def _unreadable(self, error: Exception) -> ModelError:
+    def _opened(self) -> RunFile:
+        if self._file is None:
+            self._file = RunFile(self._path)
+        return self._file
+
+    def _unreadable(self, error: object) -> ModelError:
         return ModelError("invalid_response", f"{self._path}: cannot be read ({error})"[:500])
 
 

@@ -12,14 +12,9 @@ from typing import Any
 import orjson
 
 from branchwise.eval.store.connection import DATABASE, connect, fold_log
+from branchwise.eval.store.run_file import layout_of
+from branchwise.eval.store.tables import Layout
 from branchwise.eval.store.writer import StoreError
-
-_CREATE = (
-    """CREATE TABLE IF NOT EXISTS item_errors (
-        scorer TEXT NOT NULL, item INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (scorer, item)
-    )""",
-    "CREATE TABLE IF NOT EXISTS reach (key TEXT PRIMARY KEY, body BLOB NOT NULL)",
-)
 
 
 def save_scores(
@@ -36,11 +31,12 @@ def save_scores(
     rows = [(scorer_digest, item, orjson.dumps(found)) for item, found in errors]
     score_row = (scorer_digest, orjson.dumps(scores))
     try:
-        with closing(_opened(run)) as connection:
+        with closing(connect(run / DATABASE)) as connection:
+            layout = _prepared(connection, run)
             connection.execute("BEGIN IMMEDIATE")
-            connection.execute("INSERT OR REPLACE INTO scores VALUES (?, ?)", score_row)
+            connection.execute(layout.insert("scores", "INSERT OR REPLACE"), score_row)
             connection.execute("DELETE FROM item_errors WHERE scorer = ?", (scorer_digest,))
-            connection.executemany("INSERT INTO item_errors VALUES (?, ?, ?)", rows)
+            connection.executemany(layout.insert("item_errors"), rows)
             connection.execute("COMMIT")
             fold_log(connection)
     except sqlite3.Error as error:
@@ -50,20 +46,19 @@ def save_scores(
 def keep_reach(run: Path, key: str, reach: Mapping[str, Any]) -> None:
     """Keep what was looked up of the run's corpus and graph. Raises StoreError where it cannot."""
     try:
-        with closing(_opened(run)) as connection:
+        with closing(connect(run / DATABASE)) as connection:
+            layout = _prepared(connection, run)
             row = (key, orjson.dumps(reach))
-            connection.execute("INSERT OR REPLACE INTO reach VALUES (?, ?)", row)
+            connection.execute(layout.insert("reach", "INSERT OR REPLACE"), row)
             fold_log(connection)
     except sqlite3.Error as error:
         raise StoreError(f"{run}: what was looked up cannot be kept: {error}") from error
 
 
-def _opened(run: Path) -> sqlite3.Connection:
-    connection = connect(run / DATABASE)
-    try:
-        for statement in _CREATE:
-            connection.execute(statement)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+def _prepared(connection: sqlite3.Connection, run: Path) -> Layout:
+    """How rows are written, once the tables are there."""
+    layout = layout_of(connection, run)
+    layout.enable(connection)
+    for table in ("item_errors", "reach"):
+        connection.execute(layout.create(table))
+    return layout

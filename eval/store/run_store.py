@@ -1,10 +1,11 @@
 """A run folder open for writing: made once, continued any number of times."""
 
 import fcntl
-import importlib.resources
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -17,10 +18,14 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.store.connection import DATABASE, DRAFT, FORMAT
 from branchwise.eval.store.folding import fold_question
+from branchwise.eval.store.item_rows import Place
 from branchwise.eval.store.journal import INSERT_PASSAGE, ItemJournal
 from branchwise.eval.store.opening import begin_with, lay_down
 from branchwise.eval.store.reader import Event, RunReader
+from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID
 from branchwise.eval.store.spec import RunSpec
+from branchwise.eval.store.tables import BY_ITSELF, Layout, schema
+from branchwise.eval.store.verifying import check_whole
 from branchwise.eval.store.writer import Statement, Writer
 
 LOCK = "lock"
@@ -41,8 +46,10 @@ class RunStore:
     def __init__(self, path: Path) -> None:
         self.path = path
         RunReader.check(path)
-        self._lock = _lock(path)
+        self._lock = hold(path)
         try:
+            # Before anything is written: it would go where a damaged page says.
+            check_whole(path)
             self.reader = RunReader.open(path)
             self.writer = Writer(path / DATABASE)
         except BaseException:
@@ -81,17 +88,20 @@ class RunStore:
         """
         item, asker = pending.item, Asker(pending.question.id, pending.epoch)
         opening = list(self.reader.opening())
-        copied = [begin_with(item)] if opening else []
+        layout = self.writer.layout
+        copied = [begin_with(layout, item)] if opening else []
         if not pending.resumed:
-            return ItemJournal(self.writer, item, {}, [*copied, _running(item)], asker, opening)
+            return ItemJournal(
+                self.writer, item, {}, [*copied, _running(layout, item)], asker, opening
+            )
         discard = ("DELETE FROM events WHERE item = ?", [(item,)])
         recorded = self.reader.responses(item)
-        first = [discard, *copied, _running(item)]
+        first = [discard, *copied, _running(layout, item)]
         return ItemJournal(self.writer, item, recorded, first, asker, opening)
 
 
-def _running(item: int) -> Statement:
-    return ("UPDATE items SET status = 'running', outcome = NULL WHERE item = ?", [(item,)])
+def _running(layout: Layout, item: int) -> Statement:
+    return (layout.end_item(), [("running", None, None, None, item)])
 
 
 def create_run(
@@ -103,13 +113,30 @@ def create_run(
     is complete. Raises InputError where something is there already, or where the folder cannot be
     written.
     """
+    with new_file(path) as connection:
+        layout = begin_file(connection, spec, len(questions), len(opening))
+        for n, question in enumerate(questions):
+            put_question(connection, layout, n, question)
+        rows = [(*place, "pending", None, None, None) for place in places(spec, len(questions))]
+        connection.executemany(layout.insert("items"), rows)
+        if spec.fork:
+            lay_down(connection, layout, opening)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[sqlite3.Connection]:
+    """A run's file with its tables, to be filled; it appears under its name when it is complete.
+
+    Raises InputError where something is there already, or where the folder cannot be written.
+    """
     try:
         path.mkdir(parents=True, exist_ok=True)
         _check_vacant(path)
-        lock = _lock(path)
+        lock = hold(path)
         try:
             _check_vacant(path)
-            _fill(path / DRAFT, spec, questions, opening)
+            with _draft(path / DRAFT) as connection:
+                yield connection
             (path / DRAFT).rename(path / DATABASE)
         finally:
             os.close(lock)
@@ -121,33 +148,54 @@ def create_run(
         ) from error
 
 
-def _fill(
-    draft: Path, spec: RunSpec, questions: Sequence[Question], opening: Sequence[Event]
-) -> None:
+@contextmanager
+def _draft(file: Path) -> Iterator[sqlite3.Connection]:
     # What a process that was killed right here has left is begun anew.
-    draft.unlink(missing_ok=True)
-    schema = importlib.resources.files("branchwise.eval.store").joinpath("schema.sql").read_text()
-    connection = sqlite3.connect(draft, isolation_level=None)
+    file.unlink(missing_ok=True)
+    connection = sqlite3.connect(file, isolation_level=None)
     try:
         # A draft that fails is thrown away: a journal to roll back with would only be left behind.
         connection.execute("PRAGMA journal_mode = OFF")
-        connection.executescript(f"BEGIN; {schema}")
-        meta = {"format": FORMAT, **asdict(spec)}
-        rows = [(key, orjson.dumps(value).decode()) for key, value in meta.items()]
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
-        for n, question in enumerate(questions):
-            body, passages = fold_question(question)
-            connection.execute("INSERT INTO questions VALUES (?, ?, ?)", (n, question.id, body))
-            connection.executemany(INSERT_PASSAGE, passages)
-        # A fork's item keeps its epoch, so that it is told as the one that it takes up.
-        epochs = [spec.fork["epoch"]] if spec.fork else range(spec.epochs)
-        items = [(n, epoch) for epoch in epochs for n in range(len(questions))]
-        connection.executemany("INSERT INTO items (question, epoch) VALUES (?, ?)", items)
-        if spec.fork:
-            lay_down(connection, opening)
+        connection.executescript(f"BEGIN; {schema()}")
+        yield connection
         connection.execute("COMMIT")
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
     finally:
         connection.close()
+
+
+def begin_file(
+    connection: sqlite3.Connection, spec: RunSpec, questions: int, opening: int
+) -> Layout:
+    """Say in a new file what the run is; how its rows are written from now on."""
+    run_id = secrets.token_hex(8)
+    meta = {"format": FORMAT, RUN_ID: run_id, QUESTION_COUNT: questions, OPENING_COUNT: opening}
+    meta |= asdict(spec)
+    BY_ITSELF.enable(connection)
+    rows = [(key, orjson.dumps(value).decode()) for key, value in meta.items()]
+    connection.executemany(BY_ITSELF.insert("meta"), rows)
+    layout = Layout.of_run(run_id)
+    layout.enable(connection)
+    return layout
+
+
+def put_question(
+    connection: sqlite3.Connection, layout: Layout, n: int, question: Question
+) -> None:
+    """Write a question and the passages that it brings."""
+    body, passages = fold_question(question)
+    connection.execute(layout.insert("questions"), (n, question.id, body))
+    connection.executemany(INSERT_PASSAGE, passages)
+
+
+def places(spec: RunSpec, questions: int) -> list[Place]:
+    """The items of a run."""
+    # A fork's item keeps its epoch, so that it is told as the one that it takes up.
+    epochs = [spec.fork["epoch"]] if spec.fork else range(spec.epochs)
+    pairs = [(n, epoch) for epoch in epochs for n in range(questions)]
+    return [Place(item, *pair) for item, pair in enumerate(pairs, 1)]
 
 
 def is_vacant(path: Path) -> bool:
@@ -165,7 +213,7 @@ def _check_vacant(path: Path) -> None:
     raise InputError("the folder is not empty", where=str(path), remedy=remedy)
 
 
-def _lock(path: Path) -> int:
+def hold(path: Path) -> int:
     """Hold the run folder for this process; the system lets go of it however the process ends."""
     try:
         handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from branchwise.eval.store.connection import connect, fold_log
+from branchwise.eval.store.run_file import layout_of
 
 Statement = tuple[str, Sequence[Sequence[Any]]]
 """SQL and the rows to execute it with."""
@@ -32,7 +33,8 @@ class _Batch(NamedTuple):
 class Writer:
     """Accepts batches from any event loop, in order. Raises StoreError where it cannot be opened.
 
-    After a write that failed nothing more is written: every later batch fails for the same reason.
+    `layout`: how statements write rows. After a write that failed nothing more is written: every
+    later batch fails for the same reason.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,6 +44,8 @@ class Writer:
         try:
             self._connection = connect(self._path)
             self._file = self._path.stat().st_ino
+            self.layout = layout_of(self._connection, path.parent)
+            self.layout.enable(self._connection)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(_cannot_write(path, error)) from error
         self._queue: queue.SimpleQueue[_Batch | None] = queue.SimpleQueue()

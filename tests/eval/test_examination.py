@@ -1,12 +1,11 @@
 """Items are examined by worker processes as by this one."""
 
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from scoring_cases import question
+from stores import damage
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval import examination
@@ -103,9 +102,7 @@ async def test_an_interrupt_at_the_terminal_is_not_the_workers(run_folder: Path)
 
 async def test_what_workers_die_of_is_told_by_this_process_alone(run_folder: Path, capfd):
     items = items_of(run_folder)
-    with closing(sqlite3.connect(run_folder / "run.sqlite")) as damaged:
-        damaged.execute("UPDATE events SET body = 'no JSON'")
-        damaged.commit()
+    damage(run_folder, "UPDATE events SET body = 'no JSON'")
     with pytest.raises(InputError, match="damaged"):
         examine_items(run_folder, items, workers=2)
     assert capfd.readouterr().err == ""

@@ -9,6 +9,7 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stores import damage, execute
 
 from branchwise import score
 from branchwise.agents.journal import CallKey
@@ -16,6 +17,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.passages import make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.store import (
+    DamagedError,
     RunSpec,
     RunStore,
     StoreError,
@@ -198,13 +200,12 @@ def test_folders_that_hold_no_run_are_refused(tmp_path):
     with pytest.raises(InputError, match="is not a run folder"):
         open_run(tmp_path)
     (tmp_path / DATABASE).write_text("not a database at all, but long enough to be looked at")
-    with pytest.raises(InputError, match="cannot be read as a run"):
+    with pytest.raises(InputError, match=r"is damaged \(file is not a database\)"):
         open_run(tmp_path)
 
 
 def test_a_run_of_a_newer_version_is_refused(run_folder):
-    with sqlite3.connect(run_folder / DATABASE) as written:
-        written.execute("UPDATE meta SET value = ? WHERE key = 'format'", (str(FORMAT + 1),))
+    execute(run_folder, "UPDATE meta SET value = ? WHERE key = 'format'", str(FORMAT + 1))
     with pytest.raises(InputError, match="newer version"):
         open_run(run_folder)
 
@@ -214,10 +215,9 @@ async def test_a_damaged_record_is_one_line(run_folder):
         journal = store.begin(next(store.pending()))
         journal.event("model", {"text": "x"})
         await journal.finish("done", outcome())
-    with sqlite3.connect(run_folder / DATABASE) as written:
-        written.execute("UPDATE events SET body = X'7B'")
+    damage(run_folder, "UPDATE events SET body = X'7B'")
     reader = open_run(run_folder)
-    with pytest.raises(InputError, match="a record of the run is damaged"):
+    with pytest.raises(DamagedError, match=r"a row of events is not .*; 1 of 2 items"):
         list(reader.events(1))
 
 

@@ -1,10 +1,9 @@
 """A node's step where traces are shown, forked, replayed and resumed."""
 
-import sqlite3
-
 import pytest
 from chat_server import say
 from node_cases import SEARCH, answer, turns
+from stores import execute
 
 from branchwise import resume, run
 from branchwise.eval.errors.attribution import attribute
@@ -96,10 +95,7 @@ def test_an_error_names_the_node_that_dropped_the_answer(play, calls_made):
 
 def test_resuming_does_not_run_a_node_again(found, calls_made):
     assert calls_made() == 1
-    database = found.made.path / "run.sqlite"
-    with sqlite3.connect(database) as connection:
-        connection.execute("UPDATE items SET status = 'running', outcome = NULL")
-    connection.close()
+    execute(found.made.path, "UPDATE items SET status = 'running', outcome = NULL")
     asked = len(found.server.requests)
     again = resume(found.made.path)
     reader = again.open()

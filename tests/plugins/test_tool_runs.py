@@ -1,9 +1,9 @@
 """What a plug-in does wrong is a tool error in the trace; the run's other items end unharmed."""
 
-import contextlib
 import json
 
 import pytest
+from stores import execute
 from tool_cases import calls_once, read_run, run_tools, write_tools
 
 from branchwise import score
@@ -335,10 +335,7 @@ def test_a_tool_may_ask_the_agents_model_which_is_recorded_and_counted(
 def test_a_resumed_run_finds_its_tools_from_any_folder_and_calls_none_again(
     chat_server, tmp_path, monkeypatch
 ):
-    import sqlite3
-
     from branchwise import resume
-    from branchwise.eval.store.connection import DATABASE
 
     log = tmp_path / "log"
     path = write_tools(
@@ -356,8 +353,7 @@ def notes(word: str) -> str:
     chat_server.play(calls_once("notes", {"word": "x"}, {"word": "x"}))
     ran = run_tools(chat_server, tmp_path, f"{path.name}:notes")
     assert log.read_text() == "xxx"
-    with contextlib.closing(sqlite3.connect(ran.made.path / DATABASE)) as connection, connection:
-        connection.execute("UPDATE items SET status = 'running', outcome = NULL")
+    execute(ran.made.path, "UPDATE items SET status = 'running', outcome = NULL")
     monkeypatch.chdir("/")
     again = resume(ran.made.path)
     assert again.state.done == 3

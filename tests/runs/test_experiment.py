@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import warnings
@@ -12,20 +11,20 @@ from pathlib import Path
 import orjson
 import pytest
 from chat_server import ChatServer, call, fail, hang, say, search_then_answer
+from stores import edited
 
 from branchwise import Selection, resume, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.loaders import load_questions
-from branchwise.eval.store.connection import DATABASE
 
 GOOD = json.dumps({"answers": {"default": ["Question number 0000"]}})
 
 
 def forget_ends(path):
     """Put every item back to running, as a kill just before the last commit would."""
-    with sqlite3.connect(path / DATABASE) as connection:
+    with edited(path) as connection:
         connection.execute("UPDATE items SET status = 'running', outcome = NULL")
 
 
@@ -146,7 +145,7 @@ def test_a_corpus_is_searched_unless_tools_say_otherwise(
 def test_another_package_version_is_a_warning(chat_server, make_system, question_file, tmp_path):
     chat_server.play(lambda body: say(GOOD))
     made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
-    with sqlite3.connect(made.path / DATABASE) as connection:
+    with edited(made.path) as connection:
         old = orjson.dumps("0.0.1").decode()
         connection.execute("UPDATE meta SET value = ? WHERE key = 'version'", (old,))
     with pytest.warns(UserWarning, match=r"begun by branchwise 0\.0\.1"):

@@ -1,16 +1,15 @@
 """A whole run over a knowledge graph: the tools teach, the trace keeps rows, resuming is safe."""
 
 import json
-import sqlite3
 
 import pytest
 from chat_server import call, say
+from stores import edited
 
 from branchwise import System, resume, run, score
 from branchwise.agents.decoding import Decoding
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.build import build_graph
-from branchwise.eval.store.connection import DATABASE
 from branchwise.graphs.agent import Agent
 
 pytestmark = pytest.mark.usefixtures("process")
@@ -114,7 +113,7 @@ def test_a_run_is_resumed_with_the_same_graph_only(
     asked = len(chat_server.requests)
     with pytest.raises(InputError, match=r"changed: kg"):
         resume(made.path, kg=str(make_graph("other", second_director="Cy Ek")))
-    with sqlite3.connect(made.path / DATABASE) as connection:  # as after a kill
+    with edited(made.path) as connection:  # as after a kill
         connection.execute("UPDATE items SET status = 'running', outcome = NULL")
     (tmp_path / "G").rename(tmp_path / "moved")
     assert resume(made.path, kg=str(tmp_path / "moved")).state.done == 1

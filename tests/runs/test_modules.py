@@ -1,15 +1,14 @@
 """What modules do to a run: its identity, its roles, its usage, and going on."""
 
 import json
-import sqlite3
 
 import pytest
 from by_role import by_role, counts, role_of
 from chat_server import ChatServer, call, calls, fail, say, search_then_answer
+from stores import edited
 
 from branchwise import resume, run
 from branchwise.corpora.errors import InputError
-from branchwise.eval.store.connection import DATABASE
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import Roles
 
@@ -130,7 +129,7 @@ def test_repairs_are_the_agents(chat_server, make_system, question_file, tmp_pat
 
 def forget_ends(path):
     """Put every item back to running, as a kill just before the last commit would."""
-    with sqlite3.connect(path / DATABASE) as connection:
+    with edited(path) as connection:
         connection.execute("UPDATE items SET status = 'running', outcome = NULL")
 
 
@@ -186,14 +185,14 @@ def test_modules_of_a_run_may_have_moved_and_others_are_refused(
 def test_another_module_is_another_system(chat_server, make_system, question_file, tmp_path):
     chat_server.play(SCRIPT)
     made = run(str(question_file(1)), make_system(), out=tmp_path / "run")
-    with sqlite3.connect(made.path / DATABASE) as connection:
+    with edited(made.path) as connection:
         (stored,) = connection.execute("SELECT value FROM meta WHERE key = 'system'").fetchone()
         system = json.loads(stored)
         assert system["expand"] is system["extract"] is False
         del system["expand"], system["extract"], system["roles"]
         connection.execute("UPDATE meta SET value = ? WHERE key = 'system'", (json.dumps(system),))
     assert resume(made.path).state.done == 0, "a run from before there were modules"
-    with sqlite3.connect(made.path / DATABASE) as connection:
+    with edited(made.path) as connection:
         connection.execute(
             "UPDATE meta SET value = ? WHERE key = 'system'",
             (json.dumps(system | {"expand": True}),),

@@ -1,7 +1,6 @@
 """`replay:RUN` answers with what a run recorded: the same trace, answers and scores, no server."""
 
 import json
-import sqlite3
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
@@ -9,14 +8,14 @@ from pathlib import Path
 import pytest
 from by_role import by_role, passage_of, turn_of
 from chat_server import ChatServer, call, calls, context_length, fail, say
+from stores import damage, edited
 
 from branchwise import resume, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.scoring import score_run
-from branchwise.eval.store import open_run
-from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.store import DamagedError, open_run
 from branchwise.graphs.system import Roles
 
 WALL_CLOCK = ("retry", "left_out")
@@ -25,7 +24,7 @@ WALL_CLOCK = ("retry", "left_out")
 
 def forget_ends(path: Path) -> None:
     """Put every item back to running, as a kill just before the last commit would."""
-    with sqlite3.connect(path / DATABASE) as connection:
+    with edited(path) as connection:
         connection.execute("UPDATE items SET status = 'running', outcome = NULL")
 
 
@@ -340,7 +339,7 @@ def test_a_replay_that_was_killed_goes_on_from_wherever_the_run_lies(plain, tmp_
     path, system, questions = plain
     again = run(questions, replaying(path, system), out=tmp_path / "again")
     before = told(again.path)
-    with sqlite3.connect(again.path / DATABASE) as connection:
+    with edited(again.path) as connection:
         connection.execute("DELETE FROM responses WHERE item > 1")
     forget_ends(again.path)
     path.rename(tmp_path / "elsewhere")
@@ -389,24 +388,19 @@ def test_what_is_no_run_is_refused(plain, tmp_path, make, says):
 
 def test_a_run_of_a_newer_version_is_refused(plain, tmp_path):
     path, system, questions = plain
-    with sqlite3.connect(path / DATABASE) as connection:
+    with edited(path) as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE key = 'format'")
     with pytest.raises(InputError, match="written by a newer version"):
         run(questions, replaying(path, system), out=tmp_path / "again")
 
 
-@pytest.mark.parametrize("body", [b"{", b"[]", b"7", b'{"content": 1}', b"null", b"\xff"])
-def test_a_damaged_reply_fails_its_item_in_one_line(plain, tmp_path, body):
+@pytest.mark.parametrize("body", [b"{", b'{"content": 1}', b"\xff"])
+def test_a_damaged_reply_is_found_before_anything_is_replayed(plain, tmp_path, body):
     path, system, questions = plain
-    with sqlite3.connect(path / DATABASE) as connection:
-        connection.execute(
-            "UPDATE responses SET body = ? WHERE kind = 'model' AND item = 1", (body,)
-        )
-    again = run(questions, replaying(path, system), out=tmp_path / "again")
-    assert again.state.done == 2
-    error = errors_of(again.path)["q0/0"]
-    assert "\n" not in error
-    assert error.startswith(("invalid_response: ", "not_recorded: "))
+    damage(path, "UPDATE responses SET body = ? WHERE kind = 'model' AND item = 1", body)
+    with pytest.raises(DamagedError, match=r"2 of 3 items are whole; .* branchwise recover"):
+        run(questions, replaying(path, system), out=tmp_path / "again")
+    assert not (tmp_path / "again").exists()
 
 
 def test_a_run_that_is_being_written_answers_with_what_it_has(
@@ -416,14 +410,12 @@ def test_a_run_that_is_being_written_answers_with_what_it_has(
     chat_server.play(search_and_answer)
     system, questions = make_system(), str(question_file(2))
     base = run(questions, system, out=tmp_path / "base")
-    with sqlite3.connect(base.path / DATABASE) as connection:
+    with edited(base.path) as connection:
         later = connection.execute("SELECT * FROM responses WHERE item = 2").fetchall()
         connection.execute("DELETE FROM responses WHERE item = 2")
     forget_ends(base.path)
     again = run(questions, replaying(base.path, system), out=tmp_path / "again")
     assert (again.state.done, again.state.failed) == (1, 1)
-    writing = sqlite3.connect(base.path / DATABASE)
-    writing.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?)", later)
-    writing.commit()
+    with edited(base.path) as connection:
+        connection.executemany("INSERT INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", later)
     assert resume(again.path, retry_failed=True).state.done == 2 - 1
-    writing.close()

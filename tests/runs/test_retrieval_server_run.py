@@ -1,16 +1,14 @@
 """Runs whose passages come from a retrieval server elsewhere."""
 
-import sqlite3
-
 import pytest
 from chat_server import search_then_answer
 from retrieval_server import RetrievalServer, sends
+from stores import edited
 from typer.testing import CliRunner
 
 from branchwise import resume, run
 from branchwise.cli import app
 from branchwise.corpora.errors import InputError
-from branchwise.eval.store.connection import DATABASE
 
 
 @pytest.fixture
@@ -28,7 +26,7 @@ def tool_events(made):
 
 def interrupt(made):
     """Put every item back to running, and forget what its searches gave."""
-    with sqlite3.connect(made.path / DATABASE) as connection:
+    with edited(made.path) as connection:
         connection.execute("UPDATE items SET status = 'running', outcome = NULL")
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
+from branchwise.eval.store import DamagedError
 from branchwise.eval.store.connection import DATABASE
 from branchwise.eval.store.item_rows import RawItem
 
@@ -16,9 +17,7 @@ def readable_items(
     """The items that can be read: of a damaged page of the file the others are still there."""
     try:
         return between(first, last)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise
+    except DamagedError:
         if first >= last:
             return []
         middle = (first + last) // 2

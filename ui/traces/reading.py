@@ -11,7 +11,7 @@ from branchwise.eval.errors.attribution import TASKS, examine
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store import Event, RunReader
+from branchwise.eval.store import DamagedError, Event, RunReader
 from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.sentences import TASK as SENTENCES
@@ -57,6 +57,7 @@ def trace_of(
         names=names,
         outcome=outcome,
         unjudged=judging if errors is None else None,
+        is_damaged=bool(damage),
     )
 
 
@@ -78,6 +79,8 @@ def _events(reader: RunReader, item: int) -> tuple[list[Event], list[Event]]:
     try:
         # A fork that has not begun will begin with what was copied for it.
         return list(reader.events(item)) or list(reader.opening()), []
+    except DamagedError as error:
+        problem = f"a record of the run is damaged: {error.damage}"
     except InputError as error:
         problem = error.what
     except AttributeError:

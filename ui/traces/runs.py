@@ -1,7 +1,6 @@
 """A run as it is looked at: its rows, its sum, its traces, each read when somebody asks for it."""
 
 import dataclasses
-import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,14 +38,15 @@ class RunView:
 
     Nothing is ever written. All methods may be called on any thread; `label_some` has a connection
     of its own and keeps no other method waiting. Methods that read raise InputError where the file
-    is damaged beyond single records; a damaged record is its row's `error`.
+    is damaged beyond single records; a damaged record is its row's `error`. `is_damaged`: whether
+    something that was read until now is.
     """
 
     def __init__(self, reader: RunReader, name: str | None = None) -> None:
         self._reader, self.path, self.task = reader, reader.path, reader.task
         self.name = name or reader.name
         self._lock, self._labelling = threading.RLock(), threading.Lock()
-        self._closed = False
+        self._closed = self.is_damaged = False
         self._labeller: RunReader | None = None
         with self._reading():
             places = reader.rows.places()
@@ -131,6 +131,9 @@ class RunView:
             fresh = fresh and self._scores.failed == progress["failed"]
             quickly = self._scores.means if fresh else NO_VALUES
             means = quickly if fresh or quick else means_of(self.lines())
+            if self.is_damaged and not fresh:
+                # Of the rows that are left: a mean that looks like the run's.
+                means = NO_VALUES
             return run_line(self.name, self._reader.meta, progress, means)
 
     def question(self, row: int) -> Question:
@@ -162,7 +165,9 @@ class RunView:
             if outcome is not None:
                 failed = outcome.get("error") is not None
                 errors = self._scores.kept_errors(line.number, failed=failed)
-            return trace_of(self._reader, line, question, outcome, errors, judge=judge)
+            trace = trace_of(self._reader, line, question, outcome, errors, judge=judge)
+            self.is_damaged = self.is_damaged or trace.is_damaged
+            return trace
 
     def refresh(self) -> frozenset[int]:
         """Rows that changed in the file since the last call (or since it was opened).
@@ -237,6 +242,7 @@ class RunView:
             self._take(self._row_of[raw.item], line_of(raw), labels.get(raw.item))
         for row in range(start, end):
             if self._lines[row] is None:
+                self.is_damaged = True
                 self._lines[row] = unread(self._items[row], "its record is damaged or gone")
 
     def _take(self, row: int, line: ItemLine, labels: tuple[str, ...] | None) -> None:
@@ -309,7 +315,7 @@ class RunView:
             if item is None or self.task not in ATTRIBUTED:
                 return ()
             errors = examine(item, reader.events(line.number, contents=False)).errors
-        except (InputError, sqlite3.DatabaseError):
+        except InputError:
             return ()
         return tuple(sorted(map(str, errors.labels)))
 
@@ -319,7 +325,7 @@ class RunView:
     def _question(self, line: ItemLine) -> Question:
         try:
             return self._reader.question(self._questions[line.number])
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (InputError, ValueError, TypeError, KeyError, AttributeError):
             return Question(id=line.id, question=line.question)
 
 

@@ -1,6 +1,5 @@
 """Scores and error labels of a run's items: those that were kept, else by names, one at a time."""
 
-import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ Values = tuple[float | None, ...]
 """`SHOWN` metrics: shares in percent, counts as they are."""
 NO_VALUES: Values = (None,) * SHOWN
 
-_DAMAGED = (ValueError, TypeError, KeyError, AttributeError, sqlite3.DatabaseError)
+_DAMAGED = (ValueError, TypeError, KeyError, AttributeError, InputError)
 """What reading something that is damaged raises; it is as if it had not been saved."""
 
 
@@ -48,7 +47,7 @@ class RunScores:
         """Read what was saved; whether it is something else than before."""
         try:
             version = self._reader.rows.scores_version(self._digests)
-        except sqlite3.DatabaseError:
+        except InputError:
             version = (None,)
         if version == self.version:
             return False
@@ -104,7 +103,7 @@ class RunScores:
         found: dict[int, tuple[str, ...]] = {}
         try:
             saved = self._reader.rows.errors_between(self.digest, first, last)
-        except sqlite3.DatabaseError:
+        except InputError:
             return found
         for item, body in saved.items():
             try:

@@ -69,7 +69,8 @@ class Trace:
     """All of one item. `errors` is None for tasks whose answers are sentences.
 
     `names`: for each gold answer its text and aliases, to be marked in passages. `unjudged`: the
-    item, where its errors have yet to be worked out of its events (`reading.judged`).
+    item, where its errors have yet to be worked out of its events (`reading.judged`). `is_damaged`:
+    its events cannot be read.
     """
 
     line: ItemLine
@@ -80,6 +81,7 @@ class Trace:
     names: Sequence[Sequence[str]] = ()
     outcome: Mapping[str, Any] | None = field(default=None, repr=False)
     unjudged: AnsweredItem | None = field(default=None, repr=False)
+    is_damaged: bool = False
 
     def event(self, seq: int) -> Event | None:
         """The event of a step; None where the trace has none of this number."""

@@ -1,7 +1,6 @@
 """Items of every status and task, read from a real store."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,12 +8,12 @@ from typing import Any
 
 import pytest
 from hostile_trace import GOLD, QUESTION_IDS, hostile_run
+from stores import execute
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
-from branchwise.eval.store.connection import DATABASE
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.reading import DAMAGED, trace_of
 from branchwise.ui.traces.trace import AnswerLine, Trace
@@ -141,10 +140,7 @@ def test_sentences_stand_beside_each_other_without_a_verdict(tmp_path: Path):
 def test_a_damaged_record_is_one_step_that_says_so(tmp_path: Path, body: bytes):
     prediction = {"reasoning": "", "answers": {}, "citations": {}, "task_output": None}
     path = one_item(tmp_path / "R", "branches", prediction)
-    connection = sqlite3.connect(path / DATABASE)
-    with connection:
-        connection.execute("UPDATE events SET body = ?", (body,))
-    connection.close()
+    execute(path, "UPDATE events SET body = ?", body)
     with opened(path) as read:
         trace = read(0)
     (step,) = trace.steps

@@ -4,7 +4,6 @@ import asyncio
 import os
 import random
 import shutil
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
+from stores import execute
 from written_runs import failure, make_run, outcome, question, spec, writing
 
 from branchwise.corpora.errors import InputError
@@ -55,12 +55,6 @@ def printed_where_nothing_can_be_written(folder):
         return subprocess.run(command, capture_output=True, text=True, check=False)
     finally:
         folder.chmod(0o700)
-
-
-def execute(run, sql, *values):
-    with sqlite3.connect(run / DATABASE, isolation_level=None) as connection:
-        connection.execute(sql, values)
-    connection.close()
 
 
 def test_a_row_says_how_its_item_ended(view):
@@ -604,6 +598,6 @@ def test_one_run_that_is_missing_opens_none(run, tmp_path):
 
 
 def test_a_forks_parent_is_named(run):
-    execute(run, "INSERT OR REPLACE INTO meta VALUES ('fork', ?)", '{"run": "parent"}')
+    execute(run, "UPDATE meta SET value = ? WHERE key = 'fork'", '{"run": "parent"}')
     with RunView.open(run) as view:
         assert view.summary().parent == "parent"

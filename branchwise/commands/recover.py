@@ -1,0 +1,74 @@
+"""`branchwise recover`: save what is whole of a damaged run."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.eval.store.recovering import Recovery
+
+_MAX_NAMED = 10
+_KINDS = ("questions", "responses", "events", "passages", "judgements")
+
+
+def recover(
+    path: Annotated[Path, typer.Argument(metavar="DIR", help="Run or study; it is only read.")],
+    out: Annotated[Path, typer.Option(help="Folder to make.")],
+    questions: Annotated[
+        str | None, typer.Option(help="The run's own question set, for questions that are lost.")
+    ] = None,
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a run, one a line.")
+    ] = False,
+) -> None:
+    """Save every whole item of a damaged run, with its trace and responses, into a new one; of the
+    other items, the responses that are whole. Then `branchwise resume` asks only for what is lost.
+    A study's folder is saved run by run.
+
+    Example: branchwise recover runs/base --out runs/saved
+    """
+    from branchwise.corpora.loaders import load_questions
+    from branchwise.eval.studies.archive import recover_folder
+
+    given = load_questions(questions) if questions else None
+    for recovery in recover_folder(path, out, given):
+        _print(recovery, as_json=json_output)
+
+
+def _print(recovery: "Recovery", *, as_json: bool) -> None:
+    import orjson
+
+    from branchwise.ui.console import console, harmless_json, printable
+
+    if as_json:
+        typer.echo(harmless_json(orjson.dumps(recovery.to_json()).decode()))
+        return
+    for line in _lines(recovery):
+        console().print(printable(line), markup=False, soft_wrap=True)
+
+
+def _lines(recovery: "Recovery") -> Iterator[str]:
+    saved, again = recovery.saved, recovery.begun_again
+    yield f"{recovery.run}: {saved['items']} of {recovery.items} items saved whole"
+    yield f"  saved: {', '.join(f'{saved[kind]} {kind}' for kind in _KINDS)}"
+    if given := recovery.questions_given:
+        yield f"  given again: {len(given)} questions ({_named(given)})"
+    if again:
+        ids = [f"{id} (epoch {epoch})" if epoch else id for id, epoch in again]
+        yield f"  lost: the ends of {len(again)} items ({_named(ids)})"
+        if recovery.responses_lost:
+            yield f"  lost: {recovery.responses_lost} of their responses"
+    for table, count in recovery.damaged.items():
+        yield f"  damaged: {count} rows of {table}"
+    if saved["items"] < recovery.items:
+        yield f"go on: branchwise resume {shlex.quote(str(recovery.run))}"
+    else:
+        yield f"go on: branchwise score {shlex.quote(str(recovery.run))}"
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return f"{', '.join(names[:_MAX_NAMED])}{more}"

@@ -1,0 +1,54 @@
+"""`branchwise verify`: whether runs are whole."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.eval.store.verifying import Verdict
+
+
+def verify(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Run folders, studies' folders, forks.")
+    ],
+    json_output: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a run, one a line.")
+    ] = False,
+) -> None:
+    """Say of each run whether it is whole. Nothing is written. Exits with 1 where one is damaged.
+
+    Example: branchwise verify runs/base runs/other
+    """
+    from branchwise.eval.store.verifying import verify_run
+    from branchwise.eval.studies.archive import folder_runs
+
+    found = []
+    for path in paths:
+        for run, expected in folder_runs(path):
+            found.append(verify_run(run, system_digest=expected))
+            _print(found[-1], as_json=json_output)
+    sys.exit(int(not all(verdict.is_whole for verdict in found)))
+
+
+def _print(verdict: "Verdict", *, as_json: bool) -> None:
+    import orjson
+
+    from branchwise.ui.console import console, harmless_json, printable
+
+    if as_json:
+        typer.echo(harmless_json(orjson.dumps(verdict.to_json()).decode()))
+        return
+    line = f"{verdict.run}: {_words(verdict)}"
+    console().print(printable(line), markup=False, soft_wrap=True)
+
+
+def _words(verdict: "Verdict") -> str:
+    if verdict.is_whole:
+        unsure = "" if verdict.checksums else "; it has no checksums: a changed text is not found"
+        return f"whole, {verdict.ended} of {verdict.items} items have ended{unsure}"
+    problems = "; ".join(verdict.problems[:3])
+    more = len(verdict.problems) - 3
+    return f"damaged, {verdict.share}: {problems}{f'; and {more} more' if more > 0 else ''}"

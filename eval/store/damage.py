@@ -1,0 +1,80 @@
+"""A damaged run: one line that says what is damaged, how much is whole, and how to save that."""
+
+import shlex
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store.connection import DATABASE, log_is_out_of_reach
+
+_OTHERWISE = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_PROTOCOL,
+    }
+)
+"""What SQLite says of files that may be whole."""
+_MAX_WHAT = 200
+
+
+class DamagedError(InputError):
+    """A run's file is damaged; the rest of it is readable.
+
+    `damage`: what is. `share`: how many items are whole; where it is not given, that is counted
+    when the message is asked for, which reads the whole file.
+    """
+
+    def __init__(self, run: Path, what: str, share: str | None = None) -> None:
+        self.run, self.damage, self._share = run, " ".join(what.split())[:_MAX_WHAT], share
+        remedy = f"save what is whole: branchwise recover {shlex.quote(str(run))} --out NEW"
+        super().__init__(f"is damaged ({self.damage})", where=str(run / DATABASE), remedy=remedy)
+
+    def __str__(self) -> str:
+        return self._line
+
+    @cached_property
+    def _line(self) -> str:
+        from branchwise.eval.store.verifying import verify_run
+
+        share = self._share or verify_run(self.run).share
+        return f"{self.where}: {self.what}; {share}; {self.remedy}"
+
+
+def check_line(line: str) -> str | None:
+    """What a line of `PRAGMA integrity_check` says, in words; None where nothing is wrong."""
+    if line == "ok":
+        return None
+    said = " ".join(line.removeprefix("*** in database main ***").split())
+    return f"its pages do not fit together: {said}"
+
+
+@contextmanager
+def reading(run: Path) -> Iterator[None]:
+    """What is met in reading a damaged file (SQLite's errors, records that are no record of ours)
+    as a DamagedError; what SQLite says of a file that may be whole as an InputError."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _OTHERWISE:
+            raise DamagedError(run, str(error)) from error
+        remedy = "try again when nothing else uses it"
+        if log_is_out_of_reach(run / DATABASE):
+            remedy = "the run was cut off: to read it, copy the folder to where it can be written"
+        raise InputError(
+            f"{DATABASE} cannot be read as a run ({error})", where=str(run), remedy=remedy
+        ) from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        # pydantic's and orjson's are ValueErrors.
+        said = " ".join(str(error).split())
+        what = f"a record of the run is damaged: {type(error).__name__}: {said[:100]}"
+        raise DamagedError(run, what) from error

@@ -1,0 +1,92 @@
+"""What is left of a damaged run: its settings, and the rows that are what was written."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.store.damage import DamagedError
+from branchwise.eval.store.pages import Pages, Record
+from branchwise.eval.store.run_file import RUN_ID, Row, RunFile, missing_settings
+from branchwise.eval.store.tables import BY_ITSELF, COLUMNS, Layout
+from branchwise.eval.store.verifying import ReadableRows
+
+_NUMBERED = frozenset({"questions", "items", "opening"})
+"""Tables whose first column is the row's number."""
+
+
+class Remains:
+    """A damaged run's rows: those that SQLite reaches, and those that lie in any of its pages.
+
+    Without checksums (format 1) only the former: nothing tells the latter apart. `copy`: where they
+    are read, a copy of `run`. Raises InputError where the settings are lost.
+    """
+
+    def __init__(self, copy: Path, run: Path) -> None:
+        self._run = copy
+        self._file: RunFile | None = None
+        self.layout: Layout
+        self.meta: Mapping[str, Any]
+        try:
+            self._file = RunFile(copy, tolerant=True)
+            self.layout, self.meta = self._file.layout, self._file.meta
+        except DamagedError:
+            self.meta = dict(self._settings())
+            if missing_settings(self.meta):
+                raise InputError(
+                    "the run's settings are lost, and without them nothing of it can be used",
+                    where=str(run / DATABASE),
+                    remedy="restore the file, or run again",
+                ) from None
+            self.layout = Layout.of_run(self.meta[RUN_ID])
+        self._reached = ReadableRows(self._file) if self._file else None
+
+    @property
+    def damaged(self) -> Counter[str]:
+        """How many rows of each table SQLite reached that are not what was written."""
+        return self._reached.damaged if self._reached else Counter()
+
+    @property
+    def has_damage(self) -> bool:
+        """Whether SQLite did not reach all rows, or reached others than were written."""
+        return self._reached is None or bool(self._reached.damaged or self._reached.unreadable)
+
+    def reached(self, table: str) -> Iterator[Row]:
+        """The whole rows of a table that SQLite reaches, without checksums."""
+        return self._reached(table) if self._reached else iter(())
+
+    def found(self) -> Iterator[tuple[str, Row]]:
+        """Table and row of everything whole that lies in any page."""
+        if self.layout.seed is None:
+            return
+        for record in Pages(self._run / DATABASE).records():
+            for table in COLUMNS:
+                if table != "meta" and (row := _as_row(record, table, self.layout)):
+                    yield table, row
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file:
+            self._file.close()
+
+    def _settings(self) -> Iterator[tuple[str, Any]]:
+        for record in Pages(self._run / DATABASE).records():
+            if row := _as_row(record, "meta", BY_ITSELF):
+                yield row[0], orjson.loads(row[1])
+
+
+def _as_row(record: Record, table: str, layout: Layout) -> Row | None:
+    """The record as a row of the table; None where it is none."""
+    if len(record.values) != layout.width(table):
+        return None
+    values = record.values
+    if table in _NUMBERED:
+        values = (record.rowid, *values[1:])
+    if not layout.is_whole(table, values):
+        return None
+    return tuple(itertools.islice(values, len(COLUMNS[table])))

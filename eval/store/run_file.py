@@ -1,0 +1,193 @@
+"""A run's file open for reading: every row that it gives is what was written."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store.connection import DATABASE, FORMAT, connect_to_read
+from branchwise.eval.store.damage import DamagedError, reading
+from branchwise.eval.store.spec import RunSpec
+from branchwise.eval.store.tables import (
+    BY_ITSELF,
+    COLUMNS,
+    LATER,
+    Layout,
+    expected_schema,
+    read_schema,
+)
+
+Row = tuple[Any, ...]
+
+RUN_ID, QUESTION_COUNT, OPENING_COUNT = "run_id", "question_count", "opening_count"
+"""Keys of `meta` beside those of `RunSpec` and the format: a number of the run's own, so that no
+row of another run passes for one of its, and how many questions and opening events it has."""
+_AT_ONCE = 256
+
+
+class RunFile:
+    """A run's rows, read and checked. Raises DamagedError, InputError for a newer version.
+
+    `meta`: the run's settings; `layout`: how its rows are written. `tolerant`: for looking at what
+    is left of a damaged file; texts may then be no texts.
+    """
+
+    def __init__(self, run: Path, *, tolerant: bool = False) -> None:
+        self.run = run
+        with reading(run):
+            self.connection = connect_to_read(run / DATABASE)
+            try:
+                if tolerant:
+                    self.connection.text_factory = _any_text
+                self.layout, self.meta = read_meta(self.connection, run)
+                if not tolerant:
+                    check_schema(self.connection, self.layout, run)
+            except BaseException:
+                self.connection.close()
+                raise
+
+    @property
+    def question_count(self) -> int | None:
+        """How many questions the run has; None where it does not say so (format 1)."""
+        count: int | None = self.meta.get(QUESTION_COUNT)
+        return count
+
+    @property
+    def item_count(self) -> int | None:
+        """How many items the run has; None where it does not say so (format 1)."""
+        if self.question_count is None or self.meta["fork"]:
+            return self.question_count
+        epochs: int = self.meta["epochs"]
+        return self.question_count * epochs
+
+    @property
+    def opening_count(self) -> int | None:
+        """How many events a fork's item begins with; None where it does not say so (format 1)."""
+        count: int | None = self.meta.get(OPENING_COUNT)
+        return count
+
+    def rows(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> list[Row]:
+        """Rows of a table without their checksums. `rest`: what follows the table's name."""
+        return list(self.each(table, rest, values))
+
+    def each(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Row]:
+        """The same, read as they are needed. A table that is made later may be missing."""
+        if table in LATER and not self._has(table):
+            return
+        columns = self.layout.columns(table)
+        count = len(COLUMNS[table])
+        for row in self.query(f"SELECT {columns} FROM {table} {rest}", values):  # noqa: S608 - names of ours
+            yield self.checked(table, row)[:count]
+
+    def checked(self, table: str, row: Row) -> Row:
+        """The row; DamagedError where it is not what was written."""
+        if self.layout.is_whole(table, row):
+            return row
+        raise DamagedError(self.run, f"a row of {table} is not what was written")
+
+    def query(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        """What a query gives, as it lies in the file."""
+        with reading(self.run):
+            cursor = self.connection.execute(sql, values)
+        while True:
+            with reading(self.run):
+                rows = cursor.fetchmany(_AT_ONCE)
+            if not rows:
+                return
+            yield from rows
+
+    def _has(self, table: str) -> bool:
+        sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+        return next(self.query(sql, (table,)), None) is not None
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Queries see one state of the file, whatever is written meanwhile."""
+        with reading(self.run):
+            self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            # Nothing was written; cursors that are open go on.
+            with suppress(sqlite3.Error):
+                self.connection.commit()
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+
+def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mapping[str, Any]]:
+    """How the rows of the run's file are written, and its settings.
+
+    Raises DamagedError, sqlite3.Error, InputError where it is of a newer version, and ValueError,
+    TypeError or KeyError for settings that are damaged.
+    """
+    rows = connection.execute("SELECT * FROM meta").fetchall()
+    has_checksums = any(len(row) > len(COLUMNS["meta"]) for row in rows)
+    if has_checksums and not all(BY_ITSELF.is_whole("meta", row) for row in rows):
+        raise DamagedError(run, "the run's settings are not what was written")
+    meta = {row[0]: orjson.loads(row[1]) for row in rows}
+    _check_format(meta, run, first=not has_checksums)
+    if not has_checksums:
+        _check_settings(meta)
+        return Layout(None), meta
+    required = {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *(field.name for field in fields(RunSpec))}
+    missing = required - meta.keys()
+    if missing:
+        raise DamagedError(run, f"settings of the run are missing: {', '.join(sorted(missing))}")
+    return Layout.of_run(meta[RUN_ID]), meta
+
+
+def missing_settings(meta: Mapping[str, Any]) -> set[str]:
+    """What a run's settings have to say, and these do not."""
+    spec = {field.name for field in fields(RunSpec)}
+    return {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *spec} - meta.keys()
+
+
+def check_schema(connection: sqlite3.Connection, layout: Layout, run: Path) -> None:
+    """Raise DamagedError where the file's tables are not those of a run."""
+    must, may = expected_schema()
+    schema = read_schema(connection)
+    if layout.seed is not None and not must <= schema <= must | may:
+        raise DamagedError(run, "its tables are not those of a run")
+
+
+def _any_text(text: bytes) -> str:
+    return text.decode(errors="surrogateescape")
+
+
+def layout_of(connection: sqlite3.Connection, run: Path) -> Layout:
+    """How the rows of the run's file are written; raises as `read_meta`."""
+    layout, _ = read_meta(connection, run)
+    check_schema(connection, layout, run)
+    return layout
+
+
+def _check_format(meta: Mapping[str, Any], run: Path, *, first: bool) -> None:
+    written_by = int(meta["format"])
+    if written_by > FORMAT:
+        raise InputError(
+            f"the run was written by a newer version ({meta.get('version')})",
+            where=str(run),
+            remedy="upgrade branchwise to read it",
+        )
+    if (written_by == 1) is not first:
+        raise DamagedError(run, "its format is not that of its rows")
+
+
+def _check_settings(meta: Mapping[str, Any]) -> None:
+    """Raise TypeError, ValueError or KeyError for settings of format 1 that cannot be a run's."""
+    for field in fields(RunSpec):
+        required = field.default is MISSING and field.default_factory is MISSING
+        if required or field.name in meta:
+            given = meta[field.name]
+            is_mapping = field.name in ("system", "identity", "scoring", "fork")
+            kind = int if field.name == "epochs" else dict if is_mapping else str
+            if not isinstance(given, kind):
+                raise TypeError(f"{field.name} is of another kind")

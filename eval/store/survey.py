@@ -1,0 +1,152 @@
+"""What a store's rows make together: which items are whole, and what is missing."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import Question
+from branchwise.eval.store.folding import references
+from branchwise.eval.store.run_file import QUESTION_COUNT, Row
+from branchwise.eval.store.tables import ENDED
+
+_MAX_EVENTS = 1 << 20
+Rows = Callable[[str], Iterable[Row]]
+"""By table: its rows that are whole, without checksums, in any order; some may come twice."""
+
+
+class ItemState(NamedTuple):
+    """An item's row: where it belongs, and what it says of its other rows (None: nothing)."""
+
+    question: int
+    epoch: int
+    status: str
+    events: int | None
+    responses: int | None
+
+
+@dataclass
+class Survey:
+    """What is there. Items and questions by number.
+
+    `events`: of each item, a bit for each event by its number. `responses`: of each item, their
+    keys. `lacking`: items of which an event or a response cannot be read, or refers to a passage
+    that is not there. `opening`: how many of its events are whole. `unread`: by table, rows that
+    are no records.
+    """
+
+    item_count: int
+    question_count: int
+    questions: dict[int, str] = field(default_factory=dict)
+    items: dict[int, ItemState] = field(default_factory=dict)
+    lacking: set[int] = field(default_factory=set)
+    responses: dict[int, set[tuple[Any, ...]]] = field(default_factory=lambda: defaultdict(set))
+    opening: int = 0
+    unread: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    events: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+
+    def is_whole(self, item: int) -> bool:
+        """Whether everything that was written of the item is there."""
+        state = self.items.get(item)
+        if state is None or state.question not in self.questions or item in self.lacking:
+            return False
+        if state.status == "pending":
+            # With its first row it would be running.
+            return not self.events.get(item) and not self.responses.get(item)
+        if state.status not in ENDED:
+            return True
+        # From the first on, none is missing.
+        events = self.events[item]
+        count = events.bit_length() if state.events is None else state.events
+        if events != (1 << count) - 1:
+            return False
+        return state.responses in (None, len(self.responses[item]))
+
+    def has_ended(self, item: int) -> bool:
+        """Whether the item's row is there and says so."""
+        return item in self.items and self.items[item].status in ENDED
+
+    @property
+    def is_all_whole(self) -> bool:
+        """Whether nothing is missing."""
+        return len(self.whole) == self.item_count and not self.lost_questions
+
+    @property
+    def whole(self) -> list[int]:
+        """The items that are whole."""
+        return [item for item in range(1, self.item_count + 1) if self.is_whole(item)]
+
+    @property
+    def lost_questions(self) -> list[int]:
+        """Questions that are not there, by number."""
+        return [n for n in range(self.question_count) if n not in self.questions]
+
+
+def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
+    """Look at all rows of a run with these settings."""
+    passages = {row[0] for row in rows("passages")}
+    found = Survey(0, 0)
+
+    def has_passages(table: str, body: bytes) -> bool:
+        wanted = _references(body)
+        found.unread[table] += wanted is None
+        return wanted is not None and passages.issuperset(wanted)
+
+    for n, id, body in rows("questions"):
+        wanted = _passages_of_question(body)
+        found.unread["questions"] += wanted is None
+        if wanted is not None and passages.issuperset(wanted):
+            found.questions[n] = id
+    for item, question, epoch, status, events, responses, outcome in rows("items"):
+        if is_outcome(outcome) if status in ENDED else outcome is None:
+            found.items[item] = ItemState(question, epoch, status, events, responses)
+        else:
+            found.unread["items"] += 1
+    for item, seq, _, _, body in rows("events"):
+        if not has_passages("events", body) or not 0 <= seq < _MAX_EVENTS:
+            found.lacking.add(item)
+        else:
+            found.events[item] |= 1 << seq
+    for item, *key, body in rows("responses"):
+        if not has_passages("responses", body):
+            found.lacking.add(item)
+        found.responses[item].add(tuple(key))
+    for _, _, _, body in rows("opening"):
+        found.opening += has_passages("opening", body)
+    # A run of format 1 does not say how many questions it has.
+    known = {*found.questions, *(state.question for state in found.items.values())}
+    found.question_count = int(meta.get(QUESTION_COUNT, len(known)))
+    found.item_count = found.question_count * (1 if meta.get("fork") else int(meta["epochs"]))
+    return found
+
+
+def _passages_of_question(body: bytes) -> list[str] | None:
+    """Passages that a question brings; None where it is none."""
+    try:
+        record = orjson.loads(body)
+        Question.model_validate({**record, "passages": ()})
+        return list(record["passages"])
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def is_outcome(outcome: bytes | None) -> bool:
+    """Whether this is how an item ended, as scorers read it."""
+    try:
+        record = orjson.loads(outcome or b"")
+        Prediction.model_validate(record["prediction"])
+        return isinstance(record["evidence"], list) and isinstance(record["how"], str)
+    except (ValueError, LookupError, TypeError):
+        return False
+
+
+def _references(body: bytes) -> list[str] | None:
+    """Passages that a record refers to; None where it is no record."""
+    try:
+        record = orjson.loads(body)
+        return references(record)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None

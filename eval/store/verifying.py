@@ -1,0 +1,178 @@
+"""Whether a run is whole: its file, every row by its checksum, and every item by its rows."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.store.damage import DamagedError, check_line
+from branchwise.eval.store.run_file import Row, RunFile, check_schema
+from branchwise.eval.store.survey import Survey, survey
+from branchwise.eval.store.tables import COLUMNS, ENDED, LATER
+
+_MAX_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found in a run. `items`: None where the file does not say any more; `checksums`:
+    whether its rows have any (format 1 has none: a changed byte in a text is not found)."""
+
+    run: Path
+    items: int | None
+    whole: int
+    ended: int
+    problems: tuple[str, ...]
+    checksums: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is damaged."""
+        return not self.problems
+
+    @property
+    def share(self) -> str:
+        """How many items are whole, in words."""
+        if self.items is None:
+            return "no item can be read"
+        return f"{self.whole} of {self.items} items are whole"
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable."""
+        return {
+            "run": str(self.run),
+            "is_whole": self.is_whole,
+            "items": self.items,
+            "whole": self.whole,
+            "ended": self.ended,
+            "checksums": self.checksums,
+            "problems": list(self.problems),
+        }
+
+
+def verify_run(run: Path, *, system_digest: str | None = None) -> Verdict:
+    """Read the whole file. Raises InputError where it cannot be told: no run, a newer version, a
+    file that is in use. `system_digest`: that of the run that it has to be, if of any."""
+    try:
+        file = RunFile(run, tolerant=True)
+    except DamagedError as error:
+        return Verdict(run, None, 0, 0, (error.damage,))
+    try:
+        with file.snapshot():
+            found = _verdict(file)
+        if system_digest in (None, file.meta["system_digest"]):
+            return found
+        return replace(found, problems=("the run is another system's", *found.problems))
+    except DamagedError as error:
+        return Verdict(run, None, 0, 0, (error.damage,))
+    finally:
+        file.close()
+
+
+def check_whole(run: Path) -> None:
+    """Raise DamagedError unless the run is whole."""
+    found = verify_run(run)
+    if not found.is_whole:
+        raise DamagedError(run, found.problems[0], found.share)
+
+
+class ReadableRows:
+    """The rows of a damaged file that can be read and are what was written, by table.
+
+    `damaged`: how many rows of each table were not; `unreadable`: what SQLite said.
+    """
+
+    def __init__(self, file: RunFile) -> None:
+        self._file = file
+        self.damaged: Counter[str] = Counter()
+        self.unreadable: dict[str, str] = {}
+
+    def __call__(self, table: str) -> Iterator[Row]:
+        count = len(COLUMNS[table])
+        for row in self._raw(table):
+            if self._file.layout.is_whole(table, row):
+                yield row[:count]
+            else:
+                self.damaged[table] += 1
+
+    def _raw(self, table: str) -> Iterator[Row]:
+        """From the first row up to damage; then from the last one down to damage."""
+        last = None
+        try:
+            for rowid, *row in self._from_table(table, "ORDER BY rowid"):
+                last = rowid
+                yield tuple(row)
+            return
+        except sqlite3.Error as error:
+            if table in LATER and "no such table" in str(error):
+                return
+            self.unreadable[table] = str(error)
+        after = "" if last is None else f"WHERE rowid > {int(last)}"
+        try:
+            for _, *row in self._from_table(table, f"{after} ORDER BY rowid DESC"):
+                yield tuple(row)
+        except sqlite3.Error:
+            return
+
+    def _from_table(self, table: str, rest: str) -> sqlite3.Cursor:
+        # The table itself: an index may say otherwise.
+        columns = self._file.layout.columns(table)
+        sql = f"SELECT rowid, {columns} FROM {table} NOT INDEXED {rest}"  # noqa: S608 - names of ours
+        return self._file.connection.execute(sql)
+
+
+def _verdict(file: RunFile) -> Verdict:
+    rows = ReadableRows(file)
+    found = survey(rows, file.meta)
+    for table in ("scores", "item_errors", "reach", "judgements"):
+        for _ in rows(table):
+            pass
+    ended = sum(state.status in ENDED for state in found.items.values())
+    opening = found.opening if file.opening_count is None else file.opening_count
+    problems = tuple(dict.fromkeys([*_of_rows(rows), *_of_items(found, opening), *_of_file(file)]))
+    whole = found.whole
+    has_checksums = file.layout.seed is not None
+    return Verdict(file.run, found.item_count, len(whole), ended, problems, has_checksums)
+
+
+def _of_rows(rows: ReadableRows) -> Iterator[str]:
+    for table, said in rows.unreadable.items():
+        yield f"{table} cannot be read to the end: {said}"
+    for table, count in rows.damaged.items():
+        yield f"{count} rows of {table} are not what was written"
+
+
+def _of_items(found: Survey, opening: int) -> Iterator[str]:
+    for table, count in found.unread.items():
+        if count:
+            yield f"{count} rows of {table} are no records"
+    if lost := found.lost_questions:
+        yield f"{_numbers('questions', lost)} are lost"
+    whole = set(found.whole)
+    if broken := [n for n in range(1, found.item_count + 1) if n not in whole]:
+        yield f"{_numbers('items', broken)} are not whole"
+    if len(found.items) > found.item_count:
+        yield f"{len(found.items)} items are there, not {found.item_count}"
+    if found.opening != opening:
+        yield f"{found.opening} events of the opening are there, not {opening}"
+
+
+def _of_file(file: RunFile) -> Iterator[str]:
+    try:
+        check_schema(file.connection, file.layout, file.run)
+        for (line,) in file.connection.execute(f"PRAGMA integrity_check({_MAX_NAMED})"):
+            if problem := check_line(str(line)):
+                yield problem
+    except InputError as error:
+        yield getattr(error, "damage", error.what)
+    except sqlite3.Error as error:
+        yield str(error)
+
+
+def _numbers(what: str, numbers: list[int]) -> str:
+    named = ", ".join(map(str, numbers[:_MAX_NAMED]))
+    more = f" and {len(numbers) - _MAX_NAMED} more" if len(numbers) > _MAX_NAMED else ""
+    return f"{what} {named}{more}"

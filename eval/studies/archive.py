@@ -1,0 +1,53 @@
+"""Verifying and recovering a folder that may be a run's or a study's."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from branchwise.corpora.atomic import write_bytes
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import QuestionSet
+from branchwise.eval.store import RunReader
+from branchwise.eval.store.recovering import Recovery, recover_run
+from branchwise.eval.studies.folder import PRICES, RUNS, STUDY_FILE, StudyFolder
+
+
+def folder_runs(path: Path) -> list[tuple[Path, str | None]]:
+    """The runs of a folder, each with the digest that its system has in the study, if in any.
+
+    Raises InputError where it is neither a run's folder nor a study's, or where a run is missing.
+    """
+    if not (path / STUDY_FILE).is_file():
+        RunReader.check(path)
+        return [(path, None)]
+    study = StudyFolder.open(path)
+    runs = [(study.run_path(system.slug), system.digest) for system in study.record.systems]
+    for run, _ in runs:
+        RunReader.check(run)
+    return [*runs]
+
+
+def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iterator[Recovery]:
+    """Save what is whole of a run, or of each of a study's; what came of each, when it is done.
+
+    A study's file is written last: the folder is a study when all its runs are there. Raises
+    InputError as `recover_run`, and where a study's folder is not empty.
+    """
+    if not (path / STUDY_FILE).is_file():
+        yield recover_run(path, out, questions)
+        return
+    study = StudyFolder.open(path)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError("the folder is not empty", where=str(out), remedy="choose another --out")
+    try:
+        for system in study.record.systems:
+            run = study.run_path(system.slug)
+            yield recover_run(run, out / RUNS / system.slug, questions)
+        if study.prices:
+            write_bytes(out / PRICES, study.prices.read_bytes())
+        write_bytes(out / STUDY_FILE, (path / STUDY_FILE).read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror or error})",
+            where=str(out),
+            remedy="choose another --out",
+        ) from error
