@@ -38,7 +38,7 @@ class Origin(NamedTuple):
         """Raises ValueError for a port that is no number."""
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)
-        return cls(parts.scheme, (parts.hostname or "").rstrip("."), port)
+        return cls(parts.scheme, _plain_host(parts.hostname or ""), port)
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,14 @@ def openai_base() -> str | None:
     return url
 
 
+def _plain_host(host: str) -> str:
+    """As it is looked up: without a last dot, and with letters beyond ASCII as IDNA has them."""
+    try:
+        return host.rstrip(".").encode("idna").decode() or host
+    except UnicodeError:
+        return host
+
+
 def _is_openai(origin: Origin) -> bool:
     own = origin.host == _OPENAI_HOST or origin.host.endswith(f".{_OPENAI_HOST}")
     return own and origin.scheme == "https" and origin.port == _PORTS["https"]
@@ -186,7 +194,7 @@ def _checked_host(text: str) -> str:
         # A text with an @ or a long one may hold a secret.
         shown = "it" if "@" in text else repr(text.partition("?")[0][:60])
         raise InputError(f"{shown} is not a host", where=OPTION, remedy=_EXAMPLE)
-    host = found["host"].lower().strip("[]")
+    host = _plain_host(found["host"].lower().strip("[]"))
     return host if port is None else f"{host}:{port}"
 
 

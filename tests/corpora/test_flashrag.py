@@ -11,6 +11,7 @@ import pytest
 from needs import FLASHRAG, needs_flashrag
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.flashrag import process as process_module
 from branchwise.corpora.flashrag.config import read_config
 from branchwise.corpora.flashrag.fingerprint import fingerprint
 from branchwise.corpora.flashrag.index_file import import_index
@@ -163,7 +164,7 @@ def test_a_folders_fingerprint_has_its_files_and_their_names(tmp_path):
 @pytest.fixture
 def worker(monkeypatch, process):
     """A process that loads nothing and obeys."""
-    monkeypatch.setattr(process, "_MODULE", "flashrag_stand_in")
+    monkeypatch.setattr(process_module, "_MODULE", "flashrag_stand_in")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
     made = Worker({"a": 1}, 60)
     yield made
@@ -253,12 +254,14 @@ QUERIES = [
 
 
 @pytest.fixture(scope="module")
-def flashrag_packages():
-    """FlashRAG's packages, before ours for the processes that this one starts, behind them here."""
+def flashrag_packages(tmp_path_factory):
+    """Processes that are started find FlashRAG and what it asks for; this one finds it alone."""
+    alone = tmp_path_factory.mktemp("packages")
     with pytest.MonkeyPatch.context() as patch:
         for folder in FLASHRAG:
             patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
-            patch.setattr(sys, "path", [*sys.path, str(folder)])
+            (alone / "flashrag").symlink_to(folder / "flashrag")
+            patch.setattr(sys, "path", [*sys.path, str(alone)])
         yield
 
 

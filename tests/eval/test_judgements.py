@@ -130,7 +130,8 @@ def test_judgements_come_into_runs_that_have_no_room_for_them_and_disturb_nothin
     assert {file.name for file in run.iterdir()} == {DATABASE, "lock"}
 
 
-def test_the_key_and_the_answers_are_in_no_row(chat_server, tmp_path):
+def test_the_key_and_the_answers_are_in_no_row(chat_server, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", chat_server.url)
     chat_server.play(first_reading)
     item = an_item({"one": ["Robert De Niro"]})
     with file_judgements(tmp_path / "p.jsonl") as judgements:

@@ -26,6 +26,7 @@ def environment(monkeypatch):
 
 
 NAMED = {"First.example": "FIRST_KEY", "first.example:8001": "SECOND_KEY", "[::1]": "FIRST_KEY"}
+NAMED["b\u00fccher.example"] = "SECOND_KEY"
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,8 @@ NAMED = {"First.example": "FIRST_KEY", "first.example:8001": "SECOND_KEY", "[::1
         ("http://first.example:8001/", "SECOND_KEY", "SECOND_KEY"),
         ("http://sub.first.example/", None, None),
         ("http://[::1]:8000/v1", "FIRST_KEY", "FIRST_KEY"),
+        ("http://xn--bcher-kva.example/", "SECOND_KEY", "SECOND_KEY"),
+        ("http://B\u00fccher.example./", "SECOND_KEY", "SECOND_KEY"),
     ],
 )
 def test_an_address_gets_its_own_key_alone(url, of_model, other):
