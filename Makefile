@@ -8,9 +8,9 @@ INSTALLED := $(VENV)/.installed
 RUNS ?= 1
 SEED ?=
 
-PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
+PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal --ignore tests/peers
 
-.PHONY: demo check test test-hard extras install lint format bench clean
+.PHONY: demo check test test-hard peers test-peers extras install lint format bench clean
 
 demo: install
 	@$(BIN)/branchwise demo
@@ -28,6 +28,15 @@ test: install
 # The whole suite in random order while every core is busy with something else.
 test-hard: install
 	@HF_HUB_OFFLINE=1 $(BIN)/python tests/hard.py --runs $(RUNS) $(if $(SEED),--seed $(SEED))
+
+# Servers that others wrote, each in an environment of its own. By hand, since they take longer:
+# tests/peers/models/install.sh llama-cpp
+peers: install
+	@tests/peers/models/install.sh transformers litellm
+	@tests/peers/graphs/install.sh
+
+test-peers: peers
+	@HF_HUB_OFFLINE=1 $(BIN)/pytest tests/peers
 
 # What tests skip without: programs (as root), FlashRAG.
 extras: install

@@ -51,7 +51,17 @@ def _busy_cores() -> Iterator[None]:
 
 def _suite(seed: int, options: list[str]) -> int:
     command = [sys.executable, "-m", "pytest", "-n", "auto", "--maxprocesses", "8"]
-    command += ["--dist", "worksteal", "-q", "-p", "randomly", f"--randomly-seed={seed}", *options]
+    command += [
+        "--dist",
+        "worksteal",
+        "--ignore",
+        "tests/peers",
+        "-q",
+        "-p",
+        "randomly",
+        f"--randomly-seed={seed}",
+        *options,
+    ]
     return subprocess.run(command, check=False).returncode
 
 
