@@ -22,7 +22,7 @@ from pydantic import ValidationError
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 _PATIENCE = 2.0
-_WATCH = 'read -r _; sleep "$2"; kill -TERM "-$1"; sleep "$2"; kill -KILL "-$1"'
+_WATCH = 'read -r _; sleep "$2"; kill -TERM "-$1" && sleep "$2" && kill -KILL "-$1"'
 """What `_end` does, for a process that is killed before it can: its end ends what is read here."""
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
