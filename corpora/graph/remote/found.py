@@ -90,7 +90,8 @@ def _read_texts(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) ->
         f"{PREFIXES}SELECT DISTINCT ?thing ?what ?text WHERE {{ "
         f"VALUES ?thing {{ {things} }} {ways} }}"
     )
-    rows = [(thing, what, text) for thing, what, text in answer.rows if thing and what and text]
+    cells = answer.cells("thing", "what", "text")
+    rows = [(thing, what, text) for thing, what, text in cells if thing and what and text]
     for thing, what, text in sorted(
         rows, key=lambda row: (row[1].value, language_rank(row[2].language), row[2].value)
     ):
@@ -113,7 +114,7 @@ def _count_statements(hits: Sequence[Hit], select: Select, facts: dict[str, Fact
         "FILTER(?p NOT IN (rdfs:label, rdfs:comment, skos:altLabel, skos:prefLabel, "
         "schema:name, schema:description, schema:alternateName)) } GROUP BY ?thing"
     )
-    for thing, *numbers in answer.rows:
+    for thing, *numbers in answer.cells("thing", "direct", "full", "all"):
         if thing and all(number and number.value.isdigit() for number in numbers):
             direct, full, every = (int(number.value) for number in numbers if number)
             on_wikidata = short_id(thing.value) != thing.value
