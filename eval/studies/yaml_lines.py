@@ -168,9 +168,12 @@ class _Reading:
         # The time to read a number grows with the square of its length.
         if is_scalar and (node.tag == _TEXT or (node.tag in _SHORT and len(node.value) < 100)):
             try:
-                return self.loader.construct_object(node)
+                value = self.loader.construct_object(node)
+                if isinstance(value, str):
+                    value.encode()
+                return value
             except (yaml.YAMLError, ValueError, OverflowError):
-                pass  # a date such as 2026-13-45
+                pass  # a date such as 2026-13-45, half a character such as "\\uD800"
         what = f"{shown(node.value if is_scalar else node.tag)} cannot be read as a value"
         raise self._refusal(node, what, "put it in quotes if it is a text")
 

@@ -10,7 +10,9 @@ from typing import Any
 from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_session
 from mcp import ClientSession
 from mcp.types import Implementation
+from pydantic import ValidationError
 
+from branchwise.corpora.files import first_problem
 from branchwise.corpora.plugins.mcp_specs import Server
 from branchwise.tools.mcp.program import program
 
@@ -51,6 +53,13 @@ def printable(text: str) -> str:
     """On one line, short, without what a terminal would obey."""
     flat = " ".join(text.split())[:300]
     return "".join(character if character.isprintable() else "?" for character in flat)
+
+
+def fault(error: BaseException) -> str:
+    """What is wrong, in a line; of what is not as the protocol has it, where."""
+    if isinstance(error, ValidationError):
+        return printable(f"its answer is not MCP's ({error.title}: {first_problem(error)})")
+    return printable(f"{type(error).__name__}: {error}")
 
 
 @asynccontextmanager

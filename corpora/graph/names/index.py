@@ -20,6 +20,8 @@ from branchwise.corpora.graph.vocabulary import short_id, written_id
 
 MAX_LIMIT = 50
 _NAMES_A_PROPERTY = 4  # that may find the same one
+# SQLite's words on a damaged file may hold bytes of it, which are no text.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
 
 
@@ -121,7 +123,7 @@ class NameIndex:
             connection = self._connected()
         try:
             yield connection
-        except sqlite3.DatabaseError:
+        except _DAMAGE:
             raise _damaged() from None
         finally:
             self._idle.put(connection)
@@ -130,7 +132,7 @@ class NameIndex:
         try:
             connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
             connection.execute("PRAGMA cache_size = -16384")
-        except sqlite3.DatabaseError:
+        except _DAMAGE:
             raise _damaged() from None
         return connection
 

@@ -168,6 +168,7 @@ def run(targets: Sequence[Target], plan: Plan) -> Iterator[Tally]:
         ground = folder / "ground"
         ground.mkdir()
         _prepare(targets, ground)
+        _load()
         waiting = deque(_Job(target, plan, ground, share, folder) for target in targets)
         running: list[_Job] = []
         try:
@@ -182,6 +183,16 @@ def run(targets: Sequence[Target], plan: Plan) -> Iterator[Tally]:
         finally:
             for job in running:
                 job.stop()
+
+
+def _load() -> None:
+    """What most targets import: each process begins with it then."""
+    import langchain_openai  # noqa: F401
+    import rdflib.plugins.sparql  # noqa: F401
+
+    from branchwise import cli  # noqa: F401
+    from branchwise.eval import experiment, scoring, scoring_predictions  # noqa: F401
+    from branchwise.ui.traces import printed  # noqa: F401
 
 
 def _prepare(targets: Sequence[Target], ground: Path) -> None:

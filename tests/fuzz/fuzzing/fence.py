@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_CHANGES = ("os.remove", "os.rmdir", "os.rename", "os.mkdir", "os.link", "os.symlink", "os.chmod")
+_CHANGES = ("os.remove", "os.rmdir", "os.rename", "os.mkdir", "os.chmod")
+_LINKS = ("os.link", "os.symlink")
 _STARTS = ("subprocess.Popen", "os.exec", "os.posix_spawn")
 _SYSTEM = ("/dev/", "/proc/self/", "/proc/thread-self/", str(Path.home() / ".cache"))
 
@@ -32,6 +33,8 @@ def fence_in(folders: Sequence[Path]) -> None:
                 raise PermissionError(13, "Permission denied", path)
         elif event in _CHANGES and not inside(arguments[0]):
             raise PermissionError(13, "Permission denied", arguments[0])
+        elif event in _LINKS and not inside(arguments[1]):
+            raise PermissionError(13, "Permission denied", arguments[1])
         elif event in _STARTS and str(arguments[0]) != sys.executable:
             raise PermissionError(13, "Permission denied", str(arguments[0]))
         elif event == "socket.connect" and not _is_here(arguments[1]):

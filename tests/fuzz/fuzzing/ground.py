@@ -67,6 +67,13 @@ class Ground:
         return self._made("C", make)
 
     @property
+    def graph(self) -> Path:
+        """A graph of the films in `SLICE`."""
+        return self._made(
+            "G", lambda path: typed_well("kg", "build", SLICE / "films.nt", "--out", path) and None
+        )
+
+    @property
     def world(self) -> Path:
         """A small world with its graph and index."""
 

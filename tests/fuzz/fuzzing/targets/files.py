@@ -261,6 +261,7 @@ TARGETS = (
             ("corpus", "index", f"{_OUT}.C", "--kind", "bm25"),
             ("corpus", "search", f"{_OUT}.C", "film of 1995", "--k", "5"),
             ("corpus", "search", f"{_OUT}.C", "film of 1995", "--json"),
+            ("ask", "Which film is of 1995?", "--corpus", f"{_OUT}.C", "--json"),
         ),
     ),
     Target(

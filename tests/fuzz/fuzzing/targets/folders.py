@@ -79,15 +79,15 @@ TARGETS = (
     Target(
         "name-indexes",
         forms.member,
-        members("world", "kg/names.sqlite"),
+        members("graph", "names.sqlite", "graph.json"),
         in_folder(
-            "world",
+            "graph",
             ("kg", "info", "folder"),
             ("kg", "search", "folder", "the"),
-            ("kg", "search", "folder", "Reef", "--json"),
+            ("kg", "search", "folder", "King Kong", "--json"),
             ("kg", "search", "folder", "directed by", "--kind", "property"),
         ),
-        needs=("world",),
+        needs=("graph",),
     ),
     Target(
         "study-folders",

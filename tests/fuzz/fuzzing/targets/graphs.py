@@ -107,7 +107,7 @@ def _asked(ground: Ground, here: Path) -> Iterator[Check]:
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.graph.open import open_graph
 
-    graph = open_graph(str(ground.world))
+    graph = open_graph(str(ground.graph))
 
     def check(data: bytes) -> Verdict:
         text, began = data.decode("utf-8", "surrogateescape"), time.monotonic()
@@ -208,7 +208,7 @@ def _all_asks(graph: Any) -> list[Callable[[], object]]:
 
 
 TARGETS = (
-    Target("sparql", forms.query, lambda _: _SPARQL, _asked, needs=("world",)),
+    Target("sparql", forms.query, lambda _: _SPARQL, _asked, needs=("graph",)),
     Target("sparql-results", forms.after_head, lambda _: _RESULTS, answered_by()),
     Target("wikibase-answers", forms.after_head, lambda _: _WIKIBASE, answered_by(True)),
 )

@@ -142,7 +142,7 @@ def _as_call(data: bytes) -> Answer:
     return Answer(json.dumps(body({"tool_calls": [call]}, "tool_calls")).encode())
 
 
-def in_run(reply: Reply, world: bool = False, **settings: Any) -> Callable[[Ground, Path], Opened]:
+def in_run(reply: Reply, with_graph: bool = False, **settings: Any) -> Callable[[Ground, Path], Opened]:
     """A question is run with a model that answers everything so; it ends scored, or as failed."""
 
     @contextmanager
@@ -156,11 +156,11 @@ def in_run(reply: Reply, world: bool = False, **settings: Any) -> Callable[[Grou
         decoding = Decoding(
             attempts=1, timeout=20, **{k: settings.pop(k) for k in kept if k in settings}
         )
-        graph = {"kg": str(ground.world)} if world else {}
+        graph = {"kg": str(ground.graph)} if with_graph else {}
         with serving() as server:
             system = System(
                 model=f"openai:m@{server.url}/v1",
-                corpus=str(ground.world if world else ground.corpus),
+                corpus=str(ground.corpus),
                 retriever="bm25",
                 decoding=decoding,
                 budget=Budget(turns=3, calls=4, seconds=20),
@@ -256,8 +256,8 @@ TARGETS = (
         "tool-arguments",
         forms.json_value,
         lambda _: _ARGUMENTS,
-        in_run(_as_call, world=True),
-        needs=("questions", "world"),
+        in_run(_as_call, with_graph=True),
+        needs=(*_RUN, "graph"),
     ),
     Target("verdicts", forms.json_texts, lambda _: _VERDICTS, _scoring, needs=("questions",)),
 )

@@ -12,7 +12,7 @@ from fuzzing.target import Check, Target
 from fuzzing.targets.files import PROGRESS
 from fuzzing.typed import typed
 from fuzzing.values import mutated_value
-from fuzzing.verdicts import Verdict, ended
+from fuzzing.verdicts import Verdict, ended, plain
 
 _LINES = (
     "ask Who? --corpus corpus --retriever bm25 --k 3 --model offline --max-turns 3 --json",
@@ -25,9 +25,9 @@ _LINES = (
     "report run run --markdown out.md --latex out.tex --csv out.csv",
     "report run --html out.html",
     "errors run --json",
-    "trace run --print --question q1 --step 1 --passages 2 --epoch 0",
+    "trace run --print --question movie-5-0001 --step 1 --passages 2 --epoch 0",
     "export run --events",
-    "fork run --question q1 --step 1 --out out.F",
+    "fork run --question movie-5-0001 --step 1 --out out.F",
     "corpus build --from questions --out out.C",
     "corpus index corpus --kind bm25 --name again",
     "corpus search corpus King --k 3 --retriever bm25 --json",
@@ -48,7 +48,7 @@ _LINES = (
     "--version",
 )
 _SEEDS = [json.dumps(line.split()).encode() for line in _LINES]
-_LONG = ("demo", "serve")
+_LONG = (["demo"], ["serve"])
 """Commands that take minutes, or never end."""
 
 
@@ -72,7 +72,7 @@ def _command_line(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> by
 
 @contextmanager
 def _typed(ground: Ground, here: Path) -> Iterator[Check]:
-    for one in ("questions", "corpus", "world"):
+    for one in ("questions", "world"):
         (here / one).symlink_to(getattr(ground, one))
     (here / "p.jsonl").write_text('{"id": "q1", "answers": ["x"]}\n')
     (here / "study.yaml").write_text(
@@ -80,15 +80,23 @@ def _typed(ground: Ground, here: Path) -> Iterator[Check]:
     )
 
     def check(data: bytes) -> Verdict:
-        words = [_word(word) for word in json.loads(data)]
-        if any(word in _LONG for word in words[:1]):
+        words = [_word(word) for word in _listed(json.loads(data))]
+        if words[:1] in _LONG:
             return "refused"
-        if "run" in words[1:] or "resume" in words[:1]:
-            ground.copied("run", here / "run")
-        code, _, errors = typed(*words)
+        for one in {"run", "corpus"} & set(words):
+            ground.copied(one, here / one)
+        code, out, errors = typed(*words)
+        if code == 2 and "Usage:" in out + errors:
+            return "refused"  # a command without any words says how it is used
+        if code == 1 and out.strip():
+            return plain(errors, "refused")  # a tool's call that failed is its output
         return ended(code, errors, lines=PROGRESS)
 
     yield check
+
+
+def _listed(words: object) -> list[object]:
+    return words if isinstance(words, list) else [words]
 
 
 def _word(value: object) -> str:

@@ -167,7 +167,7 @@ def _mcp_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
     from branchwise.tools.serving.mcp_server import mcp_server
 
     logging.getLogger().addHandler(logging.NullHandler())
-    context = ToolContext(open_retriever(ground.world, "bm25"), None, open_graph(str(ground.world)))
+    context = ToolContext(open_retriever(ground.corpus, "bm25"), None, open_graph(str(ground.graph)))
     return mcp_app(mcp_server(make_tools(["local_retriever", *GRAPH_TOOLS], context), None))
 
 
@@ -245,7 +245,7 @@ TARGETS = (
         forms.json_value,
         lambda _: _MESSAGES,
         asked_of(_mcp_app, "/mcp", Accept="application/json, text/event-stream"),
-        needs=("world",),
+        needs=("corpus", "graph"),
     ),
     Target("mcp-answers", forms.json_value, lambda _: _RESULTS, _as_mcp_server),
 )
