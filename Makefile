@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test install lint format bench clean
+.PHONY: demo test install lint format bench fuzz clean
 
 demo: install
 	@$(BIN)/branchwise demo
@@ -55,6 +55,12 @@ bench: install
 	$(BIN)/python benchmarks/trace.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/paired_statistics.py
+
+# Mutated inputs for SECONDS, the same ones for the same SEED; what is found is kept.
+SECONDS ?= 60
+SEED ?= 1
+fuzz: install
+	@$(BIN)/python tests/fuzz --seconds $(SECONDS) --seed $(SEED)
 
 clean:
 	rm -rf $(VENV) .typing .mypy_cache .ruff_cache .pytest_cache build *.egg-info

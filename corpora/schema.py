@@ -220,3 +220,5 @@ def load_domain(path: Path) -> Domain:
         raise InputError("is not YAML (nested too deeply)", where=str(path)) from None
     except ValidationError as error:
         raise InputError(first_problem(error), where=str(path)) from None
+    except ValueError as error:  # a date such as 2026-13-45, a number of thousands of digits
+        raise InputError(f"is not YAML ({error})", where=str(path)) from None

@@ -45,7 +45,9 @@ def run(
         Path | None, typer.Option(help="File with question ids, one a line: run only these.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Run at most this many.", min=1)] = None,
-    epochs: Annotated[int, typer.Option(help="Times each question is answered.", min=1, max=MOST_EPOCHS)] = 1,
+    epochs: Annotated[
+        int, typer.Option(help="Times each question is answered.", min=1, max=MOST_EPOCHS)
+    ] = 1,
     concurrency: Concurrency = 8,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,

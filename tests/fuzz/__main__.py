@@ -12,6 +12,7 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 os.environ |= {
@@ -24,9 +25,10 @@ os.environ |= {
 }
 sys.dont_write_bytecode = True
 
-from fuzzing.campaign import Plan, run  # noqa: E402
+from fuzzing.campaign import Plan, load, run  # noqa: E402
 from fuzzing.findings import explain  # noqa: E402
 from fuzzing.ground import Ground  # noqa: E402
+from fuzzing.target import Target  # noqa: E402
 from fuzzing.targets import TARGETS, WAITING  # noqa: E402
 
 FINDINGS = Path(__file__).parent / "findings"
@@ -50,8 +52,9 @@ def main() -> None:
     if unknown := [name for name in options.targets if name not in TARGETS]:
         parser.error(f"no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
     if options.files:
-        sys.exit(max([again(file) for file in options.files]))
+        sys.exit(tried_again([file.resolve() for file in options.files]))
     plan = Plan(options.seconds, options.seed, options.workers, FINDINGS, options.inputs)
+    load()
     found = 0
     for tally in run([TARGETS[name] for name in options.targets], plan):
         found += tally.found
@@ -62,23 +65,30 @@ def main() -> None:
     sys.exit(bool(found))
 
 
-def again(file: Path) -> int:
-    """Try one input in this process and say what came of it."""
-    target, data = TARGETS[file.resolve().parent.name], file.read_bytes()
+def tried_again(files: Sequence[Path]) -> bool:
+    """Try inputs in this process, the folder of each naming its target; whether one is found."""
+    found = False
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         ground = Path(name) / "ground"
-        here = Path(name) / "here"
         ground.mkdir()
-        here.mkdir()
-        os.chdir(here)
-        try:
-            with target.open(Ground(ground), here) as check:
-                verdict: str = check(data)
-        except Exception as error:  # noqa: BLE001 - this is what is asked for
-            verdict = f"found\n{explain(error)}"
-        os.chdir("/")
-    sys.stdout.write(f"{file}: {verdict}\n")
-    return int(verdict.startswith("found"))
+        for number, file in enumerate(files):
+            here = Path(name) / str(number)
+            here.mkdir()
+            os.chdir(here)
+            verdict = again(TARGETS[file.parent.name], file.read_bytes(), Ground(ground), here)
+            found = found or verdict.startswith("found")
+            sys.stdout.write(f"{file}: {verdict}\n")
+            os.chdir("/")
+    return found
+
+
+def again(target: Target, data: bytes, ground: Ground, here: Path) -> str:
+    """The verdict, or how the input is found."""
+    try:
+        with target.open(ground, here) as check:
+            return check(data)
+    except Exception as error:  # noqa: BLE001 - this is what is asked for
+        return f"found\n{explain(error)}"
 
 
 if __name__ == "__main__":

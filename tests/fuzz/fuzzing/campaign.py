@@ -28,8 +28,6 @@ from fuzzing.worker import (
     work,
 )
 
-PROCESSOR_SECONDS, CLOCK_SECONDS = 10.0, 30.0
-"""What one input may take: ten seconds of work, or three times that where the machine is busy."""
 _START_SECONDS = 60.0
 _FORK = multiprocessing.get_context("fork")
 
@@ -55,13 +53,17 @@ class Tally:
 
 @dataclass(frozen=True)
 class Plan:
-    """`seconds` for all targets together; `inputs`: at most so many of each."""
+    """`seconds` for all targets together; `inputs`: at most so many of each.
+
+    `limit`: seconds of work that one input may take, or three times as many by the clock.
+    """
 
     seconds: float
     seed: int
     workers: int
     findings: Path
     inputs: int = 10**9
+    limit: float = 10.0
 
 
 @dataclass
@@ -137,7 +139,8 @@ class _Job:
         used = _processor_seconds(self.process.pid)
         if number != self.at:
             self.at, self.processor = number, used
-        return used - self.processor > PROCESSOR_SECONDS or now - began > CLOCK_SECONDS
+        limit = self.plan.limit
+        return used - self.processor > limit or now - began > 3 * limit
 
     def _killed(self) -> str:
         os.kill(self.process.pid, signal.SIGUSR1)
@@ -168,7 +171,6 @@ def run(targets: Sequence[Target], plan: Plan) -> Iterator[Tally]:
         ground = folder / "ground"
         ground.mkdir()
         _prepare(targets, ground)
-        _load()
         waiting = deque(_Job(target, plan, ground, share, folder) for target in targets)
         running: list[_Job] = []
         try:
@@ -185,8 +187,8 @@ def run(targets: Sequence[Target], plan: Plan) -> Iterator[Tally]:
                 job.stop()
 
 
-def _load() -> None:
-    """What most targets import: each process begins with it then."""
+def load() -> None:
+    """Import what most targets do: each process begins with it then."""
     import langchain_openai  # noqa: F401
     import rdflib.plugins.sparql  # noqa: F401
 

@@ -80,8 +80,8 @@ _SPARQL = tuple(
     b"SELECT DISTINCT WHERE { } ( ) UNION OPTIONAL MINUS FILTER EXISTS NOT BIND VALUES SERVICE "
     b"GRAPH FROM NAMED CONSTRUCT DESCRIBE ASK INSERT DELETE LOAD DROP ORDER BY DESC LIMIT OFFSET "
     b"GROUP HAVING COUNT SUM GROUP_CONCAT SEPARATOR AS IN REGEX STRLEN REPLACE IF COALESCE LANG "
-    b"DATATYPE BOUND a ?x $y * + ? / | ^ ! = != < && || - wdt:P31 wd:Q5 p:P31 rdfs:label "
-    b"wikibase:label bd:serviceParam \"a\"@en 'b' 1.5e3 -1 true [] _:b << >> \\u0022 # . ; ,".split()
+    b"DATATYPE BOUND a ?x $y * + ? / | ^ ! = != < && || - wdt:P31 wd:Q5 p:P31 rdfs:label # . ; , "
+    b"wikibase:label bd:serviceParam \"a\"@en 'b' 1.5e3 -1 true [] _:b << >> \\u0022".split()
 )
 _TRIPLES = (b"<a>", b"_:b", b'"x"@en', b'"1"^^<x>', b".", b"@prefix", b"a", b"<<", b"\\u0022", b"#")
 

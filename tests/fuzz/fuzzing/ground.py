@@ -23,7 +23,7 @@ QUESTION = {
 
 
 class Ground:
-    """Folders that checks read. Each is made at its first use, or found where it was made before."""
+    """Folders that checks read, each made at its first use, or found where it was made."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -45,7 +45,7 @@ def serving() -> Iterator[AnyAnswer]:
             self.end_headers()
             self.wfile.write(answer.body)
 
-        do_GET = do_DELETE = do_POST
+        do_GET = do_DELETE = do_POST  # noqa: N815
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""

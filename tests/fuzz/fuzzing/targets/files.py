@@ -165,7 +165,8 @@ def named(item) -> float:
 _PRICES = (
     b"as_of: 2026-11-21\nsource: https://example.org\nmodels:\n"
     b"  openai:mine: {input: 0.25, cached: 0.025, output: 2}\n"
-    b"  openai:it@http://localhost:8000/v1: {input: 1, output: 0}\n  offline: {input: 0, output: 0}\n"
+    b"  openai:it@http://localhost:8000/v1: {input: 1, output: 0}\n"
+    b"  offline: {input: 0, output: 0}\n"
 )
 
 
@@ -196,7 +197,8 @@ def _triples(ground: Ground) -> list[bytes]:
     some = (SLICE / "films.nt").read_bytes()
     turtle = (
         b"@prefix e: <http://www.wikidata.org/entity/> .\n@base <http://x/> .\n"
-        b'e:Q1 a e:Q2, _:b ; <p> "x"@en, 1.5, true, """long\n"text"""^^<t> ; <q> (1 2 [<r> <s>]) .\n'
+        b'e:Q1 a e:Q2, _:b ; <p> "x"@en, 1.5, true, """long\n"text"""^^<t> ; '
+        b"<q> (1 2 [<r> <s>]) .\n"
     )
     return [b"file.nt\n" + some, b"file.ttl\n" + turtle, b"file.nt.gz\n" + gzip.compress(some)]
 

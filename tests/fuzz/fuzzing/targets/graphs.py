@@ -145,17 +145,20 @@ def answered_by(search_api: bool = False) -> Callable[[Ground, Path], Opened]:
     def opened(ground: Ground, here: Path) -> Iterator[Check]:
         from branchwise.corpora.graph.remote.client import ClientSettings
         from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
+        from branchwise.corpora.graph.sparql.prepare import prepare
 
         with serving() as server:
             api = f"{server.url}/w/api.php" if search_api else None
             client = ClientSettings(pause=0.0)
-            graph = RemoteGraph(server.url, RemoteSettings(search_api=api, client=client))
+            settings = RemoteSettings(search_api=api, client=client)
+            # Queries of ours need no process that can be killed.
+            graph = RemoteGraph(server.url, settings, lambda text, _: prepare(text))
             asks = _searches(graph) if search_api else _all_asks(graph)
 
             def check(data: bytes) -> Verdict:
                 server.answer = _answer(data)
-                # A list: each is to be asked, whatever comes of those before.
-                return "accepted" if any([_is_answered(ask) for ask in asks]) else "refused"
+                answered = [_is_answered(ask) for ask in asks]
+                return "accepted" if any(answered) else "refused"
 
             try:
                 yield check

@@ -142,7 +142,9 @@ def _as_call(data: bytes) -> Answer:
     return Answer(json.dumps(body({"tool_calls": [call]}, "tool_calls")).encode())
 
 
-def in_run(reply: Reply, with_graph: bool = False, **settings: Any) -> Callable[[Ground, Path], Opened]:
+def in_run(
+    reply: Reply, with_graph: bool = False, **settings: Any
+) -> Callable[[Ground, Path], Opened]:
     """A question is run with a model that answers everything so; it ends scored, or as failed."""
 
     @contextmanager

@@ -72,8 +72,6 @@ def _command_line(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> by
 
 @contextmanager
 def _typed(ground: Ground, here: Path) -> Iterator[Check]:
-    for one in ("questions", "world"):
-        (here / one).symlink_to(getattr(ground, one))
     (here / "p.jsonl").write_text('{"id": "q1", "answers": ["x"]}\n')
     (here / "study.yaml").write_text(
         "name: s\nquestions: questions\nbase: {corpus: corpus}\nfactors: {k: [3, 5]}\n"
@@ -85,6 +83,9 @@ def _typed(ground: Ground, here: Path) -> Iterator[Check]:
             return "refused"
         for one in {"run", "corpus"} & set(words):
             ground.copied(one, here / one)
+        for one in {"questions", "world"} & set(words):
+            if not (here / one).exists():
+                (here / one).symlink_to(getattr(ground, one))
         code, out, errors = typed(*words)
         if code == 2 and "Usage:" in out + errors:
             return "refused"  # a command without any words says how it is used

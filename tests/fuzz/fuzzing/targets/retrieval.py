@@ -167,7 +167,9 @@ def _mcp_app(ground: Ground, complaints: list[str]) -> "ASGIApp":
     from branchwise.tools.serving.mcp_server import mcp_server
 
     logging.getLogger().addHandler(logging.NullHandler())
-    context = ToolContext(open_retriever(ground.corpus, "bm25"), None, open_graph(str(ground.graph)))
+    context = ToolContext(
+        open_retriever(ground.corpus, "bm25"), None, open_graph(str(ground.graph))
+    )
     return mcp_app(mcp_server(make_tools(["local_retriever", *GRAPH_TOOLS], context), None))
 
 
