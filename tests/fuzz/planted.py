@@ -1,12 +1,12 @@
 """Targets with known faults, for the test of the fuzzer: `python planted.py FINDINGS`."""
 
 import os
+import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from fuzzing import forms
 from fuzzing.campaign import Plan, run
 from fuzzing.ground import Ground
 from fuzzing.target import Check, Opened, Target
@@ -24,7 +24,7 @@ def _raises(data: bytes) -> Verdict:
 
 
 def _says_too_much(data: bytes) -> Verdict:
-    return ended(2, "branchwise: 1 validation error for Question\n  id\n") if data else "refused"
+    return ended(2, "branchwise: 1 validation error for Question\n") if data else "refused"
 
 
 def _spins(data: bytes) -> Verdict:
@@ -56,11 +56,13 @@ def _opened(check: Check) -> Callable[[Ground, Path], Opened]:
     return opened
 
 
+def _longer(data: bytes, _: Sequence[bytes], rng: random.Random) -> bytes:
+    return data + bytes([rng.randrange(256)])
+
+
 def _target(check: Check, *, accepts: bool = True) -> Target:
     name = check.__name__.strip("_")
-    return Target(
-        name, forms.text, lambda _: [b"seed"], _opened(check), (), accepts, 100 * MEGABYTE
-    )
+    return Target(name, _longer, lambda _: [b"seed"], _opened(check), (), accepts, 100 * MEGABYTE)
 
 
 if __name__ == "__main__":
