@@ -153,6 +153,8 @@ class _Reading:
         key = self._scalar(node) if not isinstance(node.value, list) else None
         if not isinstance(key, str):
             raise self._refusal(node, "a key is no text", 'put it in quotes, as in "on": ...')
+        if any("\ud800" <= character <= "\udfff" for character in key):
+            raise self._refusal(node, f"the key {shown(key)} holds half a character", "mend it")
         return key
 
     def _entries(self, node: "yaml.Node", place: Place) -> "Iterator[tuple[int, yaml.Node]]":
@@ -168,12 +170,9 @@ class _Reading:
         # The time to read a number grows with the square of its length.
         if is_scalar and (node.tag == _TEXT or (node.tag in _SHORT and len(node.value) < 100)):
             try:
-                value = self.loader.construct_object(node)
-                if isinstance(value, str):
-                    value.encode()
-                return value
+                return self.loader.construct_object(node)
             except (yaml.YAMLError, ValueError, OverflowError):
-                pass  # a date such as 2026-13-45, half a character such as "\\uD800"
+                pass  # a date such as 2026-13-45
         what = f"{shown(node.value if is_scalar else node.tag)} cannot be read as a value"
         raise self._refusal(node, what, "put it in quotes if it is a text")
 
