@@ -10,7 +10,7 @@ SEED ?=
 
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal --ignore tests/peers
 
-.PHONY: demo check test test-hard peers test-peers extras install lint format bench clean
+.PHONY: demo check test test-hard peers test-peers extras fuzz install lint format bench clean
 
 demo: install
 	@$(BIN)/branchwise demo
@@ -84,6 +84,12 @@ bench: install
 	$(BIN)/python benchmarks/trace.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/paired_statistics.py
+
+# Mutated inputs for SECONDS, the same ones for the same SEED; what is found is kept.
+SECONDS ?= 60
+SEED ?= 1
+fuzz: install
+	@$(BIN)/python tests/fuzz --seconds $(SECONDS) --seed $(SEED)
 
 clean:
 	rm -rf $(VENV) .typing .mypy_cache .ruff_cache .pytest_cache build *.egg-info

@@ -63,6 +63,8 @@ def _run() -> None:
         _drop_output()
         sys.exit(0)
     except Exception as error:
+        if line := _about_a_path(error):
+            sys.exit(_complain(line, 2))
         if not _is_about_storage(error):
             raise
         _drop_output()
@@ -71,11 +73,24 @@ def _run() -> None:
 
 def _usage(error: "click.ClickException") -> str:
     """What is wrong with the command line, in one line like all bad input."""
+    from branchwise.corpora.errors import InputError
+
     # Click and Typer each add their suggestion.
     said = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", error.format_message())
     context = getattr(error, "ctx", None)
     remedy = f"see `{context.command_path} --help`" if context else "see `branchwise --help`"
-    return f"{' '.join(said.split()).rstrip('.')}; {remedy}"
+    return str(InputError(" ".join(said.split()).rstrip("."), remedy=remedy))
+
+
+def _about_a_path(error: Exception) -> str | None:
+    """What is wrong with a path that no system takes or that is not to be entered."""
+    from branchwise.corpora.errors import InputError
+
+    kinds = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM)
+    if not isinstance(error, OSError) or error.errno not in kinds or error.filename is None:
+        return None
+    why = str(error.strerror).lower()
+    return str(InputError(why, where=os.fsdecode(error.filename)[:200], remedy="check the path"))
 
 
 def _is_about_storage(error: Exception) -> bool:

@@ -1,13 +1,23 @@
 """The one exception for input that the user can mend."""
 
+_LONGEST = 1_000
+
 
 class InputError(Exception):
     """Bad input: a file, an option, a spec. The command line prints it and exits with 2.
 
-    The message is one line: where, what is wrong, what to do about it.
+    The message is one line: where, what is wrong, what to do about it. Each part is cut in its
+    middle where it repeats too much of the input.
     """
 
     def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
-        self.what, self.where, self.remedy = what, where, remedy
+        self.what, self.where = _cut(what), where and _cut(where)
+        self.remedy = remedy and _cut(remedy)
+        what, where, remedy = self.what, self.where, self.remedy
         parts = f"{where}: {what}" if where else what
         super().__init__(" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()))
+
+
+def _cut(text: str) -> str:
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +33,8 @@ def open_data(path: Path) -> Iterator[IO[bytes]]:
         raise InputError("no such file", where=str(path), remedy="check the path") from None
     except EOFError:
         raise InputError("the compressed file ends too early", where=str(path)) from None
+    except zlib.error:
+        raise InputError("the compressed file is damaged", where=str(path)) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", where=str(path)) from None
 

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.passages import Passage
-from branchwise.corpora.records import to_passage
+from branchwise.corpora.records import parse_record, to_passage
 from branchwise.corpora.scan import Scan, scan_corpus
 
 if TYPE_CHECKING:
@@ -89,8 +88,15 @@ class Corpus:
 
     def _record(self, row: int) -> tuple[str, str]:
         start, length = self._offsets[row].tolist()
-        fields = orjson.loads(self._lines[start : start + length])
-        return str(fields["id"]), fields["contents"]
+        try:
+            record = parse_record(self._lines[start : start + length], f"passage {row}")
+        except InputError:
+            raise InputError(
+                f"the corpus and its {OFFSETS_FILE} do not fit each other",
+                where=str(self.path),
+                remedy=f"remove {OFFSETS_FILE}, which is made again; or build the corpus again",
+            ) from None
+        return record.id or record.hash, record.contents
 
 
 def _recall(path: Path) -> Scan | None:
@@ -100,7 +106,7 @@ def _recall(path: Path) -> Scan | None:
     try:
         facts = _Facts.model_validate_json((path / FACTS_FILE).read_bytes())
         offsets = np.load(path / OFFSETS_FILE, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValidationError, ValueError, EOFError):
+    except Exception:  # noqa: BLE001 - numpy lets anything through that a damaged head leads to
         return None
     now = (path / CORPUS_FILE).stat()
     fits = (facts.bytes, facts.mtime_ns) == (now.st_size, now.st_mtime_ns)

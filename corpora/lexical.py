@@ -45,10 +45,11 @@ class Analyzer:
 
 
 class LexicalIndex:
-    """Ranks rows by BM25. Thread-safe."""
+    """Ranks rows by BM25. Thread-safe. `folder`: where its files lie."""
 
-    def __init__(self, bm25: Any, analyzer: Analyzer, corpus: Corpus) -> None:
+    def __init__(self, bm25: Any, analyzer: Analyzer, corpus: Corpus, folder: Path) -> None:
         self._bm25, self._analyzer, self._corpus = bm25, analyzer, corpus
+        self._folder = folder
 
     def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
         """For each query the best `k` rows with a term of it, and their BM25 scores."""
@@ -57,10 +58,15 @@ class LexicalIndex:
     def _best(self, query: str, k: int) -> list[Scored]:
         import numpy as np
 
-        ids = self._bm25.get_tokens_ids(self._analyzer.terms(query))
-        if not ids:
-            return []
-        scores: np.ndarray = self._bm25.get_scores_from_ids(ids)
+        terms = self._analyzer.terms(query)
+        try:
+            ids = self._bm25.get_tokens_ids(terms)
+            if not ids:
+                return []
+            scores: np.ndarray = self._bm25.get_scores_from_ids(ids)
+        except (ValueError, TypeError, LookupError):
+            # To read all of a large index before the first search would take minutes.
+            raise _damaged(self._corpus, self._folder) from None
         rows = _candidates(scores, k)
         found = [Scored(r, s) for r, s in zip(rows.tolist(), scores[rows].tolist(), strict=True)]
         return ranked(found, k, self._corpus.id)
@@ -106,15 +112,19 @@ def open_lexical(corpus: Corpus, folder: Path) -> LexicalIndex:
     try:
         bm25 = bm25s.BM25.load(folder / TERMS_FOLDER, mmap=True)
         fits = bm25.scores["num_docs"] == len(corpus)
-    except (OSError, ValueError, KeyError, EOFError):
+    except Exception:  # noqa: BLE001 - numpy and bm25s let through what damaged files lead to
         fits = False
     if not fits:
-        raise InputError(
-            "the term statistics are missing or damaged",
-            where=str(folder),
-            remedy=f"rebuild it: branchwise corpus index {corpus.path} --kind bm25",
-        )
-    return LexicalIndex(bm25, Analyzer(), corpus)
+        raise _damaged(corpus, folder)
+    return LexicalIndex(bm25, Analyzer(), corpus, folder)
+
+
+def _damaged(corpus: Corpus, folder: Path) -> InputError:
+    return InputError(
+        "the term statistics are missing or damaged",
+        where=str(folder),
+        remedy=f"rebuild it: branchwise corpus index {corpus.path} --kind bm25",
+    )
 
 
 def _bm25s() -> ModuleType:

@@ -216,5 +216,9 @@ def load_domain(path: Path) -> Domain:
         return Domain.model_validate(fields)
     except yaml.YAMLError as error:
         raise InputError(f"is not YAML ({str(error).splitlines()[0]})", where=str(path)) from None
+    except RecursionError:
+        raise InputError("is not YAML (nested too deeply)", where=str(path)) from None
     except ValidationError as error:
         raise InputError(first_problem(error), where=str(path)) from None
+    except ValueError as error:  # a date such as 2026-13-45, a number of thousands of digits
+        raise InputError(f"is not YAML ({error})", where=str(path)) from None

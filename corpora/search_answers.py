@@ -51,9 +51,13 @@ def _score(item: Any) -> float | None:
     score = _part(item, "score")
     if score is None:
         return None
-    if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+    try:
+        number = math.nan if isinstance(score, bool | str) else float(score)
+    except (TypeError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
         raise RetrieverError("the retriever's answer has a score that is no number")
-    return float(score)
+    return number
 
 
 def _passage(document: Any) -> Passage:

@@ -90,7 +90,7 @@ def _histograms(found: Statistics) -> Iterator[str]:
 
 def _bars(counts: Mapping[str, int]) -> Iterator[str]:
     width = max(map(len, counts))
-    largest = max(counts.values())
+    largest = max(1, *counts.values())
     for name, count in counts.items():
         bar = "█" * round(_WIDEST_BAR * count / largest)
         yield f"  {printable(name):<{width}}  {count:>6,}  {bar}".rstrip()

@@ -241,8 +241,10 @@ def _facts(corpus: "Corpus") -> dict[str, Any]:
 
 def _described(manifest: dict[str, Any]) -> str:
     if manifest["kind"] == "bm25":
-        return f"bm25, {manifest['analyzer']}"
-    encoder = manifest["encoder"]
+        return f"bm25, {manifest.get('analyzer', 'without an analyzer')}"
+    encoder = manifest.get("encoder")
+    if encoder is None:
+        return "flat, without an encoder"
     return (
         f"flat, {encoder['name']} ({encoder['dimension']} dimensions, {encoder['backend']} "
         f"{encoder['precision']}), vectors {manifest['dtype']}"

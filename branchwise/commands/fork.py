@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.key_option import Key, read_keys
+from branchwise.commands.run import MOST_EPOCHS
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
@@ -22,7 +23,9 @@ def fork(
     step: Annotated[
         int, typer.Option(help="The step, as `branchwise trace` numbers it, to make again.", min=0)
     ],
-    epoch: Annotated[int, typer.Option(help="Which of its epochs, from 0.", min=0)] = 0,
+    epoch: Annotated[
+        int, typer.Option(help="Which of its epochs, from 0.", min=0, max=MOST_EPOCHS)
+    ] = 0,
     model: Annotated[str | None, typer.Option(help="Another model from here on.")] = None,
     tool: Annotated[
         list[str] | None, typer.Option(help="Tool by name, repeatable: these from here on.")

@@ -75,13 +75,17 @@ def info(
 
     Example: branchwise kg info W
     """
+    from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.graph.description import read_description
     from branchwise.corpora.graph.names.index import NameIndex
     from branchwise.corpora.graph.open import graph_folder
 
     folder = graph_folder(path)
     description, names = read_description(folder), NameIndex.open(folder)
-    properties, readings = names.most_used_properties(_PROPERTIES_SHOWN), names.readings()
+    try:
+        properties, readings = names.most_used_properties(_PROPERTIES_SHOWN), names.readings()
+    except GraphError as error:
+        raise typer.Exit(_complain(error, str(path))) from None
     if json_output:
         used = [{"id": it.id, "label": it.label, "uses": it.statements} for it in properties]
         facts = {"graph": description.model_dump(), "names": readings._asdict()}

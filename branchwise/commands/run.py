@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from branchwise.eval.experiment import Run
     from branchwise.eval.scores import Scores
 
+MOST_EPOCHS = 1000
+"""As a study has at most."""
+
 Concurrency = Annotated[int, typer.Option(help="Questions at a time.", min=1, max=1024)]
 
 
@@ -44,7 +47,9 @@ def run(
         Path | None, typer.Option(help="File with question ids, one a line: run only these.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Run at most this many.", min=1)] = None,
-    epochs: Annotated[int, typer.Option(help="Times each question is answered.", min=1)] = 1,
+    epochs: Annotated[
+        int, typer.Option(help="Times each question is answered.", min=1, max=MOST_EPOCHS)
+    ] = 1,
     concurrency: Concurrency = 8,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,

@@ -1,6 +1,6 @@
 """What a graph is asked and what it answers, wherever it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
@@ -45,6 +45,15 @@ class Answer:
     boolean: bool | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def cells(self, *variables: str) -> Iterator[tuple[Term | None, ...]]:
+        """Each row's terms for these variables, None for one that the answer has no column of.
+
+        What an endpoint sends may have other columns than were asked for.
+        """
+        places = {name: place for place, name in enumerate(self.variables)}
+        for row in self.rows:
+            yield tuple(row[places[name]] if name in places else None for name in variables)
 
 
 class Match(NamedTuple):

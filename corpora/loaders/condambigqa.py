@@ -80,6 +80,8 @@ def load(path: Path) -> list[PlacedQuestion]:
 
 def without_markers(text: str) -> str:
     """The text without "[Fragment 3, Fragment 5]" and the like, white space collapsed."""
+    # First: to look for a marker behind each of many spaces takes the square of their number.
+    text = " ".join(text.split())
     unmarked = _MARKER_ANYWHERE.sub(" ", _MARKER_IN_SENTENCE.sub("", text))
     if unmarked != text:
         unmarked = _DOUBLED_STOP.sub(".", unmarked)

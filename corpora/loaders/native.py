@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from branchwise.corpora.errors import InputError
@@ -35,7 +36,19 @@ def _question(record: dict[str, Any], where: str) -> Question:
             first_problem(error), where=where, remedy="see the question format in the README"
         ) from None
     _check(question, where)
+    if question.meta:
+        _check_depth(question, where)
     return question
+
+
+def _check_depth(question: Question, where: str) -> None:
+    """What `meta` holds is read deeper than it can be written. Raises InputError."""
+    try:
+        orjson.dumps(question.model_dump(mode="json"))
+    except (ValueError, TypeError, RecursionError):
+        raise InputError(
+            '"meta" is nested too deeply', where=where, remedy="write it flatter"
+        ) from None
 
 
 def _from_shorthand(record: dict[str, Any], where: str) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class EndpointFacts:
         pattern = f"{values(member, members)} {relation_pattern(self.schema, declared)}"
         answer = self._ask(f"SELECT {member} {other} WHERE {{ {pattern} }}")
         if answer.complete:
-            return _by_member(answer, kind)
+            return _by_member(answer, (member[1:], other[1:]), kind)
         if len(members) == 1:
             return {members[0]: set(self._pages(pattern, other, kind))}
         half = len(members) // 2
@@ -97,7 +97,7 @@ class EndpointFacts:
             page = f"{{ {pattern} {after(variable, last)} }}"
             order = f"ORDER BY STR({variable}) LIMIT {MAX_ROWS}"
             answer = self._ask(f"SELECT DISTINCT {variable} WHERE {page} {order}")
-            terms = [row[0] for row in answer.rows if row[0] is not None]
+            terms = [term for (term,) in answer.cells(variable[1:]) if term is not None]
             yield from (value for term in terms if (value := _value(term, kind)))
             if answer.complete and len(terms) < MAX_ROWS:
                 return
@@ -112,7 +112,7 @@ class EndpointFacts:
             f"{iri(entity)} ?p ?o }}"
         )
         has: dict[str, set[str]] = {TYPE: set(), OCCUPATION: set()}
-        for predicate, term in found.rows:
+        for predicate, term in found.cells("p", "o"):
             if predicate and (value := _value(term, "thing")):
                 has[predicate.value.rpartition("/")[2]].add(value)
         for name in self.schema.concrete:
@@ -134,7 +134,7 @@ class EndpointFacts:
 
     def _ask_names(self, entity: str, predicate: str, which: str) -> list[Name]:
         found = self._ask(f"SELECT ?o WHERE {{ {iri(entity)} <{predicate}> ?o {which} }}")
-        return [Name(row[0].value, row[0].language) for row in found.rows if row[0]]
+        return [Name(term.value, term.language) for (term,) in found.cells("o") if term]
 
     def _ask(self, query: str) -> Answer:
         try:
@@ -159,9 +159,9 @@ def _batches(members: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _by_member(answer: Answer, kind: ValueKind) -> dict[str, set[str]]:
+def _by_member(answer: Answer, columns: tuple[str, str], kind: ValueKind) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for one, other in answer.rows:
+    for one, other in answer.cells(*columns):
         member, value = _value(one, "thing"), _value(other, kind)
         if member and value:
             found.setdefault(member, set()).add(value)

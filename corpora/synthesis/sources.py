@@ -8,6 +8,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address, open_graph
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.schema import Schema, load_domain, merge
+from branchwise.corpora.schema_checks import check_types
 from branchwise.corpora.synthesis.facts import Facts, GraphFacts
 from branchwise.corpora.synthesis.names_file import Names, read_names, shared_names
 from branchwise.corpora.synthesis.settings import whole_schema, world_domains
@@ -96,7 +97,13 @@ def _declared(
             "a graph that is no world needs a schema", remedy="name its YAML file with --schema"
         )
     name = schema.stem
-    declared = merge({name: load_domain(schema)})
+    domain = load_domain(schema)
+    try:
+        check_types(merge({name: domain}, keep=True))
+    except InputError as error:
+        remedy = "declare every type under `types`; none may descend from itself"
+        raise InputError(error.what, where=f"{schema}, {error.where}", remedy=remedy) from None
+    declared = merge({name: domain})
     if others := [domain for domain in domains if domain != name]:
         raise InputError(
             f"there is no domain {others[0]!r} in it",

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import first_problem
 from branchwise.corpora.questions import Question
 from branchwise.eval.store import RunSpec, create_run
 from branchwise.eval.store.connection import DATABASE
@@ -177,9 +178,9 @@ def _read(file: Path) -> StudyRecord:
             )
         return StudyRecord.model_validate(fields)
     except (OSError, ValueError, TypeError, ValidationError) as error:
-        line = str(error).splitlines()[0][:200]
+        line = first_problem(error) if isinstance(error, ValidationError) else str(error)
         raise InputError(
-            f"cannot be read as a study ({line})",
+            f"cannot be read as a study ({line.splitlines()[0][:200]})",
             where=str(file),
             remedy="restore the file, or choose another folder with --out",
         ) from None

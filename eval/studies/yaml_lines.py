@@ -153,6 +153,8 @@ class _Reading:
         key = self._scalar(node) if not isinstance(node.value, list) else None
         if not isinstance(key, str):
             raise self._refusal(node, "a key is no text", 'put it in quotes, as in "on": ...')
+        if any("\ud800" <= character <= "\udfff" for character in key):
+            raise self._refusal(node, f"the key {shown(key)} holds half a character", "mend it")
         return key
 
     def _entries(self, node: "yaml.Node", place: Place) -> "Iterator[tuple[int, yaml.Node]]":

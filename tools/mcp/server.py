@@ -15,7 +15,7 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.mcp_specs import Server
 from branchwise.tools.mcp.loop import submit
 from branchwise.tools.mcp.session import START_SECONDS, LostError, Session
-from branchwise.tools.mcp.transport import printable
+from branchwise.tools.mcp.transport import fault, printable
 from branchwise.tools.plugins.results import whole
 
 MAX_TOOLS = 128
@@ -54,7 +54,7 @@ class McpServer:
             asked.cancel()
             raise
         except Exception as error:  # noqa: BLE001 - the SDK's and the transport's, of any kind
-            raise self._refused(printable(f"{type(error).__name__}: {error}")) from None
+            raise self._refused(fault(error)) from None
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
         """Call a tool. Raises LostError where the server is gone, and what the SDK raises.

@@ -19,7 +19,7 @@ from mcp.types import (
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.mcp_specs import Server
 from branchwise.tools.mcp.loop import closed, opened
-from branchwise.tools.mcp.transport import ErrorOutput, conversation, printable
+from branchwise.tools.mcp.transport import ErrorOutput, conversation, fault, printable
 
 START_SECONDS = 60.0
 """A server may have to be fetched first, as uvx and npx do."""
@@ -186,8 +186,7 @@ class Session:
         if error is None or isinstance(error, McpError):
             why = f"; its last words: {line}" if line else ""
             return f"it has ended{why}" if line or not error else printable(str(error))
-        said = f"{type(error).__name__}: {error}"
-        url = self._server.url
+        said, url = fault(error), self._server.url
         return printable(said.replace(url, self._server.place) if url else said)
 
 

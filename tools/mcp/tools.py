@@ -9,7 +9,7 @@ import orjson
 from langchain_core.tools import BaseTool
 from langchain_core.tools.base import ArgsSchema
 from mcp import McpError
-from pydantic import SkipValidation
+from pydantic import SkipValidation, ValidationError
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.faults import fault_line
@@ -18,6 +18,7 @@ from branchwise.corpora.plugins.sources import Source
 from branchwise.tools.mcp.results import read_call
 from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
 from branchwise.tools.mcp.session import LostError
+from branchwise.tools.mcp.transport import fault
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, failed
 from branchwise.tools.plugins.results import whole
 
@@ -54,7 +55,8 @@ class McpTool(PluggedTool):
         except Exception as error:  # noqa: BLE001 - the SDK's and the transport's, of any kind
             if isinstance(error, TimeoutError) and over.expired():
                 return failed(f"{self.name}: no result within {limit:g} seconds (cancelled)")
-            return failed(f"{self.name}: {fault_line(error)}")
+            line = fault(error) if isinstance(error, ValidationError) else fault_line(error)
+            return failed(f"{self.name}: {line}")
 
 
 def _whole(value: Any) -> Any:
@@ -124,6 +126,14 @@ def _tool(one: BaseTool, server: McpServer, listed: Listed) -> McpTool:
     )
 
 
+def _size(value: Any) -> int | None:
+    """Bytes as JSON; None for numbers of more than 64 bits, half characters, deep nesting."""
+    try:
+        return len(orjson.dumps(value))
+    except TypeError:
+        return None
+
+
 def _check(tool: BaseTool, place: str) -> None:
     """What model servers refuse in every request is refused before the first."""
     problem = ""
@@ -134,7 +144,9 @@ def _check(tool: BaseTool, place: str) -> None:
         problem = "its name is not made of 1 to 64 letters, digits, _ and -"
     elif not isinstance(schema, dict) or schema.get("type", "object") != "object":
         problem = "its schema is not that of an object"
-    elif len(orjson.dumps([tool.description, schema])) > MAX_DESCRIPTION_BYTES:
+    elif (size := _size([tool.description, schema])) is None:
+        problem = "its schema holds what JSON cannot hold everywhere"
+    elif size > MAX_DESCRIPTION_BYTES:
         problem = f"its description and schema are larger than {MAX_DESCRIPTION_BYTES} bytes"
     if problem:
         raise InputError(

@@ -13,7 +13,9 @@ from langchain_mcp_adapters.sessions import StreamableHttpConnection, create_ses
 from mcp import ClientSession
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.types import Implementation
+from pydantic import ValidationError
 
+from branchwise.corpora.files import first_problem
 from branchwise.corpora.keys import Keys, Origin
 from branchwise.corpora.plugins.mcp_specs import Server
 from branchwise.corpora.secrets import without_keys
@@ -56,6 +58,13 @@ def printable(text: str) -> str:
     """On one line, short, without keys and what a terminal would obey."""
     flat = " ".join(without_keys(text).split())[:300]
     return "".join(character if character.isprintable() else "?" for character in flat)
+
+
+def fault(error: BaseException) -> str:
+    """What is wrong, in a line; of what is not as the protocol has it, where."""
+    if isinstance(error, ValidationError):
+        return printable(f"its answer is not MCP's ({error.title}: {first_problem(error)})")
+    return printable(f"{type(error).__name__}: {error}")
 
 
 @asynccontextmanager

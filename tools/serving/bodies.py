@@ -24,14 +24,18 @@ async def read_json(request: Request, limit: int, seconds: float) -> Any:
         raise RefusalError(
             415, "send JSON, with the header Content-Type: application/json", last=True
         )
+    return _decoded(await read_body(request, limit, seconds))
+
+
+async def read_body(request: Request, limit: int, seconds: float) -> bytes:
+    """The body of a request. Raises RefusalError (408, 413) and ClientDisconnect."""
     try:
         async with asyncio.timeout(seconds):
-            body = await _read(request, limit)
+            return await _read(request, limit)
     except TimeoutError:
         raise RefusalError(
             408, f"the request was not there within {seconds:.0f} seconds", last=True
         ) from None
-    return _decoded(body)
 
 
 async def _read(request: Request, limit: int) -> bytes:

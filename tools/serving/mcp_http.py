@@ -8,19 +8,29 @@ from typing import Any
 
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.types import JSONRPCMessage
+from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
+from branchwise.tools.serving.bodies import read_body
 from branchwise.tools.serving.guard import LoopbackOnly
-from branchwise.tools.serving.refusals import STOPPING, json_response, refused, say_no_route
+from branchwise.tools.serving.refusals import (
+    STOPPING,
+    RefusalError,
+    json_response,
+    refused,
+    say_no_route,
+)
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 4 * 1024 * 1024
+BODY_SECONDS = 30.0
 
 
 def mcp_app(server: Server[Any, Any], *, only_loopback: bool = True) -> Starlette:
@@ -55,6 +65,31 @@ def mcp_app(server: Server[Any, Any], *, only_loopback: bool = True) -> Starlett
     )
 
 
+def _fault(body: bytes) -> dict[str, Any] | None:
+    """The error for what is no message of JSON-RPC. The SDK answers with pydantic's pages on it,
+    and for bytes that are no UTF-8 with status 500."""
+    try:
+        JSONRPCMessage.model_validate_json(body)
+        return None
+    except ValidationError as error:
+        is_json = error.errors(include_url=False)[0]["type"] != "json_invalid"
+    code, what = (-32600, "no JSON-RPC message") if is_json else (-32700, "no valid JSON")
+    fault = {"code": code, "message": f"the request is {what}"}
+    return {"jsonrpc": "2.0", "id": "server-error", "error": fault}
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Gives a body that was read, then what else comes."""
+    waiting = [body]
+
+    async def next_message() -> Message:
+        if not waiting:
+            return await receive()
+        return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+
+    return next_message
+
+
 class _Endpoint:
     """The SDK's handler as a route's: Starlette takes a class's instance as an app."""
 
@@ -64,7 +99,15 @@ class _Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request; one that is under way when the server ends is told so."""
         try:
-            await self._sessions.handle_request(scope, receive, send)
+            body = await read_body(Request(scope, receive), MAX_BODY_BYTES, BODY_SECONDS)
+            if fault := _fault(body):
+                await json_response(fault, 400)(scope, receive, send)
+                return
+            await self._sessions.handle_request(scope, _again(body, receive), send)
+        except RefusalError as error:
+            await refused(error.status, str(error), last=error.last)(scope, receive, send)
+        except ClientDisconnect:
+            return
         except asyncio.CancelledError:
             # Only the end of the server cancels.
             await refused(503, STOPPING, last=True)(scope, receive, send)

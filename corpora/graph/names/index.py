@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from urllib.parse import quote
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.answers import Match, SearchKind
+from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
 from branchwise.corpora.graph.description import NAMES_FILE, read_description
 from branchwise.corpora.graph.names.bearers import bearers, labels_of, most_used, thing
 from branchwise.corpora.graph.names.item_search import meant_items
@@ -20,11 +20,16 @@ from branchwise.corpora.graph.vocabulary import short_id, written_id
 
 MAX_LIMIT = 50
 _NAMES_A_PROPERTY = 4  # that may find the same one
+# SQLite's words on a damaged file may hold bytes of it, which are no text.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
 
 
 class NameIndex:
-    """`names.sqlite`, read-only. Any number of threads and processes may use one at a time."""
+    """`names.sqlite`, read-only. Any number of threads and processes may use one at a time.
+
+    Every method raises GraphError where the file turns out to be damaged.
+    """
 
     @classmethod
     def open(cls, folder: Path) -> "NameIndex":
@@ -33,9 +38,9 @@ class NameIndex:
         index = cls(Path(folder) / NAMES_FILE)
         try:
             index.most_used_properties(1)
-        except sqlite3.Error as error:
+        except GraphError:
             raise InputError(
-                f"the names cannot be read ({error})",
+                "the names are missing or damaged",
                 where=str(folder),
                 remedy="build the graph again",
             ) from None
@@ -115,9 +120,26 @@ class NameIndex:
         try:
             connection = self._idle.get_nowait()
         except Empty:
-            connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
-            connection.execute("PRAGMA cache_size = -16384")
+            connection = self._connected()
         try:
             yield connection
+        except _DAMAGE:
+            raise _damaged() from None
         finally:
             self._idle.put(connection)
+
+    def _connected(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(self._uri, uri=True, check_same_thread=False)
+            connection.execute("PRAGMA cache_size = -16384")
+        except _DAMAGE:
+            raise _damaged() from None
+        return connection
+
+
+def _damaged() -> GraphError:
+    return GraphError(
+        "endpoint",
+        "The names of the graph are damaged; the user must build the graph again. "
+        "Go on with the other tools.",
+    )

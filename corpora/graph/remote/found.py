@@ -1,5 +1,6 @@
 """Things that were found by name, with what tells them apart: types and numbers of statements."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -20,6 +21,8 @@ MAX_TYPES = 8
 
 # Sorted in this order: types stand before occupations.
 _LABEL, _DESCRIPTION, _TYPE, _OCCUPATION = "1", "2", "3", "4"
+# More digits than these are no count of statements, and "²" is a digit to Python, but no number.
+_COUNT = re.compile("[0-9]{1,15}")
 
 
 class Hit(NamedTuple):
@@ -90,7 +93,8 @@ def _read_texts(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) ->
         f"{PREFIXES}SELECT DISTINCT ?thing ?what ?text WHERE {{ "
         f"VALUES ?thing {{ {things} }} {ways} }}"
     )
-    rows = [(thing, what, text) for thing, what, text in answer.rows if thing and what and text]
+    cells = answer.cells("thing", "what", "text")
+    rows = [(thing, what, text) for thing, what, text in cells if thing and what and text]
     for thing, what, text in sorted(
         rows, key=lambda row: (row[1].value, language_rank(row[2].language), row[2].value)
     ):
@@ -113,8 +117,8 @@ def _count_statements(hits: Sequence[Hit], select: Select, facts: dict[str, Fact
         "FILTER(?p NOT IN (rdfs:label, rdfs:comment, skos:altLabel, skos:prefLabel, "
         "schema:name, schema:description, schema:alternateName)) } GROUP BY ?thing"
     )
-    for thing, *numbers in answer.rows:
-        if thing and all(number and number.value.isdigit() for number in numbers):
+    for thing, *numbers in answer.cells("thing", "direct", "full", "all"):
+        if thing and all(number and _COUNT.fullmatch(number.value) for number in numbers):
             direct, full, every = (int(number.value) for number in numbers if number)
             on_wikidata = short_id(thing.value) != thing.value
             facts[thing.value].statements = max(direct, full) or (0 if on_wikidata else every)

@@ -78,6 +78,6 @@ def _named(select: Select, kind: SearchKind, given: str, tests: str) -> list[Hit
     )
     return [
         Hit(thing.value, name.value)
-        for thing, name in answer.rows
+        for thing, name in answer.cells("thing", "name")
         if thing and name and thing.kind == "iri"
     ]

@@ -39,7 +39,7 @@ def labels_of(iris: Iterable[str], select: Select) -> dict[str, str]:
         f"?thing rdfs:label|skos:prefLabel ?label . {english_only('?label')} }}"
     )
     best: dict[str, tuple[int, str]] = {}
-    for thing, label in answer.rows:
+    for thing, label in answer.cells("thing", "label"):
         if thing and label:
             found = (language_rank(label.language), label.value)
             best[thing.value] = min(found, best.get(thing.value, found))

@@ -1,0 +1,17 @@
+"""Every target by its name."""
+
+from fuzzing.target import Target
+from fuzzing.targets import files, folders, graphs, models, options, retrieval, runs
+
+_ALL = (
+    *files.TARGETS,
+    *options.TARGETS,
+    *models.TARGETS,
+    *graphs.TARGETS,
+    *retrieval.TARGETS,
+    *folders.TARGETS,
+    *runs.TARGETS,
+)
+TARGETS: dict[str, Target] = {target.name: target for target in _ALL}
+WAITING = frozenset({"run-stores"})
+"""Targets that are tried where they are named only."""

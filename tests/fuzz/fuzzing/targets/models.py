@@ -1,0 +1,265 @@
+"""What a model server says: bodies, streams, answers, tool calls, verdicts. The run has to end."""
+
+import functools
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fuzzing import forms
+from fuzzing.ground import Ground
+from fuzzing.servers import Answer, serving
+from fuzzing.target import Check, Opened, Target
+from fuzzing.typed import typed
+from fuzzing.verdicts import FoundError, Verdict, plain
+
+Reply = Callable[[bytes], Answer]
+"""From an input to what the server answers."""
+
+_CALL = {
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "local_retriever", "arguments": '{"query": "King Kong", "k": 2}'},
+}
+_USAGE = {
+    "prompt_tokens": 10,
+    "completion_tokens": 5,
+    "total_tokens": 15,
+    "prompt_tokens_details": {"cached_tokens": 4},
+    "completion_tokens_details": {"reasoning_tokens": 2},
+}
+_ANSWER = (
+    '{"reasoning": "It is known.", "answers": {"King Kong (1933 film)": ["Merian C. Cooper"]}}'
+)
+
+
+def body(message: dict[str, Any], finish: str = "stop") -> dict[str, Any]:
+    """A whole body of the chat-completions protocol."""
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+        "usage": _USAGE,
+    }
+
+
+def _chunk(delta: dict[str, Any], finish: str | None = None, **more: Any) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    chunk = {"id": "1", "object": "chat.completion.chunk", "choices": [choice], **more}
+    return b"data: " + json.dumps(chunk).encode()
+
+
+_BODIES = [
+    json.dumps(value).encode()
+    for value in (
+        body({"content": _ANSWER}),
+        body({"content": None, "tool_calls": [_CALL, _CALL | {"id": "c2"}]}, "tool_calls"),
+        body({"content": "<think>hm</think>" + _ANSWER, "reasoning_content": "So."}),
+        body({"content": [{"type": "text", "text": _ANSWER}], "refusal": None}, "length"),
+    )
+]
+_ERRORS = [
+    json.dumps({"error": {"message": "No.", "type": "t", "param": None, "code": "c"}}).encode(),
+    json.dumps({"object": "error", "message": "This is too long.", "code": 400}).encode(),
+    json.dumps({"detail": [{"loc": ["body", "seed"], "msg": "not known", "type": "x"}]}).encode(),
+]
+_STREAMS = [
+    b"\n\n".join(
+        (
+            _chunk({"role": "assistant", "content": ""}),
+            _chunk({"reasoning_content": "So"}),
+            *(_chunk({"content": _ANSWER[at : at + 30]}) for at in range(0, len(_ANSWER), 30)),
+            _chunk({}, "stop"),
+            b"data: " + json.dumps({"choices": [], "usage": _USAGE}).encode(),
+            b"data: [DONE]\n\n",
+        )
+    ),
+    b"\n\n".join(
+        (
+            _chunk({"tool_calls": [{"index": 0} | _CALL]}),
+            _chunk({"tool_calls": [{"index": 1, "id": "c2", "function": {"name": "x"}}]}),
+            _chunk({"tool_calls": [{"index": 1, "function": {"arguments": '{"a": 1}'}}]}),
+            _chunk({}, "tool_calls"),
+            b"data: [DONE]\n\n",
+        )
+    ),
+]
+_ANSWERS = [
+    text.encode()
+    for text in (
+        _ANSWER,
+        "```json\n" + _ANSWER + "\n```\nThat is all.",
+        '{"answers": [{"branch": "default", "entities": ["Jackson"]}], "citations": {"a": [1]}}',
+        '<think>\nLet me see.\n</think>\n{"answers": {"default": "Peter Jackson"}}',
+        '{"readings": ["King Kong (1933 film)", "King Kong (2005 film)"]}',
+        '{"spans": ["Merian C. Cooper", "1933"], "relevant": true}',
+        '```tool_call\n{"name": "local_retriever", "arguments": {"query": "x"}}\n```',
+    )
+]
+_ARGUMENTS = [
+    json.dumps(value).encode()
+    for value in (
+        {"name": "local_retriever", "arguments": {"query": "King Kong", "k": 3}},
+        {"name": "wikidata_search", "arguments": {"text": "Reef", "kind": "item", "limit": 5}},
+        {"name": "wikisparql", "arguments": {"query": "SELECT ?a WHERE { ?a wdt:P31 wd:Q5 }"}},
+    )
+]
+_VERDICTS = [b'{"n1": "r1", "n2": null}', b'```\n{"n1": "r2", "n2": "r1"}\n```', b"n1: r1"]
+
+
+def as_body(data: bytes) -> Answer:
+    return Answer(data)
+
+
+def _as_error(data: bytes) -> Answer:
+    return Answer(data, status=400 + sum(data[:64]) % 4)
+
+
+def _as_stream(data: bytes) -> Answer:
+    return Answer(data, "text/event-stream")
+
+
+def _as_text(data: bytes) -> Answer:
+    text = data.decode("utf-8", "surrogateescape")
+    return Answer(json.dumps(body({"content": text})).encode())
+
+
+def _as_call(data: bytes) -> Answer:
+    """A tool call where the input is an object with a name; else its text as arguments."""
+    try:
+        call = json.loads(data)
+        name, arguments = call["name"], call["arguments"]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        name, arguments = "wikisparql", data.decode("utf-8", "replace")
+    if not isinstance(arguments, str) and len(data) % 2:
+        arguments = json.dumps(arguments)
+    call = {"id": "c1", "type": "function", "function": {"name": name, "arguments": arguments}}
+    return Answer(json.dumps(body({"tool_calls": [call]}, "tool_calls")).encode())
+
+
+def in_run(
+    reply: Reply, with_graph: bool = False, **settings: Any
+) -> Callable[[Ground, Path], Opened]:
+    """A question is run with a model that answers everything so; it ends scored, or as failed."""
+
+    @contextmanager
+    def opened(ground: Ground, here: Path) -> Iterator[Check]:
+        from branchwise.agents.decoding import Decoding
+        from branchwise.corpora.loaders import load_questions
+        from branchwise.graphs.system import Budget, System
+
+        questions = load_questions(str(ground.questions))
+        kept = ("stream", "tool_protocol", "structured")
+        decoding = Decoding(
+            attempts=1, timeout=20, **{k: settings.pop(k) for k in kept if k in settings}
+        )
+        graph = {"kg": str(ground.graph)} if with_graph else {}
+        with serving() as server:
+            system = System(
+                model=f"openai:m@{server.url}/v1",
+                corpus=str(ground.corpus),
+                retriever="bm25",
+                decoding=decoding,
+                budget=Budget(turns=3, calls=4, seconds=20),
+                **graph,
+                **settings,
+            )
+
+            def check(data: bytes) -> Verdict:
+                server.answer = reply(data)
+                return _answered(questions, system, here / "R")
+
+            yield check
+
+    return opened
+
+
+def _answered(questions: Any, system: Any, out: Path) -> Verdict:
+    """Run the first question; whether it ended with an answer."""
+    from branchwise.eval import experiment
+    from branchwise.eval.experiment import Selection
+    from branchwise.eval.scoring import ScoringSettings, score_run
+
+    shutil.rmtree(out, ignore_errors=True)
+    made = experiment.run(questions, system, out=out, selection=Selection(limit=1))
+    if made.state.stopped:
+        return plain(made.state.stopped, "refused")
+    reader = made.open()
+    try:
+        (row,) = reader.items()
+    finally:
+        reader.close()
+    if row.outcome is None:
+        raise FoundError("the item has no outcome")
+    scored = score_run(out, ScoringSettings(prices=_prices(), saves=False))
+    json.dumps(scored.to_json())
+    code, _, errors = typed("trace", "R", "--print", "--question", "q1")
+    if code:
+        raise FoundError(f"its trace: exit code {code} and {errors[-1000:]}")
+    error = row.outcome["error"]
+    return plain(error, "refused") if error else "accepted"
+
+
+@functools.cache
+def _prices() -> Any:
+    from branchwise.eval.costs.prices import Prices
+
+    return Prices.load(None)
+
+
+@contextmanager
+def _scoring(ground: Ground, here: Path) -> Iterator[Check]:
+    """A model aligns and judges the answers of a predictions file."""
+    from branchwise.agents.decoding import Decoding
+    from branchwise.eval.scoring import ScoringSettings
+    from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.eval.scoring_predictions import score_predictions
+
+    predictions = here / "p.jsonl"
+    answers = {"The old film": ["M. Cooper"], "The new film": ["P. Jackson", "Someone"]}
+    predictions.write_text(json.dumps({"id": "q1", "answers": answers}) + "\n")
+    with serving() as server:
+        model = f"openai:m@{server.url}/v1"
+        settings = ScoringSettings(
+            ScoringChoice.parse(f"llm:{model}", judge_entities=True, judge=model),
+            decoding=Decoding(attempts=1, timeout=20),
+        )
+
+        def check(data: bytes) -> Verdict:
+            server.answer = _as_text(data)
+            scored = score_predictions(str(ground.questions), predictions, None, settings)
+            json.dumps(scored.to_json())
+            return "accepted"
+
+        yield check
+
+
+_RUN = ("questions", "corpus")
+TARGETS = (
+    Target("replies", forms.json_value, lambda _: _BODIES, in_run(as_body), needs=_RUN),
+    Target("errors-of-models", forms.json_value, lambda _: _ERRORS, in_run(_as_error), _RUN, False),
+    Target(
+        "streams", forms.events, lambda _: _STREAMS, in_run(_as_stream, stream=True), needs=_RUN
+    ),
+    Target("answers", forms.json_texts, lambda _: _ANSWERS, in_run(_as_text), needs=_RUN),
+    Target(
+        "answers-of-modules",
+        forms.json_texts,
+        lambda _: _ANSWERS,
+        in_run(_as_text, expand=True, extract=True, tool_protocol="text"),
+        needs=_RUN,
+    ),
+    Target(
+        "tool-arguments",
+        forms.json_value,
+        lambda _: _ARGUMENTS,
+        in_run(_as_call, with_graph=True),
+        needs=(*_RUN, "graph"),
+    ),
+    Target("verdicts", forms.json_texts, lambda _: _VERDICTS, _scoring, needs=("questions",)),
+)
