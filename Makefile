@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-# How often `make test-hard` runs the suite, and the seed of the first run's order (empty: any).
+# Runs of `make test-hard`, seconds of `make fuzz`, and the seed of either (of an order by default any).
 RUNS ?= 1
+SECONDS ?= 60
 SEED ?=
 
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal --ignore tests/peers
@@ -84,12 +85,12 @@ bench: install
 	$(BIN)/python benchmarks/trace.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/paired_statistics.py
+	$(BIN)/python benchmarks/store_damage.py --copies 200
+	$(BIN)/python benchmarks/kills.py --kills 100
 
 # Mutated inputs for SECONDS, the same ones for the same SEED; what is found is kept.
-SECONDS ?= 60
-SEED ?= 1
 fuzz: install
-	@$(BIN)/python tests/fuzz --seconds $(SECONDS) --seed $(SEED)
+	@$(BIN)/python tests/fuzz --seconds $(SECONDS) --seed $(or $(SEED),1)
 
 clean:
 	rm -rf $(VENV) .typing .mypy_cache .ruff_cache .pytest_cache build *.egg-info

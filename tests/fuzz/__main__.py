@@ -29,7 +29,7 @@ from fuzzing.campaign import Plan, load, run  # noqa: E402
 from fuzzing.findings import explain  # noqa: E402
 from fuzzing.ground import Ground  # noqa: E402
 from fuzzing.target import Target  # noqa: E402
-from fuzzing.targets import TARGETS, WAITING  # noqa: E402
+from fuzzing.targets import TARGETS  # noqa: E402
 
 FINDINGS = Path(__file__).parent / "findings"
 
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument(
         "--targets",
         type=lambda text: text.split(","),
-        default=[name for name in TARGETS if name not in WAITING],
+        default=list(TARGETS),
     )
     options = parser.parse_args()
     if unknown := [name for name in options.targets if name not in TARGETS]:

@@ -13,5 +13,3 @@ _ALL = (
     *runs.TARGETS,
 )
 TARGETS: dict[str, Target] = {target.name: target for target in _ALL}
-WAITING = frozenset({"run-stores"})
-"""Targets that are tried where they are named only."""
