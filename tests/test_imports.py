@@ -45,6 +45,7 @@ def test_folder_imports_only_what_is_below_it(folder):
         assert reached <= MAY_IMPORT[folder], f"{file} imports {reached - MAY_IMPORT[folder]}"
 
 
+@pytest.mark.usefixtures("process")
 def test_command_line_starts_without_heavy_libraries():
     code = "import sys, branchwise.cli; print(*{m.split('.')[0] for m in sys.modules})"
     loaded = subprocess.run(

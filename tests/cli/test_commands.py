@@ -232,6 +232,7 @@ def shown_json(said):
     return json.loads(out)
 
 
+@pytest.mark.usefixtures("process")
 def test_an_interrupt_before_the_command_line_is_there_is_one_line():
     """Ctrl-C in the first tenths of a second, while modules are loaded."""
     program = (

@@ -100,6 +100,7 @@ def killed(path: Path, patch: str, inside: str = "pass") -> None:
     assert ended.returncode == -signal.SIGKILL
 
 
+@pytest.mark.usefixtures("process")
 @pytest.mark.parametrize(
     ("patch", "inside", "stands"),
     [
@@ -142,6 +143,7 @@ def test_what_is_being_made_is_not_taken_for_abandoned(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.usefixtures("process")
 def test_a_file_that_was_killed_while_it_was_written_leaves_nothing_to_clean_up(
     tmp_path: Path,
 ) -> None:

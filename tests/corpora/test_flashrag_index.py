@@ -138,6 +138,7 @@ def test_prefixes_pooling_and_length_are_kept_with_the_index(corpus, model, cont
     assert [hits[0].passage.id for hits in retriever.search(QUERIES, 1)] == best
 
 
+@pytest.mark.usefixtures("encoder")
 def test_cls_pooling_takes_the_first_tokens_vector(model):
     import torch
 
@@ -156,6 +157,7 @@ def test_queries_are_prefixed_as_said(corpus, model, vectors):
     assert_same(found(open_retriever(corpus), 12), wanted)
 
 
+@pytest.mark.usefixtures("encoder")
 def test_settings_that_are_the_models_own_leave_an_identity_as_it_was():
     plain = _LOAD(DEFAULT_ENCODER, "torch", EncoderSettings()).identity
     assert plain.given is None

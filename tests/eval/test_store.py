@@ -337,6 +337,7 @@ os.kill(os.getpid(), 9)
 """
 
 
+@pytest.mark.usefixtures("process")
 def test_a_run_killed_while_it_got_its_log_is_read_and_continued(run_folder):
     """SQLite turns its log on by a transaction of the older kind, with a journal of its own."""
     before = (run_folder / DATABASE).read_bytes()

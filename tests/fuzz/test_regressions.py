@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.usefixtures("process")
+
 FUZZ = Path(__file__).parent
 FOUND_ONCE = FUZZ / "regressions"
 

@@ -263,8 +263,8 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(world_300, tmp_path, largest
     [
         ("graph.json", b"{}", "is not a graph's description (triples: Field required)"),
         ("graph.json", b'{"format": 2}', "is not a graph's description (format: "),
-        ("names.sqlite", b"no database" * 99, "the names cannot be read"),
-        ("names.sqlite", b"", "the names cannot be read"),
+        ("names.sqlite", b"no database" * 99, "the names are missing or damaged"),
+        ("names.sqlite", b"", "the names are missing or damaged"),
     ],
 )
 def test_a_damaged_graph_is_refused(tmp_path, file, data, says):

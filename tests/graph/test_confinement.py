@@ -15,7 +15,10 @@ from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.embedded import EmbeddedGraph
 from branchwise.corpora.graph.processes.confinement import not_withheld
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux's own means")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="Linux's own means"),
+    pytest.mark.usefixtures("process"),
+]
 THINGS = 15
 AT_FIRST = 16
 """Tables that RocksDB opens with a store; the others when they are needed."""

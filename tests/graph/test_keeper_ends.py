@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.usefixtures("process")
+
 LOADS_FOR_EVER = """
 import sys
 from branchwise.corpora.graph.processes import worker

@@ -18,6 +18,8 @@ from branchwise.tools.mcp import tools
 
 from .echo_servers import KINDS, Body, EchoServer, echo, escaped, quoted
 
+pytestmark = pytest.mark.usefixtures("process")
+
 PLUGINS = Path(__file__).with_name("echoing.py")
 ROLES = ("agent", "helper", "retriever", "endpoint", "mcp")
 CANARIES = {role: f"sk-{role}-c4nary.{n}7/aB+9_{'xyz'[n % 3] * 9}" for n, role in enumerate(ROLES)}

@@ -145,6 +145,7 @@ def test_no_key_means_no_header_and_a_refusal_says_how_one_is_named(type_in, tmp
         assert {one for sent in server.sent.values() for one in sent} == {""}
 
 
+@pytest.mark.usefixtures("process")
 def test_netrc_and_files_of_the_folder_send_nothing(type_in, tmp_path, monkeypatch):
     """Others' clients read them: a login there is not meant for whatever a study names."""
     monkeypatch.chdir(tmp_path)
@@ -189,6 +190,7 @@ def test_what_holds_no_key_stays_what_it_is(monkeypatch):
     assert without_users(said) == "at http://***@h:1/a and ftp://***@y: a@b"
 
 
+@pytest.mark.usefixtures("process")
 def test_a_redirect_within_the_origin_keeps_the_key(type_in):
     with EchoServer(lambda *_: {"content": '{"answers": {"default": ["A"]}}'}) as server:
         server.elsewhere, keys = f"http://{server.host}", ("--key", f"{server.host}=FIRST_KEY")

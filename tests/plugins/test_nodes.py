@@ -1,6 +1,8 @@
 """Plug-ins' nodes: what each slot gets and may change, and what a node that goes wrong does."""
 
 import asyncio
+import sqlite3
+from contextlib import closing
 
 import pytest
 from chat_server import call, calls, say
@@ -14,6 +16,7 @@ from node_cases import (
 )
 
 from branchwise.corpora.errors import InputError
+from branchwise.eval.store.connection import DATABASE
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.plugins.making import load_node
 from branchwise.graphs.system import Budget, System
@@ -53,9 +56,8 @@ def test_a_reranker_changes_what_the_agent_reads(play):
 
 def test_passages_of_a_node_are_stored_once(play):
     found = play(RERANK, "rerank")
-    reader = found.made.open()
-    bodies = [body for (body,) in reader._connection.execute("SELECT body FROM events")]
-    reader.close()
+    with closing(sqlite3.connect(found.made.path / DATABASE)) as connection:
+        bodies = [body for (body,) in connection.execute("SELECT body FROM events")]
     assert not any(PASSAGES["p5"][1].encode() in body for body in bodies)
 
 

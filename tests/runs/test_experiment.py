@@ -67,7 +67,7 @@ def test_only_the_selected_questions_are_run(chat_server, make_system, question_
 
 
 def test_failed_questions_are_retried_when_asked(chat_server, make_system, question_file, tmp_path):
-    chat_server.play(lambda body: fail(400, "no such model"))
+    chat_server.play(lambda body: fail(400, "no such thing"))
     made = run(str(question_file(2)), make_system(), out=tmp_path / "run")
     assert made.state.failed == 2
     chat_server.play(lambda body: say(GOOD))

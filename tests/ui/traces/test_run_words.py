@@ -22,7 +22,8 @@ def test_plug_ins_are_shown_by_name_and_not_by_their_place():
     ("spec", "short"),
     [
         ("mcp:/usr/bin/python /data/server.py#search", "mcp:python server.py#search"),
-        ("mcp:http://localhost:8000/mcp?key=secret#search", "mcp:http://localhost:8000/mcp#search"),
+        ("mcp:http://localhost:8000/mcp#search", "mcp:http://localhost:8000/mcp#search"),
+        ("mcp:http://localhost:8000/mcp?key=secret#search", "mcp"),
         ("mcp:http://user:secret@localhost/mcp", "mcp"),
         ("mcp:'", "mcp"),
         ("package.module:name", "name"),

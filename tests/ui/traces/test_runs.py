@@ -344,6 +344,7 @@ def test_a_run_is_looked_at_without_changing_a_byte(run):
     assert all(after[name] == b"" for name in after.keys() - before.keys() if "shm" not in name)
 
 
+@pytest.mark.usefixtures("process")
 def test_looking_at_a_scored_run_loads_no_heavy_library(run):
     score(run)
     code = f"""
@@ -366,6 +367,7 @@ def test_nothing_has_changed_where_nobody_wrote(view):
     assert view.refresh() == frozenset()
 
 
+@pytest.mark.usefixtures("process")
 def test_a_run_is_followed_while_another_process_writes_it(tmp_path):
     run = tmp_path / "r"
     create_run(run, spec(), [question(1), question(2)])
@@ -392,6 +394,7 @@ def test_a_run_is_followed_while_another_process_writes_it(tmp_path):
         assert view.line(0).labels == ()
 
 
+@pytest.mark.usefixtures("process")
 def test_a_killed_run_is_read_on(tmp_path):
     run = tmp_path / "r"
     create_run(run, spec(), [question(1), question(2)])
@@ -407,6 +410,7 @@ def test_a_killed_run_is_read_on(tmp_path):
         assert len(view.trace(1).events) == 1
 
 
+@pytest.mark.usefixtures("process")
 def test_a_run_that_ended_while_it_was_looked_at_is_whole_in_one_file(tmp_path):
     run, alone = tmp_path / "r", tmp_path / "alone"
     create_run(run, spec(), [question(1)])
@@ -462,6 +466,7 @@ def test_labels_are_worked_out_beside_all_else(tmp_path):
         assert {line.precision for line in view.lines()} == {50.0}
 
 
+@pytest.mark.usefixtures("process")
 def test_a_run_is_looked_at_from_many_threads_while_it_is_written(tmp_path):
     run = tmp_path / "r"
     create_run(run, spec(), [question(n) for n in range(20)])
@@ -505,6 +510,7 @@ def test_closing_ends_labelling_on_another_thread(tmp_path):
     assert view.label_some(600) == frozenset()
 
 
+@pytest.mark.usefixtures("process")
 def test_items_that_are_tried_again_go_back_to_running(run):
     score(run)
     with RunView.open(run) as view, writing(run) as writer:
