@@ -56,7 +56,7 @@ def test_an_edited_result_changes_the_answer_and_both_are_shown(run, type_in, tm
     ]
     reader = open_run(fork)
     assert reader.meta["fork"]["changes"]["edit"] == "Michael Mann directed Heat.\n"
-    assert reader._connection.execute("SELECT COUNT(*) FROM scores").fetchone() == (1,)
+    assert next(reader._file.query("SELECT COUNT(*) FROM scores")) == (1,)
     reader.close()
 
 

@@ -100,9 +100,9 @@ def test_systems_answer_question_by_question(chat_server, design, tmp_path):
 def test_what_systems_share_is_opened_once(design, tmp_path, monkeypatch):
     opened = []
 
-    def open_and_count(folder, name, settings):
+    def open_and_count(folder, name, *rest):
         opened.append((folder, name))
-        return open_retriever(folder, name, settings)
+        return open_retriever(folder, name, *rest)
 
     monkeypatch.setattr(agent_module, "open_retriever", open_and_count)
     run_study(design, tmp_path / "S")

@@ -288,12 +288,12 @@ async def test_a_fork_that_stops_says_how_to_go_on(
     parent: RunView, chat_server: ChatServer
 ) -> None:
     app = at(parent, 3)
-    chat_server.play(lambda body: fail(401, "no such key"))
+    chat_server.play(lambda body: fail(403, "no such key"))
     async with app.run_test(size=(200, 60), notifications=True) as pilot:
         await asked(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: "branchwise resume" in screen_text(app))
-        assert "401 no such" in screen_text(app)
+        assert "403 no such" in screen_text(app)
         assert isinstance(app.screen, CompareScreen)
 
 
