@@ -94,6 +94,8 @@ def make_client(spec: ModelSpec, decoding: Decoding, keys: Keys = NO_KEYS) -> Ch
         api_key=SecretStr(_NEVER_SENT),
         # Else taken from OPENAI_PROXY, and refused beside a client of our own, with its password.
         openai_proxy=None,
+        # Else it warns, on standard error, of a client that nothing here uses.
+        http_socket_options=(),
         temperature=decoding.temperature,
         max_completion_tokens=decoding.max_tokens,
         seed=decoding.seed,

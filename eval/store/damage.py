@@ -24,6 +24,8 @@ _OTHERWISE = frozenset(
     }
 )
 """What SQLite says of files that may be whole."""
+_TORN = "its pages do not fit together"
+_WORDS = {sqlite3.SQLITE_NOTADB: "it is not a database", sqlite3.SQLITE_CORRUPT: _TORN}
 _MAX_WHAT = 200
 
 
@@ -55,7 +57,7 @@ def check_line(line: str) -> str | None:
     if line == "ok":
         return None
     said = " ".join(line.removeprefix("*** in database main ***").split())
-    return f"its pages do not fit together: {said}"
+    return _TORN if "malformed" in said else f"{_TORN}: {said}"
 
 
 @contextmanager
@@ -65,8 +67,9 @@ def reading(run: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _OTHERWISE:
-            raise DamagedError(run, str(error)) from error
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code not in _OTHERWISE:
+            raise DamagedError(run, _WORDS.get(code, str(error))) from error
         remedy = "try again when nothing else uses it"
         if log_is_out_of_reach(run / DATABASE):
             remedy = "the run was cut off: to read it, copy the folder to where it can be written"
@@ -75,6 +78,4 @@ def reading(run: Path) -> Iterator[None]:
         ) from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         # pydantic's and orjson's are ValueErrors.
-        said = " ".join(str(error).split())
-        what = f"a record of the run is damaged: {type(error).__name__}: {said[:100]}"
-        raise DamagedError(run, what) from error
+        raise DamagedError(run, "a record of the run is damaged") from error

@@ -138,9 +138,20 @@ def is_outcome(outcome: bytes | None) -> bool:
     try:
         record = orjson.loads(outcome or b"")
         Prediction.model_validate(record["prediction"])
-        return isinstance(record["evidence"], list) and isinstance(record["how"], str)
-    except (ValueError, LookupError, TypeError):
+        texts = isinstance(record["how"], str) and isinstance(record.get("error"), str | None)
+        return texts and isinstance(record["evidence"], list) and _is_cost(record)
+    except (ValueError, LookupError, TypeError, AttributeError):
         return False
+
+
+def _is_cost(outcome: Mapping[str, Any]) -> bool:
+    """Whether what an item cost, by role where that was recorded, is in numbers."""
+    from branchwise.eval.costs.usage import COUNTS
+
+    counts = [
+        usage.get(name, 0) for usage in (outcome.get("usage") or {}).values() for name in COUNTS
+    ]
+    return all(isinstance(count, int | float) for count in (outcome.get("tokens", 0), *counts))
 
 
 def _references(body: bytes) -> list[str] | None:

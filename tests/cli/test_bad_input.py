@@ -177,7 +177,7 @@ def test_folders_that_are_no_run(complain, tmp_path):
 
 def test_a_damaged_run_is_one_line(complain, tmp_path):
     (tmp_path / DATABASE).write_bytes(b"SQLite format 3\0" + b"\7" * 5000)
-    assert "is damaged (file is not a database)" in complain("score", tmp_path)
+    assert "is damaged (it is not a database)" in complain("score", tmp_path)
 
 
 def test_a_run_of_another_system_is_not_continued(complain, questions, tmp_path):

@@ -211,6 +211,9 @@ def test_a_name_is_found_between_spaces(name: str) -> None:
 @example("A.0")
 @example("ж.0 é.1")
 @example("0.a")
+@example("A'0")
+@example("¯0")
+@example("0&#")
 def test_every_form_with_a_letter_or_digit_is_found_in_itself(form: str) -> None:
     if any(character.isalnum() for character in form):
         assert mentions(form, form)

@@ -200,7 +200,7 @@ def test_folders_that_hold_no_run_are_refused(tmp_path):
     with pytest.raises(InputError, match="is not a run folder"):
         open_run(tmp_path)
     (tmp_path / DATABASE).write_text("not a database at all, but long enough to be looked at")
-    with pytest.raises(InputError, match=r"is damaged \(file is not a database\)"):
+    with pytest.raises(InputError, match=r"is damaged \(it is not a database\)"):
         open_run(tmp_path)
 
 
