@@ -1,8 +1,8 @@
 """Files and folders that are there whole or not at all.
 
 They are made under a hidden name, `.NAME.XXXXXXXX.partial`, which a killed process leaves behind.
-Its maker holds a lock on it, which the system lets go of however the process ends: whoever makes
-the same file or folder next removes what is not locked.
+Its maker holds a lock on it, which the system releases however the process ends: the next process
+to make the same file or folder removes what is not locked.
 """
 
 import ctypes

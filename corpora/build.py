@@ -40,8 +40,8 @@ def build_corpus(source: str, out: Path, progress: Progress = silent) -> Built:
     `condambigqa:PATH`; of question sets, their own passages. Passages without ids get content
     hashes, repeats are left out; ids that a corpus brings are kept and must be unique.
 
-    A folder that holds this very corpus stays as it is: whoever was killed at the end may build
-    again. Raises InputError, with file and line, for bad data, and where `out` holds anything
+    A folder that holds this very corpus stays as it is: a build killed at its end may be repeated.
+    Raises InputError, with file and line, for bad data, and where `out` holds anything
     else. What is there after an error, Ctrl-C or a kill is no corpus.
     """
     out = Path(out)
