@@ -35,6 +35,7 @@ from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store import RunReader, StoreError, open_run
+from branchwise.eval.store.damage import reading
 from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scores
 from branchwise.eval.tasks import get_task
@@ -159,13 +160,14 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         lexical = scores_of(settled.lexical, replace(choice, matcher="lexical"))
     prices = settings.prices or Prices.load()
     outcomes = [row.outcome for row in rows if row.outcome is not None]
-    costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
+    with reading(reader.path):
+        costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
+        left_out = run_left_out(outcomes, settled)
     analysis = looked_up = None
     if task.name in ATTRIBUTED:
         looked_up = _reach(reader, settings)
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     modules = _modules(reader, analysis)
-    left_out = run_left_out(outcomes, settled)
     run = ScoredRun(reader.path, scores, costs, settled, lexical, analysis, modules, left_out)
     return run, looked_up
 

@@ -12,12 +12,20 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
+# Accents that stand alone, which decompose to a space with an accent on it.
+_ALONE = "¨¯¸˘˙˚˛˜˝\u037a\u0384\u0385\u1fbd\u1fbf\u1fc0\u1fc1\u2017‾゛゜￣" + "".join(
+    map(chr, (
+        *range(0x1FCD, 0x1FD0), *range(0x1FDD, 0x1FE0), 0x1FED, 0x1FEE, 0x1FFD, 0x1FFE,
+        *range(0xFC5E, 0xFC64), *range(0xFE49, 0xFE4D), *range(0xFE70, 0xFE7F, 2),
+    ))
+)  # fmt: skip
 _TYPED = str.maketrans(
     dict.fromkeys("’‘‛´`ʼ′", "'")
     | dict.fromkeys("“”„‟«»″〝〞「」『』《》", '"')
     | dict.fromkeys("‐‑−", "-")
     | dict.fromkeys("·‧・･", "\u00b7")
     | dict.fromkeys("™®©℠", "")
+    | dict.fromkeys(_ALONE, " ")
 )
 # Letters with a stroke or of two letters, which have no decomposition in Unicode.
 _LETTERS = {

@@ -35,12 +35,14 @@ _MARKS = "[:;,./!?()*\"'–—-]"
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a name: folded, and how it is written. `acronym`: "NASA", "R.E.M."."""
+    """A word of a name: folded, and how it is written. `acronym`: "NASA", "R.E.M."; `marked`:
+    has full stops or apostrophes inside, "Node.js", "O'Brien", which its fold has not."""
 
     fold: str
     capital: bool
     acronym: bool
     gap: str
+    marked: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,13 +180,13 @@ def _plain_words(form: Folded) -> tuple[Word, ...]:
 
 def _word(fold: str, shown: str, gap: str) -> Word:
     letters = [c for c in shown if c.isalpha()]
-    dotted = "." in fold and not fold.replace(".", "").isdigit()
+    bare = fold.replace("'", "").replace(".", "") if not fold[0].isdigit() else fold
+    marked, dotted = bare != fold, bare != fold and "." in fold
     capitals = len(letters) > 1 and all(c.isupper() for c in letters)
     acronym = (
         (dotted or len(letters) <= 5) and capitals and len(letters) == len(shown) - fold.count(".")
     )
-    bare = fold.replace("'", "").replace(".", "") if not fold[0].isdigit() else fold
-    return Word(bare, any(c.isupper() for c in letters), acronym, gap)
+    return Word(bare, any(c.isupper() for c in letters), acronym, gap, marked)
 
 
 def _word_spans(fold: str) -> list[tuple[int, int]]:
@@ -260,6 +262,8 @@ def _word_pattern(word: Word) -> str:
     """A word with the apostrophes and hyphens that a text may have in it, or an acronym's stops."""
     if word.fold in _AND:
         return "(?:&|and)"
+    if word.marked and not word.acronym:
+        return "['.-]?".join(map(re.escape, word.fold))
     if len(word.fold) > _LONG_WORD:
         return re.escape(word.fold)
     if word.acronym:

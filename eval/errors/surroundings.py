@@ -86,7 +86,7 @@ def _ends_word(text: str, start: int, end: int) -> bool:
     if after in "'’":
         return not is_word(second) or bool(_CLITIC.match(text[end : end + 5]))
     if after in "+#":
-        return False
+        return not is_word(last)
     if after == "-" and is_word(second):
         return second.islower()
     if after in "·・":

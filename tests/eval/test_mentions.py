@@ -208,6 +208,12 @@ def test_a_name_is_found_between_spaces(name: str) -> None:
 
 
 @given(st.text(max_size=40).filter(lambda form: "ŉ" not in form))
+@example("A.0")
+@example("ж.0 é.1")
+@example("0.a")
+@example("A'0")
+@example("¯0")
+@example("0&#")
 def test_every_form_with_a_letter_or_digit_is_found_in_itself(form: str) -> None:
     if any(character.isalnum() for character in form):
         assert mentions(form, form)
@@ -262,6 +268,13 @@ def test_hundreds_of_thousands_of_characters_are_read_once() -> None:
     matcher = Mentions([[name] for name in names])
     for text in ["a" * 200_000, "aaaa " * 40_000, "the " * 50_000, "." * 200_000]:
         assert matcher.present(text + "\nAnn Lee\n") >= {2}
+
+
+def test_stops_within_a_word_may_be_left_out() -> None:
+    for name in ("Node.js", "Amazon.com", "Web2.0", "R2.D2", "Model.S"):
+        assert mentions(name, f"It says {name} there")
+        assert mentions(name, f"It says {name.replace('.', '')} there")
+    assert not mentions("Node.js", "It says Node. JS there")
 
 
 def test_patterns_in_a_form_are_letters() -> None:

@@ -46,7 +46,9 @@ def hostile_event() -> Mapping[str, Any]:
 
 
 def _branches() -> tuple[Branch, ...]:
-    first, second, third, fourth = (Answer(text=text, aliases=(ATTACK,)) for text in GOLD)
+    first, second, third, fourth = (
+        Answer(text=text, aliases=(f"{text} {ATTACK}",)) for text in GOLD
+    )
     return (
         Branch(name=f"1976 film {ATTACK}", answers=(first, third, fourth)),
         Branch(name=f"1933 film {ATTACK}", answers=(second,)),
