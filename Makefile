@@ -9,6 +9,9 @@ RUNS ?= 1
 SECONDS ?= 60
 SEED ?=
 
+# The suite starts hundreds of processes: each compiles what none may keep.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal --ignore tests/peers
 
 .PHONY: demo check test test-hard peers test-peers extras fuzz install lint format bench clean

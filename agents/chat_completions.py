@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 from langchain_openai import ChatOpenAI
-from openai import AsyncStream, DefaultAsyncHttpxClient
+from openai import AsyncStream, DefaultAsyncHttpxClient, DefaultHttpxClient
 from pydantic import SecretStr
 
 from branchwise.agents.bodies import StreamFold, read_body
@@ -103,6 +103,8 @@ def make_client(spec: ModelSpec, decoding: Decoding, keys: Keys = NO_KEYS) -> Ch
         timeout=decoding.timeout,
         max_retries=0,
         use_responses_api=False,
+        # Never used: made anew for each address, it would read the certificates each time.
+        http_client=_no_client(),
         http_async_client=DefaultAsyncHttpxClient(
             timeout=decoding.timeout,
             verify=_certificates(),
@@ -133,6 +135,11 @@ class _Guard:
         if self._keys.variable(url, of_model=True) != OPENAI_KEY:
             for name in _OPENAI_HEADERS:
                 request.headers.pop(name, None)
+
+
+@functools.cache
+def _no_client() -> DefaultHttpxClient:
+    return DefaultHttpxClient(verify=_certificates())
 
 
 @functools.cache

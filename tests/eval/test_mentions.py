@@ -263,6 +263,7 @@ def test_a_mention_stays_one_whatever_else_a_later_line_says(name: str, more: st
 # Hostile text
 
 
+@pytest.mark.slow
 def test_hundreds_of_thousands_of_characters_are_read_once() -> None:
     names = ["aaaa aaaa aaaa b", "(a+)+$", "Ann Lee", "....", "a" * 2_000 + "b", "the the the the"]
     matcher = Mentions([[name] for name in names])
