@@ -55,14 +55,14 @@ def _lines(recovery: "Recovery") -> Iterator[str]:
     yield f"{recovery.run}: {saved['items']} of {recovery.items} items saved whole"
     yield f"  saved: {', '.join(f'{saved[kind]} {kind}' for kind in _KINDS)}"
     if given := recovery.questions_given:
-        yield f"  given again: {len(given)} questions ({_named(given)})"
+        yield f"  questions given again: {len(given)} ({_named(given)})"
     if again:
         ids = [f"{id} (epoch {epoch})" if epoch else id for id, epoch in again]
-        yield f"  lost: the ends of {len(again)} items ({_named(ids)})"
+        yield f"  items that begin again: {len(again)} ({_named(ids)})"
         if recovery.responses_lost:
-            yield f"  lost: {recovery.responses_lost} of their responses"
+            yield f"  lost responses of theirs: {recovery.responses_lost}"
     for table, count in recovery.damaged.items():
-        yield f"  damaged: {count} rows of {table}"
+        yield f"  damaged rows of {table}: {count}"
     if saved["items"] < recovery.items:
         yield f"go on: branchwise resume {shlex.quote(str(recovery.run))}"
     else:

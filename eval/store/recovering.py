@@ -157,7 +157,7 @@ class _Recovering:
         whole = _own_questions(questions, self._spec, self._count) if questions else ()
         if not whole:
             source = shlex.quote(self._spec.source)
-            what = f"{len(lost)} of the run's {self._count} questions are lost"
+            what = f"questions of the run are lost ({len(lost)} of {self._count})"
             raise InputError(
                 f"{what}, and these are others" if questions else what,
                 where=questions.source if questions else str(self._run / DATABASE),

@@ -142,18 +142,18 @@ def _of_rows(rows: ReadableRows) -> Iterator[str]:
     for table, said in rows.unreadable.items():
         yield f"{table} cannot be read to the end: {said}"
     for table, count in rows.damaged.items():
-        yield f"{count} rows of {table} are not what was written"
+        yield f"damaged rows of {table}: {count}"
 
 
 def _of_items(found: Survey, opening: int) -> Iterator[str]:
     for table, count in found.unread.items():
         if count:
-            yield f"{count} rows of {table} are no records"
+            yield f"unreadable rows of {table}: {count}"
     if lost := found.lost_questions:
-        yield f"{_numbers('questions', lost)} are lost"
+        yield f"lost questions: {_numbers(lost)}"
     whole = set(found.whole)
     if broken := [n for n in range(1, found.item_count + 1) if n not in whole]:
-        yield f"{_numbers('items', broken)} are not whole"
+        yield f"damaged items: {_numbers(broken)}"
     if len(found.items) > found.item_count:
         yield f"{len(found.items)} items are there, not {found.item_count}"
     if found.opening != opening:
@@ -172,7 +172,7 @@ def _of_file(file: RunFile) -> Iterator[str]:
         yield str(error)
 
 
-def _numbers(what: str, numbers: list[int]) -> str:
+def _numbers(numbers: list[int]) -> str:
     named = ", ".join(map(str, numbers[:_MAX_NAMED]))
     more = f" and {len(numbers) - _MAX_NAMED} more" if len(numbers) > _MAX_NAMED else ""
-    return f"{what} {named}{more}"
+    return f"{named}{more}"

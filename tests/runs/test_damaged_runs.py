@@ -101,8 +101,8 @@ def test_recovered_and_resumed_it_asks_for_what_is_lost_alone(chat_server, made,
     code, said, _ = type_in("recover", made, "--out", new)
     assert code == 0
     assert said.splitlines()[0] == f"{new}: 2 of 3 items saved whole"
-    assert "lost: the ends of 1 items (q1)" in said
-    assert "lost: 1 of their responses" in said
+    assert "items that begin again: 1 (q1)" in said
+    assert "lost responses of theirs: 1" in said
     assert type_in("verify", new)[0] == 0
     asked = len(chat_server.requests)
     resume(new)
@@ -135,7 +135,7 @@ def test_a_question_that_is_lost_is_given_again(made, type_in, question_file, tm
     other.write_text('{"id": "x", "question": "Who?", "answers": {"default": ["y"]}}\n')
     code, _, said = type_in("recover", made, "--out", tmp_path / "new")
     assert code == 2
-    assert "1 of the run's 3 questions are lost; give the very questions" in said
+    assert "questions of the run are lost (1 of 3); give the very questions" in said
     code, _, said = type_in("recover", made, "--out", tmp_path / "new", "--questions", other)
     assert code == 2
     assert "and these are others" in said
