@@ -293,7 +293,7 @@ async def test_a_fork_that_stops_says_how_to_go_on(
         await asked(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: "branchwise resume" in screen_text(app))
-        assert "403 no such" in screen_text(app)
+        await until(pilot, lambda: "403 no such" in screen_text(app))
         assert isinstance(app.screen, CompareScreen)
 
 
@@ -304,7 +304,8 @@ async def test_a_fork_that_fails_says_so(parent: RunView, chat_server: ChatServe
         await asked(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: "parent-fork-heat-s3 failed" in screen_text(app))
-        assert "the [bold]prompt[/] is refused" in screen_text(app)
+        # The step beside its parent's is read again after that was said.
+        await until(pilot, lambda: "400 the [bold]prompt[/] is ref…" in screen_text(app))
 
 
 async def test_a_dialog_that_was_left_runs_nothing(
