@@ -68,7 +68,7 @@ lint: install .typing/branchwise
 # Type checkers do not follow an editable install's import hook: show them the package as links.
 .typing/branchwise: $(wildcard branchwise/*.py)
 	@mkdir -p $@
-	@for folder in agents corpora eval examples graphs tools ui; do ln -sfn ../../$$folder $@/$$folder; done
+	@for folder in agents corpora eval examples graphs tools trace ui; do ln -sfn ../../$$folder $@/$$folder; done
 	@for entry in branchwise/*; do ln -sfn ../../$$entry $@/$$(basename $$entry); done
 	@touch $@
 

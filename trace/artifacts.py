@@ -1,0 +1,192 @@
+"""What a tool returned beside its text, read whatever it holds: it may be anyone's tool's.
+
+`tools/artifacts.py` declares what our own tools write. Views, not copies: of long passages most are
+only passed on.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from branchwise.trace.records import listed, mapping
+
+RENDERED = "rendered"
+"""The lines that a tool's own renderer made of its call."""
+_EVIDENCE = frozenset({"passages", "rows", "matches"})
+
+
+class _View:
+    """A JSON object with names for what is known of it."""
+
+    __slots__ = ("data",)
+    KNOWN: frozenset[str] = frozenset()
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """What is not known."""
+        return {key: value for key, value in self.data.items() if key not in self.KNOWN}
+
+    def _text(self, key: str) -> str:
+        value = self.data.get(key)
+        return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+class ShownPassage(_View):
+    """A passage that the agent was shown."""
+
+    __slots__ = ()
+    KNOWN = frozenset({"id", "title", "text", "score"})
+
+    @property
+    def id(self) -> str:
+        return self._text("id")
+
+    @property
+    def title(self) -> str:
+        return self._text("title")
+
+    @property
+    def text(self) -> str:
+        return self._text("text")
+
+    @property
+    def score(self) -> Any:
+        """A number; None where the retriever gives none."""
+        return self.data.get("score")
+
+
+class Match(_View):
+    """Something of a graph that a search by name found. `near`: its name is only like the text."""
+
+    __slots__ = ()
+
+    @property
+    def id(self) -> str:
+        return self._text("id")
+
+    @property
+    def label(self) -> str:
+        return self._text("label")
+
+    @property
+    def name(self) -> str:
+        return self._text("name")
+
+    @property
+    def description(self) -> str:
+        return self._text("description")
+
+    @property
+    def types(self) -> list[str]:
+        value = self.data.get("types")
+        return [str(one) for one in value] if isinstance(value, list) else []
+
+    @property
+    def statements(self) -> str:
+        return self._text("statements")
+
+    @property
+    def near(self) -> bool:
+        return bool(self.data.get("near"))
+
+
+class Cell(NamedTuple):
+    """A value in a row of a query: its type as SPARQL's JSON results say it, and its text."""
+
+    type: str
+    text: str
+
+    @property
+    def is_iri(self) -> bool:
+        return self.type == "uri"
+
+    @property
+    def is_literal(self) -> bool:
+        return self.type == "literal"
+
+
+class Rows(_View):
+    """Rows of a query, as SPARQL's JSON results have them."""
+
+    __slots__ = ()
+
+    @property
+    def variables(self) -> list[str]:
+        value = self.data.get("variables")
+        return [str(one) for one in value] if isinstance(value, list) else []
+
+    @property
+    def labels(self) -> Mapping[str, Any]:
+        """Names of IRIs in the rows."""
+        return mapping(self.data.get("labels"))
+
+    @property
+    def complete(self) -> bool:
+        """Whether there were no more rows."""
+        return self.data.get("complete") is not False
+
+    @property
+    def boolean(self) -> bool | None:
+        """The answer of an ASK."""
+        value = self.data.get("boolean")
+        return None if value is None else bool(value)
+
+    def __len__(self) -> int:
+        value = self.data.get("rows")
+        return len(value) if isinstance(value, list) else 0
+
+    def cells(
+        self, most: int | None = None, columns: int | None = None
+    ) -> Iterator[list[Cell | None]]:
+        """The first rows, each with its first cells; None where a variable is unbound."""
+        rows = self.data.get("rows")
+        for row in rows[:most] if isinstance(rows, list) else ():
+            if isinstance(row, list):
+                yield [_cell(value) for value in row[:columns]]
+
+
+def _cell(value: Any) -> Cell | None:
+    cell = mapping(value)
+    if not cell:
+        return None
+    return Cell(str(cell.get("type")), str(cell.get("value")))
+
+
+class Artifact(_View):
+    """What a tool returned beside its text."""
+
+    __slots__ = ()
+    KNOWN = frozenset({*_EVIDENCE, RENDERED})
+
+    @property
+    def is_text(self) -> bool:
+        """Whether what the tool brought is in its text alone."""
+        return not self.data.keys() & _EVIDENCE
+
+    @property
+    def lists_passages(self) -> bool:
+        """Whether it says which passages were shown, if only that there were none."""
+        return "passages" in self.data
+
+    @property
+    def passages(self) -> list[ShownPassage]:
+        return [ShownPassage(one) for one in listed(self.data.get("passages"))]
+
+    @property
+    def rows(self) -> Rows | None:
+        """Rows of a query; None where there was none."""
+        return Rows(mapping(self.data["rows"])) if "rows" in self.data else None
+
+    @property
+    def matches(self) -> list[Match] | None:
+        """What a search by name found; None where there was none."""
+        if "matches" not in self.data:
+            return None
+        return [Match(one) for one in listed(self.data["matches"])]
+
+    @property
+    def rendered(self) -> Any:
+        """Lines for the trace app, by the tool's own renderer."""
+        return self.data.get(RENDERED)

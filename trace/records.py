@@ -1,0 +1,190 @@
+"""JSON objects as typed records: written whole, and read whatever they hold.
+
+A trace may be of a newer version, of anyone's tool, or damaged. What a record lacks, or holds as
+another type, is read as that type's empty value and named in `problems`; fields that are not known
+are kept in `more`. So readers never dig in dictionaries, and nothing is lost on the way through.
+"""
+
+import dataclasses
+import functools
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+_EMPTY: Mapping[str, Any] = types.MappingProxyType({})
+_MISSING = object()
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """A JSON object. Fields are str, int, float, bool, one of these or None, `Mapping[str, Any]`,
+    `Any`, a `Record`, or a tuple of one of them.
+
+    `more`: fields that are not known. `problems`: names of fields that were missing, though they
+    have no default, or of another type. `OPTIONAL`: fields that are written only where they are not
+    their default; `AROUND`: fields that say when, how fast and for how much, not what.
+    """
+
+    OPTIONAL: ClassVar[frozenset[str]] = frozenset()
+    AROUND: ClassVar[frozenset[str]] = frozenset()
+    more: ClassVar[Mapping[str, Any]] = _EMPTY
+    problems: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """The record that `data` holds. Never raises."""
+        values: dict[str, Any] = {}
+        problems: list[str] = []
+        for name, accepted, convert, absent, is_required in _plan(cls):
+            value = data.get(name, _MISSING)
+            if type(value) in accepted:
+                values[name] = value
+            elif value is _MISSING:
+                values[name] = absent
+                if is_required:
+                    problems.append(name)
+            else:
+                values[name], is_right = convert(value)
+                if not is_right:
+                    problems.append(name)
+        if not data.keys() <= values.keys():
+            values["more"] = {key: data[key] for key in data if key not in values}
+        if problems:
+            values["problems"] = tuple(problems)
+        made = object.__new__(cls)
+        made.__dict__.update(values)
+        return made
+
+    def record(self) -> dict[str, Any]:
+        """As it is kept: JSON-serialisable, fields in their order, `more` behind them."""
+        written = {
+            field.name: _written(value)
+            for field in _plan(type(self))
+            if (value := getattr(self, field.name)) != field.absent
+            or field.name not in self.OPTIONAL
+        }
+        return {**written, **self.more}
+
+    def changed(self, **values: Any) -> Self:
+        """The record with other values of these fields, and with what is not known of it."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__ | values)
+        return made
+
+    def deed(self) -> dict[str, Any]:
+        """What it says was done: the record without `AROUND`, at every level that is known."""
+        names = (field.name for field in _plan(type(self)))
+        done = {name: _deed(getattr(self, name)) for name in names if name not in self.AROUND}
+        return {**done, **self.more}
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict | Mapping) else _EMPTY
+
+
+def listed(value: Any) -> list[Mapping[str, Any]]:
+    """The JSON objects in a list."""
+    if not isinstance(value, list | tuple):
+        return []
+    return [one for one in value if isinstance(one, dict | Mapping)]
+
+
+_Reading = tuple[frozenset[Any], Callable[[Any], tuple[Any, bool]], Any]
+"""What is accepted for a type, how the rest is converted, and the type's empty value."""
+
+
+class _Field(NamedTuple):
+    """How a field is read: values of the `accepted` types as they stand, others by `convert`, which
+    says whether they are right; `absent` where there is none."""
+
+    name: str
+    accepted: frozenset[Any]
+    convert: Callable[[Any], tuple[Any, bool]]
+    absent: Any
+    is_required: bool
+
+
+_PLANS: dict[type, tuple[_Field, ...]] = {}
+
+
+def _plan(cls: type[Record]) -> tuple[_Field, ...]:
+    """How the fields are read, those of its bases behind its own."""
+    if (known := _PLANS.get(cls)) is None:
+        hints = typing.get_type_hints(cls)
+        fields = sorted(dataclasses.fields(cls), key=lambda f: f.name not in cls.__annotations__)
+        known = _PLANS[cls] = tuple(_field(field, hints[field.name]) for field in fields)
+    return known
+
+
+def _field(field: "dataclasses.Field[Any]", hint: Any) -> _Field:
+    accepted, convert, empty = _reading(hint)
+    is_required = field.default is field.default_factory is dataclasses.MISSING
+    absent = empty if field.default is dataclasses.MISSING else field.default
+    return _Field(field.name, accepted, convert, absent, is_required)
+
+
+_PLAIN: Mapping[Any, tuple[frozenset[Any], Any]] = {
+    str: (frozenset({str}), ""),
+    int: (frozenset({int}), 0),
+    float: (frozenset({float, int}), 0.0),
+    bool: (frozenset({bool}), False),
+}
+_JSON = frozenset({str, int, float, bool, list, dict, type(None)})
+
+
+def _reading(hint: Any) -> _Reading:
+    if hint is Any:
+        return _JSON, lambda value: (value, True), None
+    if hint in _PLAIN:
+        accepted, empty = _PLAIN[hint]
+        return accepted, lambda _: (empty, False), empty
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (types.UnionType, typing.Union):
+        (inner,) = (one for one in arguments if one is not type(None))
+        accepted, convert, _ = _reading(inner)
+        return accepted | {type(None)}, convert, None
+    if origin is tuple:
+        return frozenset(), functools.partial(_tuple, _reading(arguments[0])), ()
+    if isinstance(hint, type) and issubclass(hint, Record):
+        return frozenset(), functools.partial(_nested, hint), hint.read(_EMPTY)
+    return frozenset({dict}), _mapped, _EMPTY
+
+
+def _mapped(value: Any) -> tuple[Any, bool]:
+    return (value, True) if isinstance(value, Mapping) else (_EMPTY, False)
+
+
+def _nested(cls: type[Record], value: Any) -> tuple[Any, bool]:
+    made = cls.read(mapping(value))
+    return made, not made.problems and isinstance(value, dict | Mapping)
+
+
+def _tuple(reading: _Reading, value: Any) -> tuple[Any, bool]:
+    """The items; those of another type are left out."""
+    if not isinstance(value, list | tuple):
+        return (), False
+    accepted, convert, _ = reading
+    items, is_right = [], True
+    for one in value:
+        if type(one) in accepted:
+            items.append(one)
+            continue
+        made, item_right = convert(one)
+        is_right = is_right and item_right
+        if item_right or (isinstance(made, Record) and isinstance(one, dict | Mapping)):
+            items.append(made)
+    return tuple(items), is_right
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.record()
+    return [_written(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _deed(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.deed()
+    return [_deed(one) for one in value] if isinstance(value, tuple) else value
