@@ -18,7 +18,7 @@ def export_lines(reader: RunReader, *, with_events: bool = False) -> Iterator[by
             continue
         record = _record(row)
         if with_events:
-            record["events"] = [event._asdict() for event in reader.events(row.item)]
+            record["events"] = [event.record() for event in reader.events(row.item)]
         yield orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
 
 

@@ -1,4 +1,4 @@
-"""Imports go one way: ui -> eval -> graphs -> agents, tools -> corpora. The front door is free."""
+"""Imports go one way: ui -> eval -> graphs -> agents, tools -> trace, corpora. The front door is free."""
 
 import ast
 import subprocess
@@ -11,10 +11,11 @@ ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {
     "corpora": {"corpora"},
     "tools": {"tools", "corpora"},
-    "agents": {"agents", "corpora"},
-    "graphs": {"graphs", "agents", "tools", "corpora"},
-    "eval": {"eval", "graphs", "agents", "tools", "corpora"},
-    "ui": {"ui", "eval", "graphs", "agents", "tools", "corpora"},
+    "trace": {"trace"},
+    "agents": {"agents", "trace", "corpora"},
+    "graphs": {"graphs", "agents", "tools", "trace", "corpora"},
+    "eval": {"eval", "graphs", "agents", "tools", "trace", "corpora"},
+    "ui": {"ui", "eval", "graphs", "agents", "tools", "trace", "corpora"},
 }
 HEAVY = {
     "bm25s", "faiss", "langchain_core", "langchain_openai", "langgraph", "matplotlib", "mcp",

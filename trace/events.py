@@ -495,6 +495,10 @@ class Event:
         """What the event holds."""
         return read_body(self.kind, self.data)
 
+    def record(self) -> dict[str, Any]:
+        """As it is exported: JSON-serialisable."""
+        return {"seq": self.seq, "kind": self.kind, "at": self.at, "data": self.data}
+
     def with_body(self, body: Body) -> "Event":
         """The same step with another content."""
         return Event(self.seq, self.kind, self.at, body.record())

@@ -7,9 +7,9 @@ from typing import Any
 from branchwise.agents.bodies import whole_characters
 from branchwise.corpora.errors import InputError
 from branchwise.eval.forks.written_turn import read_turn, written_turn
-from branchwise.eval.store import Event
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.tool_node import bounded
+from branchwise.trace.events import Event
 
 Data = Mapping[str, Any]
 EDITABLE = "the question, an expansion, a model turn, a tool result, an extraction, a budget note"
@@ -49,7 +49,11 @@ def edited(event: Event, text: str) -> Event:
     except InputError as error:
         where = f"the text for step {event.seq}"
         raise InputError(error.what, where=where, remedy=error.remedy) from None
-    return event if data == event.data else event._replace(data={**data, "edited": True})
+    return (
+        event
+        if data == event.data
+        else Event(event.seq, event.kind, event.at, {**data, "edited": True})
+    )
 
 
 def read_edit(path: Path) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from branchwise.eval.forks.edits import edited
-from branchwise.eval.store import Event
 from branchwise.graphs.executions import executions, taken_up_at
+from branchwise.trace.events import Event
 
 
 def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Event]:
@@ -37,4 +37,4 @@ def _replayed(event: Event) -> Event:
         data["replayed"] = True
     if event.kind == "extraction":
         data["passages"] = [{**passage, "replayed": True} for passage in data["passages"]]
-    return event._replace(data=data)
+    return Event(event.seq, event.kind, event.at, data)

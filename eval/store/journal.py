@@ -8,8 +8,8 @@ import orjson
 
 from branchwise.agents.journal import Asker, CallKey, Slot
 from branchwise.eval.store.folding import StoredPassage, fold
-from branchwise.eval.store.reader import Event
 from branchwise.eval.store.writer import Statement, Writer
+from branchwise.trace.events import Event
 
 INSERT_PASSAGE = "INSERT OR IGNORE INTO passages VALUES (?, ?, ?, ?)"
 

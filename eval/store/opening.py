@@ -11,9 +11,9 @@ import orjson
 
 from branchwise.eval.store.folding import fold
 from branchwise.eval.store.journal import INSERT_PASSAGE
-from branchwise.eval.store.reader import Event
 from branchwise.eval.store.tables import Layout
 from branchwise.eval.store.writer import Statement
+from branchwise.trace.events import Event
 
 
 def lay_down(connection: sqlite3.Connection, layout: Layout, events: Sequence[Event]) -> None:

@@ -21,17 +21,9 @@ from branchwise.eval.store.passages import StoredPassages
 from branchwise.eval.store.run_file import Row, RunFile
 from branchwise.eval.store.survey import is_outcome
 from branchwise.eval.store.tables import COLUMNS, ENDED
+from branchwise.trace.events import Event
 
 _MAX_NAMED = 5
-
-
-class Event(NamedTuple):
-    """One step of a trace. `at`: seconds since 1970. `data`: as it was given to the journal."""
-
-    seq: int
-    kind: str
-    at: float
-    data: Mapping[str, Any]
 
 
 class ItemRow(NamedTuple):

@@ -21,12 +21,13 @@ from branchwise.eval.store.folding import fold_question
 from branchwise.eval.store.item_rows import Place
 from branchwise.eval.store.journal import INSERT_PASSAGE, ItemJournal
 from branchwise.eval.store.opening import begin_with, lay_down
-from branchwise.eval.store.reader import Event, RunReader
+from branchwise.eval.store.reader import RunReader
 from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID
 from branchwise.eval.store.spec import RunSpec
 from branchwise.eval.store.tables import BY_ITSELF, Layout, schema
 from branchwise.eval.store.verifying import check_whole
 from branchwise.eval.store.writer import Statement, Writer
+from branchwise.trace.events import Event
 
 LOCK = "lock"
 

@@ -28,7 +28,7 @@ from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.trail import Place
 from branchwise.eval.items import AnsweredItem, Matched
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 
 FOLDER = Path(__file__).parent / "hand_traces"
 Record = dict[str, Any]

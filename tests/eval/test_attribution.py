@@ -12,7 +12,7 @@ from branchwise.eval.branch_scores import align_answers, gold_branches, strict_s
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 
 TRACES = hand_traces()
 

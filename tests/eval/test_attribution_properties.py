@@ -14,7 +14,7 @@ from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.item_errors import MAX_PLACES, ItemErrors
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 
 pytestmark = pytest.mark.slow
 

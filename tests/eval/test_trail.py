@@ -6,7 +6,7 @@ from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.errors.trail import CallCost, Place, Trail, read_trail
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 
 QUESTION = Question(
     id="q",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from branchwise.corpora.errors import InputError
 from branchwise.eval.forks.edits import edited
 from branchwise.eval.forks.written_turn import read_turn, written_turn
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 
 TURN = {"text": "old", "tool_calls": [], "invalid_tool_calls": [], "finish": "stop"}
 CALL = {"name": "local_retriever", "args": {"query": "Heat"}}

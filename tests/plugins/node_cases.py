@@ -11,8 +11,8 @@ from branchwise import run
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.experiment import Run
-from branchwise.eval.store import Event
 from branchwise.graphs.system import System
+from branchwise.trace.events import Event
 
 PASSAGES = {
     "p1": ("Heat (1995 film)", "Heat is a crime film. Michael Mann directed it."),

@@ -10,8 +10,8 @@ from chat_server import Answer, Body, ChatServer, call, say
 
 from branchwise import run
 from branchwise.eval.experiment import Run
-from branchwise.eval.store import Event
 from branchwise.graphs.system import System
+from branchwise.trace.events import Event
 
 HEAD = """
 import asyncio, contextlib, sys, threading, time

@@ -10,7 +10,7 @@ from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongA
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.trail import Place
 from branchwise.eval.normalise import MAX_CHARACTERS
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.lost_answers import why_missing, why_wrong
 from branchwise.ui.tool_steps import short
 from branchwise.ui.traces.blocks import harmless

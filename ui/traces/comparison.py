@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.traces.trace import Step, Trace
 from branchwise.ui.traces.turns import INCIDENTAL
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.trace_reading import mapping
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.step_labels import label
 from branchwise.ui.steps import MALFORMED, without_edit
 from branchwise.ui.traces import parts
@@ -32,7 +32,7 @@ def blocks(trace: Trace, seq: int) -> list[Block]:
     head = parts.heading(f"step {event.seq}: {event.kind} · {said}")
     edited, own = without_edit(event.data)
     notes = [*parts.note(EDITED)] if edited else []
-    event = event._replace(data=own)
+    event = Event(event.seq, event.kind, event.at, own)
     try:
         return [head, *notes, *_WRITERS.get(event.kind, _unknown)(trace, event, looked_for(trace))]
     except MALFORMED:

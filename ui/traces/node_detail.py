@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from branchwise.eval.errors.trace_reading import listed, mapping
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.traces import parts
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.parts import MAX_TITLE, Looked

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from branchwise.corpora.questions import Branch
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.steps import branch_lines, describe
 from branchwise.ui.tool_steps import SHOWN_RESULTS
 from branchwise.ui.traces.blocks import Block, harmless

@@ -11,7 +11,8 @@ from branchwise.eval.errors.attribution import TASKS, examine
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store import DamagedError, Event, RunReader
+from branchwise.eval.store import DamagedError, RunReader
+from branchwise.trace.events import Event
 from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.sentences import TASK as SENTENCES

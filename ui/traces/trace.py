@@ -7,7 +7,7 @@ from typing import Any, Literal
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.trail import Place
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.traces.lines import ItemLine
 
 Verdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]

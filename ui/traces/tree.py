@@ -5,7 +5,7 @@ from typing import Any
 
 from branchwise.eval.errors.mentions import Mentions
 from branchwise.eval.errors.trace_reading import listed, mapping
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.step_labels import failed, label
 from branchwise.ui.traces.marks import mentions_of
 from branchwise.ui.traces.trace import Step

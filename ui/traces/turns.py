@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 
 INCIDENTAL = frozenset({"retry", "left_out", "structured_off"})
 """How requests travelled: two runs that differ in these alone have not parted."""

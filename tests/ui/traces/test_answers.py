@@ -12,7 +12,7 @@ from branchwise.eval.entities import form
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.trail import Place
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hostile_trace import events
 
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.step_labels import label
 from branchwise.ui.steps import describe
 from branchwise.ui.traces.detail import blocks

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.traces import comparison
 from branchwise.ui.traces.comparison import Comparison, compare
 from branchwise.ui.traces.lines import ItemLine

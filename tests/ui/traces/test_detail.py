@@ -11,7 +11,8 @@ from hostile_trace import ATTACK, GOLD, events, hostile_event, hostile_run
 
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.store import Event, open_run
+from branchwise.eval.store import open_run
+from branchwise.trace.events import Event
 from branchwise.ui.console import harmless_json
 from branchwise.ui.traces.blocks import Block, harmless
 from branchwise.ui.traces.detail import blocks

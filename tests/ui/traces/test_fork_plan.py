@@ -10,7 +10,8 @@ import pytest
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.forks import Changes
-from branchwise.eval.store import Event, RunSpec, create_run
+from branchwise.eval.store import RunSpec, create_run
+from branchwise.trace.events import Event
 from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import Step, Trace
@@ -129,7 +130,7 @@ def test_the_folder_is_the_offered_one_or_a_new_one(plan: ForkPlan, tmp_path: Pa
 FIRST_PLAN = """
 import sys
 from pathlib import Path
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.traces.fork_plan import first_plan
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView

@@ -7,7 +7,8 @@ from hostile_trace import ATTACK, hostile_run
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from branchwise.eval.store import Event, open_run
+from branchwise.eval.store import open_run
+from branchwise.trace.events import Event
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.markdown import markdown

@@ -1,7 +1,7 @@
 """Blocks, traces and gold answers as lines."""
 
 from branchwise.corpora.questions import Answer, Branch
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.traces.blocks import Block, Mark
 from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.store import Event
+from branchwise.trace.events import Event
 from branchwise.ui.traces.tree import steps
 from branchwise.ui.traces.turns import extraction_of, result_of, tree
 
