@@ -123,7 +123,7 @@ def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -
 
 def _again(trace: Trace, step: int) -> Iterator[Step]:
     """The steps that a fork of this one makes again."""
-    from branchwise.graphs.executions import taken_up_at
+    from branchwise.trace.executions import taken_up_at
 
     place = next(n for n, event in enumerate(trace.events) if event.seq == step)
     try:
