@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.trace_reading import mapping
 from branchwise.trace.events import Event
+from branchwise.trace.records import mapping
 from branchwise.ui.step_labels import label
 from branchwise.ui.steps import MALFORMED, without_edit
 from branchwise.ui.traces import parts

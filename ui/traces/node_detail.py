@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branchwise.eval.errors.trace_reading import listed, mapping
 from branchwise.trace.events import Event
+from branchwise.trace.records import listed, mapping
 from branchwise.ui.traces import parts
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.parts import MAX_TITLE, Looked

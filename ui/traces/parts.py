@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.eval.errors.trace_reading import listed
+from branchwise.trace.records import listed
 from branchwise.ui.console import harmless_json
 from branchwise.ui.traces.blocks import Block, BlockKind, Mark, harmless
 from branchwise.ui.traces.marks import Names, json_marks, named, sparql_marks

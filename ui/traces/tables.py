@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from branchwise.eval.errors.trace_reading import listed, mapping
 from branchwise.tools.graph_text import short_iri
+from branchwise.trace.records import listed, mapping
 from branchwise.ui.traces.blocks import Block, Mark
 from branchwise.ui.traces.parts import Looked, line
 

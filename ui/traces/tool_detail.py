@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branchwise.eval.errors.trace_reading import listed, mapping
+from branchwise.trace.records import listed, mapping
 from branchwise.ui.traces import parts
 from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.marks import spans_in

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from branchwise.eval.errors.mentions import Mentions
-from branchwise.eval.errors.trace_reading import listed, mapping
 from branchwise.trace.events import Event
+from branchwise.trace.records import listed, mapping
 from branchwise.ui.step_labels import failed, label
 from branchwise.ui.traces.marks import mentions_of
 from branchwise.ui.traces.trace import Step
