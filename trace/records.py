@@ -143,8 +143,8 @@ def _reading(hint: Any) -> _Reading:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         (inner,) = (one for one in arguments if one is not type(None))
-        accepted, convert, _ = _reading(inner)
-        return accepted | {type(None)}, convert, None
+        accepted, convert, empty = _reading(inner)
+        return accepted | {type(None)}, functools.partial(_or_none, convert, empty), None
     if origin is tuple:
         return frozenset(), functools.partial(_tuple, _reading(arguments[0])), ()
     if isinstance(hint, type) and issubclass(hint, Record):
@@ -156,6 +156,14 @@ def _plain(hint: type, empty: Any, value: Any) -> tuple[Any, bool]:
     """Of a class of its own, as LangChain's texts are."""
     is_right = isinstance(value, hint) and not isinstance(value, bool)
     return (hint(value), True) if is_right else (empty, False)
+
+
+def _or_none(
+    convert: Callable[[Any], tuple[Any, bool]], empty: Any, value: Any
+) -> tuple[Any, bool]:
+    """None where nothing of the value is as it should be."""
+    made, is_right = convert(value)
+    return (made if is_right or made != empty else None), is_right
 
 
 def _mapped(value: Any) -> tuple[Any, bool]:
