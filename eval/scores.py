@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
-from branchwise.eval.bootstrap import RESAMPLES, Aggregate, aggregate
+from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, aggregate_sums
 from branchwise.eval.items import Accepted, AnsweredItem
 from branchwise.eval.predictions_file import MISSING
-from branchwise.eval.tasks import Column, Metrics, Task, get_task
+from branchwise.eval.tasks import Column, Metrics, Task, Total, get_task, totals_of
 
 if TYPE_CHECKING:
     from branchwise.eval.plugins.loading import LoadedMetric
@@ -52,7 +52,7 @@ class Scorer:
     def columns(self) -> tuple[Column, ...]:
         """The columns of its reports: the task's, then those of plug-ins."""
         further = (
-            Column(**{key: value for key, value in one.items() if key != "source"})
+            Column(**{key: value for key, value in one.items() if key != "source"}, unit="value")
             for one in self.metrics
         )
         return (*get_task(self.task).columns, *further)
@@ -210,7 +210,8 @@ def score_items(
     if metrics:
         scorer = replace(scorer, metrics=tuple(metric.to_json() for metric in metrics))
     keys = [*(column.key for column in task.columns), *(metric.name for metric in metrics)]
-    return Scores(scorer, _count(ordered), _aggregates(keys, rows, seed), rows)
+    aggregates = aggregates_by_subset(rows, keys, seed, totals_of(task.columns))
+    return Scores(scorer, _count(ordered), aggregates, rows)
 
 
 def _measures(metrics: Sequence["LoadedMetric"]) -> Sequence["Measure"]:
@@ -258,19 +259,53 @@ def _is_answered(prediction: Prediction) -> bool:
     return prediction.task_output is not None or any(text.strip() for text in texts)
 
 
-def _aggregates(
-    metrics: Sequence[str], rows: Sequence[ItemScore], seed: int
+def of_subset(rows: Iterable[ItemScore], subset: str) -> list[ItemScore]:
+    """The rows of one of `SUBSETS`."""
+    wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
+    return [row for row in rows if row.ambiguous in wanted]
+
+
+def aggregates_of(
+    rows: Sequence[ItemScore],
+    metrics: Sequence[str],
+    seed: int = 0,
+    totals: Mapping[str, Total] = {},
+) -> dict[str, Aggregate]:
+    """Each metric over the questions of the rows: its mean, or what `totals` has for it."""
+    means = [metric for metric in metrics if metric not in totals]
+    found = aggregate({metric: question_means(rows, metric) for metric in means}, seed=seed)
+    for metric in metrics:
+        if total := totals.get(metric):
+            sums = question_sums(rows, total)
+            found[metric] = aggregate_sums(Summed([*sums.values()], total.of), seed=seed)
+    return {metric: found[metric] for metric in metrics}
+
+
+def aggregates_by_subset(
+    rows: Sequence[ItemScore],
+    metrics: Sequence[str],
+    seed: int = 0,
+    totals: Mapping[str, Total] = {},
 ) -> dict[str, dict[str, Aggregate]]:
-    chosen = {
-        "all": rows,
-        "ambiguous": [row for row in rows if row.ambiguous],
-        "unambiguous": [row for row in rows if not row.ambiguous],
-    }
+    """The same for all, ambiguous and unambiguous questions."""
     return {
-        subset: aggregate(
-            {metric: question_means(chosen[subset], metric) for metric in metrics}, seed=seed
-        )
-        for subset in SUBSETS
+        subset: aggregates_of(of_subset(rows, subset), metrics, seed, totals) for subset in SUBSETS
+    }
+
+
+def question_sums(rows: Iterable[ItemScore], total: Total) -> dict[str, tuple[float, ...] | None]:
+    """Question id to the addends of a total, each the mean over the question's epochs.
+
+    In order of first mention. Epochs in which one is unscored stay out; None where all are.
+    """
+    by_question: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    for row in rows:
+        vectors = by_question[row.id]
+        if (vector := total.vector(row.metrics)) is not None:
+            vectors.append(vector)
+    return {
+        id: tuple(sum(values) / len(vectors) for values in zip(*vectors, strict=True)) or None
+        for id, vectors in by_question.items()
     }
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.reporting.tables.results import main_metrics, metric_title
 from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.ui.figures.drawing import (
     Drawing,
@@ -49,8 +48,8 @@ def draw_cost(report: StudyReport) -> Drawing | None:
     units = [one for one in _UNITS if any(one.of(system) for system in report.systems)]
     if not units:
         return None
-    metric, subset = _metric(report), subsets(report)[0]
-    points, unknown = _points(report, units[0], metric[0], subset)
+    main, subset = report.task.main, subsets(report)[0]
+    points, unknown = _points(report, units[0], main.key, subset)
     if not any(point.cost for point in points):
         return None
     unit = units[0].words
@@ -62,14 +61,14 @@ def draw_cost(report: StudyReport) -> Drawing | None:
         axes.set_xscale("log")
     _tick_costs(axes, units[0].sign)
     axes.set_xlabel(unit)
-    axes.set_ylabel(metric[1])
+    axes.set_ylabel(main.name)
     axes.set_title(f"{subset} questions")
     if unknown:
         add_note(axes, f"unknown, not shown: {', '.join(unknown)}")
     _legend(figure, points)
     front = ", ".join(point.name for point in pareto_front(points))
     caption = (
-        f"Cost ({unit}) against {metric[1]} on {subset} questions, with 95% bootstrap intervals. "
+        f"Cost ({unit}) against {main.name} on {subset} questions, with 95% bootstrap intervals. "
         f"Dashed: the Pareto front, the best for at most so much ({front})."
     )
     if unknown:
@@ -84,14 +83,6 @@ def pareto_front(points: Sequence[Point]) -> list[Point]:
         if not front or point.recall > front[-1].recall:
             front.append(point)
     return front
-
-
-def _metric(report: StudyReport) -> tuple[str, str]:
-    metrics = {one.key: one for one in main_metrics(report)}
-    if "strict_recall" in metrics:
-        return "strict_recall", "strict recall"
-    first = next(iter(metrics.values()))
-    return first.key, metric_title(first)
 
 
 def _points(

@@ -12,12 +12,10 @@ from branchwise.ui.traces.lines import ItemLine, RunLine
 from branchwise.ui.traces.records import one_line
 from branchwise.ui.traces.scores import SHOWN
 
-_STRICT = {"strict_precision": "P", "strict_recall": "R", "strict_em": "EM"}
-
 
 def heads(columns: Sequence[Column]) -> tuple[str, str, str]:
     """Headings of the metrics that rows show, on one line each; "" where there is none."""
-    named = [_STRICT.get(c.key) or " ".join(c.heading.split()) for c in columns]
+    named = [c.short or c.title for c in columns]
     first, second, third = [*named, "", "", ""][:SHOWN]
     return first, second, third
 

@@ -14,7 +14,7 @@ from branchwise.eval.store import RunReader
 from branchwise.eval.tasks import Column, Task, get_task
 
 SHOWN = 3
-"""Metrics of a row: the first of the task's columns."""
+"""Metrics of a row."""
 
 Values = tuple[float | None, ...]
 """`SHOWN` metrics: shares in percent, counts as they are."""
@@ -33,7 +33,7 @@ class RunScores:
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader
         self._task = _known_task(reader.task)
-        self.columns: tuple[Column, ...] = self._task.columns[:SHOWN] if self._task else ()
+        self.columns: tuple[Column, ...] = self._task.shown if self._task else ()
         self._digests = _digests(reader, self._task) if self._task else []
         self._kept: dict[tuple[str, int], Values] = {}
         self.failed = 0
@@ -126,7 +126,7 @@ class RunScores:
 
 
 def _shown(column: Column, value: float | None) -> float | None:
-    return value if value is None or column.key.startswith("count") else 100.0 * value
+    return value if value is None or column.unit != "share" else 100.0 * value
 
 
 def _known_task(name: str) -> Task | None:

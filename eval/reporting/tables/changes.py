@@ -2,7 +2,6 @@
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.results import main_metrics, metric_title
 from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.eval.reporting.tables.table import (
     Cell,
@@ -23,11 +22,10 @@ _HOLM = "p is corrected by Holm's method over the systems that are compared with
 
 def changes_table(report: StudyReport) -> Table:
     """The main metrics side by side: difference with its interval, then p after Holm."""
-    metrics = (*main_metrics(report), *report.further)
+    metrics = (*report.task.headline, *report.further)
     columns = [system_column(), subset_column(), Column("n", "n", "count")]
     for metric in metrics:
-        title = metric_title(metric)
-        columns.append(Column(metric.key, title, "change", metric.digits))
+        columns.append(Column(metric.key, metric.title, "change", metric.digits))
         columns.append(Column(f"{metric.key}_p_holm", "p", "p", 3))
     rows: list[tuple[Cell, ...]] = []
     for subset in subsets(report):
@@ -100,5 +98,11 @@ def _notes(report: StudyReport) -> tuple[str, ...]:
         for name, comparison in report.comparisons.items()
         for caution in comparison.cautions
     )
+    totals = tuple(
+        f"{column.title} is no mean: its interval is a paired bootstrap's, its test swaps the "
+        "systems' sums of single questions."
+        for column in report.columns
+        if column.total
+    )
     holm = (_HOLM,) if len(report.comparisons) > 1 else ()
-    return (*_NOTES, *holm, *cautions)
+    return (*_NOTES, *totals, *holm, *cautions)
