@@ -43,7 +43,7 @@ class Analysis:
     @cached_property
     def ceilings(self) -> CeilingScores:
         """What a perfect reader would have found at each place on the way."""
-        return ceilings(self.items, self.reach, recall=self.task.recall.key)
+        return ceilings(self.items, self.reach, recall=self.task.main.key)
 
     def curve(self, by: Effort) -> Curve:
         """Recall of a perfect reader against tool calls or tokens."""

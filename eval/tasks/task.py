@@ -86,13 +86,6 @@ class Task(Protocol):
         """The column of a role; None where there is none."""
         return next((column for column in self.columns if column.role == role), None)
 
-    @property
-    def recall(self) -> Column:
-        """The recall of a task that can be attributed."""
-        found = self.of_role("recall")
-        assert found is not None, f"the task {self.name} has no column of the role recall"
-        return found
-
 
 def ask(question: Question, setting: Setting) -> str:
     """The user message: the question in one line; with given passages also these, numbered from 1.

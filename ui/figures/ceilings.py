@@ -46,7 +46,7 @@ def draw_ceilings(report: StudyReport) -> Drawing | None:
         return None
     kinds = [subset for subset in subsets(report) if subset != "all"] or ["all"]
     names = [name for name, _ in known]
-    recall = report.task.recall
+    recall = report.task.main
     own = (*_PLACES, (recall.key, "answered", _OWN))
     places = [place for place in own if _is_told(place[0], [found for _, found in known])]
     height = 0.95 + len(kinds) * (0.25 + len(names) * row_height(names))

@@ -32,7 +32,7 @@ _AXES = {
 
 def draw_recall_by(report: StudyReport, by: str) -> Drawing | None:
     """Recall of each system by a property; None where no question has it."""
-    recall = report.task.recall
+    recall = report.task.main
     named = [
         (index, name, [one for one in analysis.breakdown(by).bins if one.label != UNKNOWN])
         for index, (name, analysis) in enumerate(analysed(report))

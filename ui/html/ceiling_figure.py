@@ -33,7 +33,7 @@ def ceiling_figures(report: StudyReport) -> list[Figure]:
 
 def _stages(report: StudyReport) -> tuple[tuple[str, str], ...]:
     """The ceilings, and the answers' own recall."""
-    return (*_CEILINGS, (report.task.recall.key, "answered"))
+    return (*_CEILINGS, (report.task.main.key, "answered"))
 
 
 def _figure(report: StudyReport, subset: str) -> Figure | None:

@@ -28,7 +28,7 @@ def matcher_scores(report: StudyReport) -> Table | None:
     both = [system for system in report.systems if system.run.lexical]
     if not both:
         return None
-    chosen, recall = subsets(report), report.task.recall.key
+    chosen, recall = subsets(report), report.task.main.key
     rows = []
     for system in both:
         assert system.run.lexical is not None

@@ -100,7 +100,7 @@ def _counts(
 
 
 def _ceilings(report: StudyReport) -> Table:
-    recall = report.task.recall
+    recall = report.task.main
     shares = (*_CEILINGS, (recall.key, "answered"))
     columns = (
         system_column(),
