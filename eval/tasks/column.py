@@ -77,6 +77,11 @@ def totals_of(columns: Iterable[Column]) -> dict[str, Total]:
     return {column.key: column.total for column in columns if column.total}
 
 
+def capital(text: str) -> str:
+    """As a caption begins; the rest stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
 class Family(NamedTuple):
     """Columns that a page shows side by side: caption, (metric, heading) pairs, what they mean;
     `digits` after the point where they are not two."""
@@ -91,9 +96,9 @@ class Family(NamedTuple):
         """A family for each table of the columns."""
         return tuple(
             cls(
-                table[:1].upper() + table[1:],
+                capital(table),
                 tuple((c.key, c.title) for c in chosen),
-                " ".join(f"{c.note[:1].upper()}{c.note[1:]}." for c in chosen if c.note),
+                " ".join(f"{capital(c.note)}." for c in chosen if c.note),
                 {c.key: c.digits for c in chosen},
             )
             for table in dict.fromkeys(column.table for column in columns)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables.changes import total_notes
 from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.eval.statistics import Difference
 from branchwise.ui.figures.drawing import (
@@ -54,6 +55,7 @@ def draw_changes(report: StudyReport) -> Drawing | None:
         f"Change of each system against {system_name(report.base.name)}: difference of the means "
         "over the questions that both have, with Student's paired 95% interval."
     )
+    caption = " ".join([caption, *total_notes(report)])
     return finish(figure, "changes", caption)
 
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 
 from branchwise.eval.reporting.published import published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.reporting.tables.changes import total_notes
 from branchwise.eval.statistics import Difference, p_value, signed
 from branchwise.eval.tasks import Role
+from branchwise.eval.tasks.column import capital
 from branchwise.ui.html.figures import Figure
 from branchwise.ui.html.forest import ForestSystem, draw_forest
 from branchwise.ui.html.published import published_notes, published_rows
@@ -38,7 +40,7 @@ def change_table(report: StudyReport) -> Table:
         ("system", *headings, "spending"),
         tuple(rows),
         (("", 1), *subset_groups(report, len(metrics)), ("", 1)),
-        notes=_NOTES,
+        notes=(*_NOTES, *total_notes(report)),
     )
 
 
@@ -100,7 +102,7 @@ def _metric_table(report: StudyReport, metric: str, words: str) -> Table:
         for one in _differences(report, system, metric)
     ]
     columns = ("system", "questions", "change", "higher / lower / same", "test")
-    return Table(words, columns, tuple(rows), words=(1,), notes=_NOTES)
+    return Table(words, columns, tuple(rows), words=(1,), notes=(*_NOTES, *total_notes(report)))
 
 
 def _row(report: StudyReport, system: SystemReport, chosen: Sequence[str]) -> Row:
@@ -132,6 +134,6 @@ def _metrics(report: StudyReport) -> tuple[tuple[str, str], ...]:
 
 def _words(report: StudyReport) -> list[tuple[str, str]]:
     """Metric and its word, recall first."""
-    own = [(column.key, _WORDS.get(column.role, column.title)) for column in told(report)]
+    own = [(column.key, _WORDS.get(column.role, capital(column.title))) for column in told(report)]
     further = [(column.key, column.title) for column in report.further]
     return [*own, *further]

@@ -1,6 +1,7 @@
 """What the systems spend, beside the recall that they get for it."""
 
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.tasks.column import capital
 from branchwise.ui.cells import NOTHING
 from branchwise.ui.html.figures import Figure, system_legend
 from branchwise.ui.html.scatter import Spent, draw_scatter, pareto_front
@@ -20,7 +21,7 @@ def cost_figure(report: StudyReport) -> Figure | None:
     if not points:
         return None
     called = metric_name(main)
-    title = f"{called[:1].upper()}{called[1:]} on {subset_words(subset)} against {unit.words}"
+    title = f"{capital(called)} on {subset_words(subset)} against {unit.words}"
     if subset != "all":
         title = title.replace(" against", " questions against")
     front = ", ".join(one.name for one in pareto_front(points))

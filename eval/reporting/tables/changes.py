@@ -11,6 +11,7 @@ from branchwise.eval.reporting.tables.table import (
     system_column,
 )
 from branchwise.eval.statistics import Difference
+from branchwise.eval.tasks.column import capital
 
 _NOTES = (
     "A difference is the system's mean less the base's, over the questions that both have.",
@@ -92,17 +93,21 @@ def _difference_row(name: str, found: Difference) -> tuple[Cell, ...]:
     )
 
 
+def total_notes(report: StudyReport) -> tuple[str, ...]:
+    """How scores that are no means are compared, a line each."""
+    return tuple(
+        f"{capital(column.name)} is a function of sums over questions: its interval is a paired "
+        "bootstrap's, its test swaps the two systems' sums of a question."
+        for column in report.columns
+        if column.total
+    )
+
+
 def _notes(report: StudyReport) -> tuple[str, ...]:
     cautions = tuple(
         f"{name}: {caution}."
         for name, comparison in report.comparisons.items()
         for caution in comparison.cautions
     )
-    totals = tuple(
-        f"{column.title} is no mean: its interval is a paired bootstrap's, its test swaps the "
-        "systems' sums of single questions."
-        for column in report.columns
-        if column.total
-    )
     holm = (_HOLM,) if len(report.comparisons) > 1 else ()
-    return (*_NOTES, *totals, *holm, *cautions)
+    return (*_NOTES, *total_notes(report), *holm, *cautions)
