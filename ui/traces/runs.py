@@ -130,7 +130,7 @@ class RunView:
             fresh = self._scores.items == progress["done"] + progress["failed"]
             fresh = fresh and self._scores.failed == progress["failed"]
             quickly = self._scores.means if fresh else NO_VALUES
-            means = quickly if fresh or quick else means_of(self.lines())
+            means = quickly if fresh or quick else means_of(self.lines(), self._scores.columns)
             if self.is_damaged and not fresh:
                 # Of the rows that are left: a mean that looks like the run's.
                 means = NO_VALUES

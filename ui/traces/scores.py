@@ -122,7 +122,8 @@ class RunScores:
         self._kept = kept
 
     def _values(self, metrics: Mapping[str, float | None]) -> Values:
-        return tuple(_shown(column, metrics[column.key]) for column in self.columns)
+        shown = [_shown(column, metrics[column.key]) for column in self.columns]
+        return tuple([*shown, *NO_VALUES][:SHOWN])
 
 
 def _shown(column: Column, value: float | None) -> float | None:
