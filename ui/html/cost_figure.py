@@ -1,10 +1,11 @@
 """What the systems spend, beside the recall that they get for it."""
 
+from branchwise.eval.reporting.pareto import pareto_front
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.tasks.column import capital
 from branchwise.ui.cells import NOTHING
 from branchwise.ui.html.figures import Figure, system_legend
-from branchwise.ui.html.scatter import Spent, draw_scatter, pareto_front
+from branchwise.ui.html.scatter import Spent, draw_scatter
 from branchwise.ui.html.spending import COST, Spending, ratio, spending
 from branchwise.ui.html.summary import metric_name
 from branchwise.ui.html.systems import aggregate, main_subset, system_name
