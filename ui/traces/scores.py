@@ -17,7 +17,7 @@ SHOWN = 3
 """Metrics of a row."""
 
 Values = tuple[float | None, ...]
-"""`SHOWN` metrics: shares in percent, counts as they are."""
+"""`SHOWN` metrics."""
 NO_VALUES: Values = (None,) * SHOWN
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, InputError)
@@ -122,12 +122,8 @@ class RunScores:
         self._kept = kept
 
     def _values(self, metrics: Mapping[str, float | None]) -> Values:
-        shown = [_shown(column, metrics[column.key]) for column in self.columns]
+        shown = [metrics[column.key] for column in self.columns]
         return tuple([*shown, *NO_VALUES][:SHOWN])
-
-
-def _shown(column: Column, value: float | None) -> float | None:
-    return value if value is None or column.unit != "share" else 100.0 * value
 
 
 def _known_task(name: str) -> Task | None:
