@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -257,6 +257,15 @@ def _is_answered(prediction: Prediction) -> bool:
     """Whether any branch holds a text that is not blank, or there is other output."""
     texts = (text for branch in prediction.answers.values() for text in branch)
     return prediction.task_output is not None or any(text.strip() for text in texts)
+
+
+def told_subsets(has: Callable[[str], bool]) -> tuple[str, ...]:
+    """Ambiguous and unambiguous as far as there are any, then all where it says something else.
+
+    `has`: whether there is anything of a subset.
+    """
+    kinds = tuple(kind for kind in SUBSETS if kind != "all" and has(kind))
+    return kinds if len(kinds) == 1 else (*kinds, "all")
 
 
 def of_subset(rows: Iterable[ItemScore], subset: str) -> list[ItemScore]:

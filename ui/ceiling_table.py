@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.eval.ceilings.ceilings import LOSSES, CeilingScores
 from branchwise.eval.ceilings.curves import Curve, CurvePoint
+from branchwise.eval.scores import told_subsets
 from branchwise.eval.statistics.words import metric_words
 from branchwise.ui.cells import (
     heading,
@@ -65,7 +66,7 @@ def _table(runs: Sequence[NamedCeilings], columns: Sequence[tuple[str, str]]) ->
     known = [column for column in columns if _says_something(column[0], runs)]
     for _, title in known:
         table.add_column(title, justify="right", no_wrap=True)
-    for subset in _subsets(runs):
+    for subset in told_subsets(lambda kind: _has(runs, kind)):
         if len(runs) > 1:
             table.add_section()
             table.add_row(plain(subset, "bold"))
@@ -84,13 +85,8 @@ def _says_something(key: str, runs: Sequence[NamedCeilings]) -> bool:
     return any(one[key].n and (needed is None or one[needed].mean) for one in found)
 
 
-def _subsets(runs: Sequence[NamedCeilings]) -> list[str]:
-    kinds = [
-        kind
-        for kind in ("ambiguous", "unambiguous")
-        if any(found.aggregates[kind][found.recall].n for _, found, _ in runs)
-    ]
-    return kinds if len(kinds) == 1 else [*kinds, "all"]
+def _has(runs: Sequence[NamedCeilings], kind: str) -> bool:
+    return any(found.aggregates[kind][found.recall].n for _, found, _ in runs)
 
 
 def _unknown(runs: Sequence[NamedCeilings]) -> Iterator[str]:
