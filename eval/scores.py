@@ -2,23 +2,21 @@
 
 import hashlib
 import json
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
-from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, aggregate_sums
-from branchwise.eval.items import Accepted, AnsweredItem
+from branchwise.eval.bootstrap import RESAMPLES, Aggregate
+from branchwise.eval.items import AnsweredItem
 from branchwise.eval.predictions_file import MISSING
-from branchwise.eval.tasks import Column, Metrics, Task, Total, get_task, totals_of
+from branchwise.eval.question_scores import ItemScore, aggregates_by_subset, of_subset
+from branchwise.eval.tasks import Column, Task, get_task, totals_of
 
 if TYPE_CHECKING:
     from branchwise.eval.plugins.loading import LoadedMetric
     from branchwise.eval.plugins.measuring import Measure
-
-SUBSETS = ("all", "ambiguous", "unambiguous")
 
 
 @dataclass(frozen=True)
@@ -82,41 +80,6 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class ItemScore:
-    """One item's metrics; None is unscored on purpose.
-
-    `matcher` says what aligned its branches where a model was to (`llm`, or `lexical` where that
-    brought nothing, which `problem` explains); `accepted` is what a judge settled. `failures`: by
-    metric of a plug-in, why it brought nothing.
-    """
-
-    id: str
-    epoch: int
-    ambiguous: bool
-    metrics: Metrics
-    matcher: str | None = None
-    problem: str | None = None
-    accepted: tuple[Accepted, ...] = ()
-    failures: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Without what does not apply."""
-        record: dict[str, Any] = {
-            "id": self.id,
-            "epoch": self.epoch,
-            "ambiguous": self.ambiguous,
-            "metrics": dict(self.metrics),
-        }
-        if self.matcher:
-            record |= {"matcher": self.matcher, "problem": self.problem}
-        if self.accepted:
-            record["accepted"] = [vars(pair) for pair in self.accepted]
-        if self.failures:
-            record["failures"] = dict(self.failures)
-        return record
-
-
-@dataclass(frozen=True)
 class Scores:
     """Scores of one run, or of a predictions file.
 
@@ -157,8 +120,7 @@ class Scores:
 
     def questions(self, subset: str) -> int:
         """How many questions a subset has, scored or not."""
-        wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
-        return len({item.id for item in self.items if item.ambiguous in wanted})
+        return len({item.id for item in of_subset(self.items, subset)})
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: scorer, digest, counts, aggregates by subset and metric, items."""
@@ -257,75 +219,3 @@ def _is_answered(prediction: Prediction) -> bool:
     """Whether any branch holds a text that is not blank, or there is other output."""
     texts = (text for branch in prediction.answers.values() for text in branch)
     return prediction.task_output is not None or any(text.strip() for text in texts)
-
-
-def told_subsets(has: Callable[[str], bool]) -> tuple[str, ...]:
-    """Ambiguous and unambiguous as far as there are any, then all where it says something else.
-
-    `has`: whether there is anything of a subset.
-    """
-    kinds = tuple(kind for kind in SUBSETS if kind != "all" and has(kind))
-    return kinds if len(kinds) == 1 else (*kinds, "all")
-
-
-def of_subset(rows: Iterable[ItemScore], subset: str) -> list[ItemScore]:
-    """The rows of one of `SUBSETS`."""
-    wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
-    return [row for row in rows if row.ambiguous in wanted]
-
-
-def aggregates_of(
-    rows: Sequence[ItemScore],
-    metrics: Sequence[str],
-    seed: int = 0,
-    totals: Mapping[str, Total] = {},
-) -> dict[str, Aggregate]:
-    """Each metric over the questions of the rows: its mean, or what `totals` has for it."""
-    means = [metric for metric in metrics if metric not in totals]
-    found = aggregate({metric: question_means(rows, metric) for metric in means}, seed=seed)
-    for metric in metrics:
-        if total := totals.get(metric):
-            sums = question_sums(rows, total)
-            found[metric] = aggregate_sums(Summed([*sums.values()], total.of), seed=seed)
-    return {metric: found[metric] for metric in metrics}
-
-
-def aggregates_by_subset(
-    rows: Sequence[ItemScore],
-    metrics: Sequence[str],
-    seed: int = 0,
-    totals: Mapping[str, Total] = {},
-) -> dict[str, dict[str, Aggregate]]:
-    """The same for all, ambiguous and unambiguous questions."""
-    return {
-        subset: aggregates_of(of_subset(rows, subset), metrics, seed, totals) for subset in SUBSETS
-    }
-
-
-def question_sums(rows: Iterable[ItemScore], total: Total) -> dict[str, tuple[float, ...] | None]:
-    """Question id to the addends of a total, each the mean over the question's epochs.
-
-    In order of first mention. Epochs in which one is unscored stay out; None where all are.
-    """
-    by_question: dict[str, list[tuple[float, ...]]] = defaultdict(list)
-    for row in rows:
-        vectors = by_question[row.id]
-        if (vector := total.vector(row.metrics)) is not None:
-            vectors.append(vector)
-    return {
-        id: tuple(sum(values) / len(vectors) for values in zip(*vectors, strict=True)) or None
-        for id, vectors in by_question.items()
-    }
-
-
-def question_means(rows: Iterable[ItemScore], metric: str) -> list[float | None]:
-    """Mean of a metric over the epochs of each question, questions in order of first mention.
-
-    Epochs in which it is unscored stay out; None where all are.
-    """
-    by_question: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        values = by_question[row.id]
-        if (value := row.metrics[metric]) is not None:
-            values.append(value)
-    return [sum(values) / len(values) if values else None for values in by_question.values()]

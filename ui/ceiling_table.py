@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.eval.ceilings.ceilings import LOSSES, CeilingScores
 from branchwise.eval.ceilings.curves import Curve, CurvePoint
-from branchwise.eval.scores import told_subsets
+from branchwise.eval.question_scores import told_subsets
 from branchwise.eval.statistics.words import metric_words
 from branchwise.ui.cells import (
     heading,

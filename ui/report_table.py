@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.scores import Counts, Scorer, Scores, all_columns, told_subsets
+from branchwise.eval.question_scores import told_subsets
+from branchwise.eval.scores import Counts, Scorer, Scores, all_columns
 from branchwise.eval.tasks import Column
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
 from branchwise.ui.console import printable

@@ -11,7 +11,7 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.bins import Bins
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
 from branchwise.eval.ceilings.traced import TracedItem, in_order
-from branchwise.eval.scores import ItemScore, aggregates_of
+from branchwise.eval.question_scores import ItemScore, aggregates_of
 from branchwise.eval.tasks import Column, totals_of
 
 UNKNOWN, OTHERS = "unknown", "others"

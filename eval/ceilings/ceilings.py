@@ -17,7 +17,7 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem, in_order, with_evidence
-from branchwise.eval.scores import ItemScore, aggregates_by_subset
+from branchwise.eval.question_scores import ItemScore, aggregates_by_subset
 
 CEILINGS = ("ceiling_reach", "ceiling_retrieved", "ceiling_extracted", "ceiling_shown")
 LOSSES = ("retrieval_loss", "extraction_loss", "context_loss", "reasoning_loss")

@@ -9,7 +9,7 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.traced import TracedItem, in_order, with_evidence
 from branchwise.eval.errors.trail import Place, Trail
-from branchwise.eval.scores import aggregates_of
+from branchwise.eval.question_scores import aggregates_of
 
 Effort = Literal["calls", "tokens"]
 

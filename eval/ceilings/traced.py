@@ -7,7 +7,7 @@ from functools import cached_property
 from branchwise.eval.branch_matches import BranchMatches, GoldPair
 from branchwise.eval.errors.trail import Trail
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.scores import ItemScore
+from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.tasks import Metrics
 
 

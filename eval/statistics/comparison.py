@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.scores import SUBSETS, ItemScore, Scores
+from branchwise.eval.question_scores import SUBSETS, ItemScore
+from branchwise.eval.scores import Scores
 from branchwise.eval.statistics.holm import holm
 from branchwise.eval.statistics.interval import students_intervals
 from branchwise.eval.statistics.paired_tests import FLIPS, PairedTest, TestName, paired_tests

@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.scores import ItemScore, Scores, of_subset, question_means
+from branchwise.eval.question_scores import ItemScore, of_subset, question_means
+from branchwise.eval.scores import Scores
 
 if TYPE_CHECKING:
     import numpy as np

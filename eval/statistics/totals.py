@@ -11,7 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from branchwise.eval.bootstrap import RESAMPLES, Summed, aggregate_sums
-from branchwise.eval.scores import Scores, of_subset, question_sums
+from branchwise.eval.question_scores import of_subset, question_sums
+from branchwise.eval.scores import Scores
 from branchwise.eval.statistics.paired_tests import (
     EXACT_UP_TO,
     FLIPS,

@@ -1,7 +1,7 @@
 """Which questions a report's rows are about."""
 
+from branchwise.eval.question_scores import told_subsets
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.scores import told_subsets
 
 
 def subsets(report: StudyReport) -> tuple[str, ...]:
