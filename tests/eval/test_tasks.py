@@ -5,6 +5,7 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import TASKS, Task, get_task, totals_of
+from branchwise.graphs.flows import DEFAULT
 
 QUESTION = Question(id="q", question=" Who directed\nKing Kong? ")
 
@@ -25,7 +26,14 @@ def test_every_column_has_a_metric_and_every_metric_a_column(task: Task) -> None
 def test_every_task_has_a_metric_that_reports_turn_on(task: Task) -> None:
     assert task.main in task.headline
     assert task.main in task.shown
-    assert task.of_role("recall") or not task.is_attributable
+
+
+@pytest.mark.parametrize(
+    "task", [t for t in TASKS.values() if t.is_attributable], ids=lambda t: t.name
+)
+def test_what_is_attributed_are_entities_with_a_recall(task: Task) -> None:
+    assert task.flow.format is DEFAULT.format
+    assert task.main.role == "recall"
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from branchwise.eval.reporting.published import published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.changes import total_notes
 from branchwise.eval.statistics import Difference, p_value, signed
@@ -10,7 +9,7 @@ from branchwise.eval.tasks import Role
 from branchwise.eval.tasks.column import capital
 from branchwise.ui.html.figures import Figure
 from branchwise.ui.html.forest import ForestSystem, draw_forest
-from branchwise.ui.html.published import published_notes, published_rows
+from branchwise.ui.html.published import published_beside, published_notes, published_rows
 from branchwise.ui.html.score_tables import headline_family, subset_groups
 from branchwise.ui.html.spending import ratio_words
 from branchwise.ui.html.summary import told, verdict
@@ -46,8 +45,8 @@ def change_table(report: StudyReport) -> Table:
 
 def published_changes(report: StudyReport) -> Table | None:
     """What the paper's modules scored, where the benchmark is the same."""
-    known = published(report.benchmark)
-    if known is None or not any(column.published for column in report.task.columns):
+    known = published_beside(report)
+    if known is None:
         return None
     both = ["unambiguous", "ambiguous"]
     rows = [

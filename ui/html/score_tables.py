@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from branchwise.eval.reporting.published import Published, published
+from branchwise.eval.reporting.published import Published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.tasks import Family
-from branchwise.ui.html.published import published_notes, published_rows
+from branchwise.ui.html.published import published_beside, published_notes, published_rows
 from branchwise.ui.html.systems import aggregate, subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, mean, subset_words
 
 
 def score_tables(report: StudyReport) -> list[Table]:
     """The main tables; published numbers stand in the one whose metric is nearest to theirs."""
-    known = published(report.benchmark)
+    known = published_beside(report)
     own = report.task.columns
     further = [column for column in report.columns if column not in own]
     published_as = {column.key for column in own if column.published}

@@ -3,10 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from branchwise.eval.reporting.published import published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.ui.cells import NOTHING
-from branchwise.ui.html.published import published_notes, published_rows
+from branchwise.ui.html.published import published_beside, published_notes, published_rows
 from branchwise.ui.html.score_tables import headline_family, score_cells, subset_groups
 from branchwise.ui.html.systems import subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, count
@@ -47,7 +46,7 @@ def tool_table(report: StudyReport) -> Table | None:
         )
         for system, found in used
     ]
-    known = published(report.benchmark)
+    known = published_beside(report)
     if known:
         found = published_rows(known, (4, 7), chosen, 2)
         rows += [row for row in found if row.heading.text.startswith("GPT-5")]
