@@ -26,7 +26,7 @@ class Analysis:
     """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
 
     `task`: what the items were scored as. `reach`: what the tools could have given, None where
-    nobody looked. `modules`: what query expansion, evidence extraction and plug-ins' nodes did.
+    it was not looked up. `modules`: what query expansion, extraction and plug-ins' nodes did.
     """
 
     items: tuple[TracedItem, ...]

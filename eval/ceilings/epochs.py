@@ -24,7 +24,7 @@ class MetricSpread:
     `within`: mean over questions of the standard deviation of a question's epochs. `between`:
     standard deviation of the epochs' means. Both divide by the number of epochs less one.
     `best` and `worst`: the highest and the lowest epoch mean. All None where n is 0. Of a score
-    that is no mean, `between`, `best` and `worst` are of the epochs' scores, and `within` is None.
+    that is not a mean, `between`, `best` and `worst` are of the epochs' scores, `within` is None.
     """
 
     n: int

@@ -24,7 +24,7 @@ class Difference:
     `base`, `other`: means over these n; `low` to `high`: 95% interval of `difference`. All are
     None for n = 0, the interval and `p` also for n = 1. `higher`, `lower`, `same`: how many
     questions have a higher value in the other system and so on (better and worse, where more is
-    better). Of a score that is no mean, `base` and `other` are the scores of these n questions,
+    better). Of a score that is not a mean, `base` and `other` are the scores of these n questions,
     the interval is a paired bootstrap's, and a question is compared by its score alone. `p_holm`
     is `p` corrected for the `family` of systems that were compared with the base on this metric
     and subset; None where the comparison stands alone.

@@ -37,7 +37,7 @@ class Column:
     `heading` may hold one line break; columns with the same `table` stand side by side; `note`
     is the line under the table that says what the number means. A metric that `needs_evidence`
     is left unscored where no item of a set was shown any passage (no tools, or answers from a
-    file): zero would blame the agent for what nobody recorded. What has a `role` is a headline
+    file): zero would blame the agent for what was not recorded. What has a `role` is a headline
     metric: changes are told by it. `short` is its heading where its table is clear, `words` its
     name in a sentence. `unit`: a share is 0 to 1. `published`: the published number that stands
     under it. With a `total` an item's own value is that of its sums alone.

@@ -1,6 +1,6 @@
 """What graphs have to know of a task: how its questions are put, and the graph they flow through.
 
-Light: whoever needs a task's columns must not pay for LangGraph.
+Light, so that a task's columns do not cost the import of LangGraph.
 """
 
 from collections.abc import Mapping, Sequence

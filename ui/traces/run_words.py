@@ -62,7 +62,7 @@ def run_line(
 
 def means_of(rows: Iterable[ItemLine], columns: Sequence[Column]) -> list[float | None]:
     """Means of the metrics over questions, the epochs of a question averaged first, as scores are;
-    None where no row has a value, and of a score that is no mean: rows do not have its sums."""
+    None where no row has a value, and of a score that is not a mean: rows do not have its sums."""
     metrics = [(row.id, (row.precision, row.recall, row.em)) for row in rows]
     means = [_mean((id, values[k]) for id, values in metrics) for k in range(SHOWN)]
     of_rows = [*(column.total is None for column in columns), True, True, True]

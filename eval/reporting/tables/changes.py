@@ -94,7 +94,7 @@ def _difference_row(name: str, found: Difference) -> tuple[Cell, ...]:
 
 
 def total_notes(report: StudyReport) -> tuple[str, ...]:
-    """How scores that are no means are compared, a line each."""
+    """How scores that are not means are compared, a line each."""
     return tuple(
         f"{capital(column.name)} is a function of sums over questions: its interval is a paired "
         "bootstrap's, its test swaps the two systems' sums of a question."
