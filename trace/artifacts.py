@@ -26,7 +26,11 @@ class _View:
     @property
     def more(self) -> dict[str, Any]:
         """What is not known."""
-        return {key: value for key, value in self.data.items() if key not in self.KNOWN}
+        return self.without(*self.KNOWN)
+
+    def without(self, *names: str) -> dict[str, Any]:
+        """All of it but these fields."""
+        return {key: value for key, value in self.data.items() if key not in names}
 
     def _text(self, key: str) -> str:
         value = self.data.get(key)
@@ -55,6 +59,11 @@ class ShownPassage(_View):
     def score(self) -> Any:
         """A number; None where the retriever gives none."""
         return self.data.get("score")
+
+    @property
+    def whole(self) -> str:
+        """The title, and the text below it."""
+        return f"{self.title}\n{self.text}"
 
 
 class Match(_View):

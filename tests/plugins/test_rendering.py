@@ -9,7 +9,7 @@ import pytest
 from branchwise.tools.plugins.plugged import PluginResult
 from branchwise.tools.plugins.rendering import MAX_CHARS, MAX_LINES
 from branchwise.tools.registry import ToolContext, make_tools
-from branchwise.ui.traces.parts import Looked
+from branchwise.ui.steps.parts import Looked
 from branchwise.ui.traces.tool_detail import tool_blocks
 
 PLUGIN = '''

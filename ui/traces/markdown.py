@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from branchwise.ui.exports.markdown import escape
-from branchwise.ui.traces.blocks import Block
+from branchwise.ui.steps.blocks import Block
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.score_cells import score_cell
