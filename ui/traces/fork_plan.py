@@ -1,6 +1,6 @@
 """What a fork of a step would be: what is run again, and what may be changed about it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,11 +143,6 @@ def _meta(parent: Path) -> Mapping[str, Any]:
 
 
 def _tools(meta: Mapping[str, Any]) -> Iterator[str]:
-    """The tools that the parent's agent had; of an older run those that were named for it."""
-    listed = (meta.get("identity") or {}).get("tools")
-    if not isinstance(listed, Sequence):
-        listed = [{"function": {"name": name}} for name in meta["system"].get("tools") or ()]
-    for tool in listed:
-        function = tool.get("function") if isinstance(tool, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            yield harmless(function["name"])
+    """The tools that the parent's agent had."""
+    for tool in (meta.get("identity") or {}).get("tools") or ():
+        yield harmless(tool["function"]["name"])
