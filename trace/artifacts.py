@@ -29,6 +29,10 @@ class _View:
         """What is not known, and what should be a text and is not."""
         return {key: value for key, value in self.data.items() if not self._is_known(key, value)}
 
+    def without(self, *names: str) -> dict[str, Any]:
+        """All of it but these fields."""
+        return {key: value for key, value in self.data.items() if key not in names}
+
     def _is_known(self, key: str, value: Any) -> bool:
         return key in self.OTHERS or (key in self.TEXTS and isinstance(value, str | None))
 
@@ -60,6 +64,11 @@ class ShownPassage(_View):
     def score(self) -> Any:
         """A number; None where the retriever gives none."""
         return self.data.get("score")
+
+    @property
+    def whole(self) -> str:
+        """The title, and the text below it."""
+        return f"{self.title}\n{self.text}"
 
 
 class Match(_View):

@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Self, get_args
 
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.records import Record, mapping
@@ -137,6 +137,16 @@ class Predicted(Record):
     citations: Mapping[str, Any] = field(default_factory=dict)
     task_output: Any = None
 
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """The record; each branch's answers and citations are lists of texts."""
+        made = super().read(data)
+        by_branch = {"answers": made.answers, "citations": made.citations}
+        odd = [
+            name for name, listed in by_branch.items() if not all(map(_is_texts, listed.values()))
+        ]
+        return made.changed(problems=(*made.problems, *odd)) if odd else made
+
     @property
     def branches(self) -> dict[str, list[str]]:
         """The texts of each branch."""
@@ -146,6 +156,10 @@ class Predicted(Record):
     def cited(self) -> dict[str, list[str]]:
         """Ids of the passages that each branch cites."""
         return {str(name): _texts(ids) for name, ids in self.citations.items()}
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
 
 
 def _texts(value: Any) -> list[str]:

@@ -24,6 +24,15 @@ class Piece:
     things: Sequence[tuple[str, Sequence[str]]] = ()
     texts: Sequence[str] = ()
 
+    @property
+    def wording(self) -> Iterator[str]:
+        """All of it in which an answer may be named."""
+        if self.passage:
+            yield self.passage.whole
+        for _, names in self.things:
+            yield from names
+        yield from self.texts
+
 
 def pieces(found: Artifact, content: str) -> Iterator[Piece]:
     """What a tool brought that it put out: rows behind those that fitted were not retrieved.

@@ -12,7 +12,7 @@ from branchwise.eval.errors.item_errors import (
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.trail import Place
 from branchwise.ui.console import printable
-from branchwise.ui.tool_steps import short
+from branchwise.ui.steps.text import short
 
 _LOST_AT = {
     "agent": "left out by the agent",

@@ -67,14 +67,17 @@ async def watch(
     from branchwise.agents.journal import MemoryJournal
     from branchwise.corpora.questions import Question
     from branchwise.eval.tasks import DEFAULT
+    from branchwise.trace.events import Answer, Event
     from branchwise.ui.console import print_line
-    from branchwise.ui.steps import describe
+    from branchwise.ui.steps.describe import describe
 
     class Printing(MemoryJournal):
         def event(self, kind: str, data: Mapping[str, Any]) -> None:
+            step = Event(0, kind, 0.0, data)
+            is_read = isinstance(step.body, Answer) and not step.body.failed
             # `ask` prints an answer that was read at the end, on standard output.
-            if screen and (kind != "answer" or answer or data["how"] == "failed"):
-                for line in describe(kind, data):
+            if screen and (answer or not is_read):
+                for line in describe(step):
                     print_line(screen, f"{margin}{line}")
 
     # A shell may pass bytes that are no text; no model server takes them.

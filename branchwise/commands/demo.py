@@ -93,13 +93,13 @@ def _show_trace(reader: "RunReader") -> None:
     """The trace of the first ambiguous question, and its gold."""
     from branchwise.commands.demo_world import show_gold
     from branchwise.ui.console import console, print_line
-    from branchwise.ui.steps import describe
+    from branchwise.ui.steps.describe import describe
 
     screen = console()
     row = _telling_item(reader)
     screen.print("\nOne question, step by step:", style="bold")
     for event in reader.events(row.item):
-        for line in describe(event.kind, event.data, passages=2):
+        for line in describe(event, passages=2):
             print_line(screen, f"  {line}")
     show_gold({b.name: [answer.text for answer in b.answers] for b in row.question.branches})
 

@@ -47,7 +47,7 @@ def show_world(folder: Path) -> str:
 def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
     """The right answers of each branch, below a step-by-step view."""
     from branchwise.ui.console import console, print_line
-    from branchwise.ui.steps import branch_lines
+    from branchwise.ui.steps.text import branch_lines
 
     for line in ("gold", *branch_lines(gold)):
         print_line(console(), f"  {line}")

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -117,8 +117,9 @@ def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
 
 def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[str]:
     """Scores and answers of both, and how to look at them."""
+    from branchwise.trace.events import Answer
     from branchwise.ui.cells import number
-    from branchwise.ui.steps import branch_lines
+    from branchwise.ui.steps.text import branch_lines
 
     for run in runs:
         row = run.find(question, epoch)
@@ -131,9 +132,9 @@ def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[st
         yield f"{run.name}: {line.status}, {', '.join(scores)}"
         if line.error:
             yield f"  {line.error}"
-        ends = [event.data for event in trace.events if event.kind == "answer"]
-        answers: Mapping[str, Sequence[str]] = ends[-1]["prediction"]["answers"] if ends else {}
-        yield from branch_lines(answers)
+        bodies = [event.body for event in trace.events]
+        ends = [body for body in bodies if isinstance(body, Answer)]
+        yield from branch_lines(ends[-1].prediction.branches if ends else {})
     paths = " ".join(shlex.quote(str(_from_here(run.path))) for run in runs)
     yield f"Look: branchwise trace {paths} --question {shlex.quote(question)}"
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from branchwise.corpora.retrieval import Retriever
     from branchwise.graphs.system import PluginSettings
+    from branchwise.trace.events import Tool
 
 SECONDS = 600.0
 """What an item has by default."""
@@ -36,10 +37,10 @@ class ToolCall:
     model: str | None = None
     keys: Keys = NO_KEYS
 
-    async def made(self) -> dict[str, Any]:
-        """The tool event that a trace would hold, with `content`, what the model reads.
+    async def made(self) -> "Tool":
+        """What a trace would hold of it, with `content`, what the model reads.
 
-        Raises InputError for a tool that cannot be made; whatever the call does is in the event.
+        Raises InputError for a tool that cannot be made; whatever the call does is in the result.
         """
         from branchwise.corpora.graph.open import open_graph
         from branchwise.tools.mcp.opening import close_now
@@ -68,7 +69,7 @@ class ToolCall:
         """Whether a retriever is needed: only the built-in tool asks one, and it may be large."""
         return self.spec == "local_retriever" and (self.corpus or self.retriever) is not None
 
-    async def _called(self, tool: "BaseTool") -> dict[str, Any]:
+    async def _called(self, tool: "BaseTool") -> "Tool":
         from langchain_core.messages import AIMessage
         from langgraph.runtime import Runtime
 
@@ -76,6 +77,7 @@ class ToolCall:
         from branchwise.graphs.state import ItemContext, Spent
         from branchwise.graphs.system import Budget
         from branchwise.graphs.tool_node import make_tool_node
+        from branchwise.trace.events import Tool
 
         caller = self._caller()
         journal = MemoryJournal()
@@ -91,7 +93,7 @@ class ToolCall:
         finally:
             if caller is not None:
                 await caller.aclose()
-        return next(dict(data) for kind, data in journal.events if kind == "tool")
+        return next(Tool.read(data) for kind, data in journal.events if kind == Tool.KIND)
 
     def _caller(self) -> Any:
         if self.model is None:

@@ -2,13 +2,16 @@
 
 import asyncio
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from branchwise.commands.key_option import Key, read_keys
+
+if TYPE_CHECKING:
+    from branchwise.trace.events import Tool
 
 tools_app = typer.Typer(help="What an agent may call.", no_args_is_help=True)
 
@@ -90,13 +93,14 @@ def try_tool(
     settings = read_settings(set_ or ())
     keys, given = read_keys(key), read_arguments(args)
     call = ToolCall(spec, given, corpus, retriever, k, kg, settings, question, model, keys)
-    event = asyncio.run(call.made())
+    result = asyncio.run(call.made())
     if json_output:
         kept = ("content", "error", "failure", "printed", "artifact", "asked", "seconds")
-        _print_json({key: event[key] for key in kept if key in event})
+        record = result.record()
+        _print_json({name: record[name] for name in kept if name in record})
     else:
-        _print(_outcome(event))
-    sys.exit(1 if event["error"] is not None else 0)
+        _print(_outcome(result))
+    sys.exit(1 if result.error is not None else 0)
 
 
 @tools_app.command()
@@ -124,21 +128,21 @@ def new(
     )
 
 
-def _outcome(event: Mapping[str, Any]) -> Iterable[str]:
+def _outcome(result: "Tool") -> Iterable[str]:
     import orjson
 
-    from branchwise.tools.plugins.rendering import RENDERED
+    from branchwise.trace.artifacts import RENDERED
 
-    yield f"the model reads ({event['seconds']:.2f} s)"
-    yield from _below(event["content"])
-    if event.get("printed"):
+    yield f"the model reads ({result.seconds:.2f} s)"
+    yield from _below(result.content)
+    if result.printed:
         yield "printed"
-        yield from _below(event["printed"])
-    artifact = dict(event["artifact"])
-    if isinstance(lines := artifact.get(RENDERED), list):
+        yield from _below(result.printed)
+    artifact, lines = result.found.data, result.found.rendered
+    if isinstance(lines, list):
         yield "shown in the trace"
         yield from _below("\n".join(map(str, lines)))
-        del artifact[RENDERED]
+        artifact = result.found.without(RENDERED)
     if artifact:
         yield "artifact"
         yield from _below(orjson.dumps(artifact, option=orjson.OPT_INDENT_2).decode())

@@ -10,11 +10,10 @@ from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.forks.making import Changes, make_fork, run_fork
 from branchwise.graphs.system import System
 from branchwise.ui.lost_answers import why_missing
-from branchwise.ui.step_labels import label
-from branchwise.ui.steps import describe
+from branchwise.ui.steps.describe import describe, label
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.runs import RunView
-from branchwise.ui.traces.turns import in_order
+from branchwise.ui.traces.tree import in_order
 
 TWO = '''
 import os
@@ -56,13 +55,13 @@ def found(play, calls_made):
 def test_a_nodes_step_is_described_in_words(found):
     kinds = [event.kind for event in found.events]
     assert kinds == ["start", "node", "model", "tool", "node", "model", "node", "answer"]
-    said = [label(event.kind, event.data) for event in found.events if event.kind == "node"]
+    said = [label(event) for event in found.events if event.kind == "node"]
     assert said == [
         "node brief: 2 opening messages",
         "node first: call 1: 1 passage",
         "node shout: another answer",
     ]
-    lines = describe("node", found.nodes[1])
+    lines = describe(found.events[4])
     assert lines[0].startswith("node      first: call 1: 1 passage (after_tools, ")
     assert lines[1].strip() == "printed: calls"
     depths = [depth for event, depth in in_order(found.events) if event.kind == "node"]

@@ -9,8 +9,9 @@ import pytest
 from branchwise.tools.plugins.plugged import PluginResult
 from branchwise.tools.plugins.rendering import MAX_CHARS, MAX_LINES
 from branchwise.tools.registry import ToolContext, make_tools
-from branchwise.ui.traces.parts import Looked
-from branchwise.ui.traces.tool_detail import tool_blocks
+from branchwise.trace.events import Event
+from branchwise.ui.steps.describe import blocks
+from branchwise.ui.steps.words import Around
 
 PLUGIN = '''
 from branchwise import ToolResult, tool
@@ -85,9 +86,9 @@ def test_the_trace_shows_them_without_what_could_steer_a_terminal(tmp_path: Path
         "call": call, "of": 0, "seconds": 0.1, "replayed": False, "error": None,
         "content": result.content, "artifact": dict(result.artifact),
     }  # fmt: skip
-    shown = list(tool_blocks(event, Looked(()), None))
+    shown = blocks(Event(0, "tool", 0.0, event), Around())
     [block] = [one for one in shown if one.title == "as greet shows it"]
     assert block.text == "\ufffd[31mred\n\ufffd"
     assert not any("rendered" in one.text for one in shown)
     event["artifact"]["rendered"] = {"not": "lines"}
-    assert any(one.title == "rendered" for one in tool_blocks(event, Looked(()), None))
+    assert any(one.title == "rendered" for one in blocks(Event(0, "tool", 0.0, event), Around()))

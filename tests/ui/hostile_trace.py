@@ -118,7 +118,7 @@ def events() -> list[tuple[str, dict[str, Any]]]:
         ("start", _start()),
         ("expansion", _expansion()),
         ("retry", {"role": "agent", "attempt": 1, "kind": ATTACK, "message": ATTACK, "wait": 0.5}),
-        ("structured_off", {"role": "agent", "message": ATTACK}),
+        ("left_out", {"role": "agent", "field": ATTACK, "message": ATTACK}),
         ("context_trimmed", {"omitted": 3, "newly": 2}),
         ("model", turn),
         *(("tool", tool) for tool in tools),

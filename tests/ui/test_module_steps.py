@@ -1,8 +1,9 @@
 """Expansions and extractions in words."""
 
 import pytest
+from trace_records import whole_event
 
-from branchwise.ui.steps import describe
+from branchwise.ui.steps import describe as steps
 
 CALL = {
     "reasoning": "",
@@ -18,6 +19,10 @@ EXPANSION = CALL | {
     "how": "readings",
     "text": "...",
 }
+
+
+def describe(kind, data, **most):
+    return steps.describe(whole_event(kind, data), **most)
 
 
 def passage(id, **changes):

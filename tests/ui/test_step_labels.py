@@ -1,8 +1,11 @@
 """A step in a few words."""
 
 import pytest
+from trace_records import whole_event
 
-from branchwise.ui.step_labels import MAX_LABEL, failed, label
+from branchwise.trace.events import Event
+from branchwise.ui.steps import describe
+from branchwise.ui.steps.describe import MAX_LABEL
 
 TURN = {"turn": 3, "tool_calls": [{}, {}], "invalid_tool_calls": [], "finish": "tool_calls"}
 REPLY = {"turn": 4, "tool_calls": [], "invalid_tool_calls": [], "finish": "stop"}
@@ -11,6 +14,10 @@ PASSAGES = {"artifact": {"passages": [{}] * 15}, "error": None, "call": CALL}
 QUERY = {"name": "wikisparql", "args": {"query": "ASK {}"}}
 SPANS = [{"how": "spans", "spans": ["a", "b"]}, {"how": "none", "spans": []}]
 NO_ANSWER = {"how": "strict", "prediction": {"answers": {}}}
+
+
+def label(kind, data):
+    return describe.label(whole_event(kind, data))
 
 
 def rows(count, boolean=None):
@@ -50,11 +57,14 @@ def rows(count, boolean=None):
         ("answer", {"how": "failed", "problem": "no JSON"}, "answer: format error: no JSON"),
         ("error", {"kind": "auth", "message": "bad key"}, "error auth: bad key"),
         ("of a plug-in", {"a": 1}, "of a plug-in: {'a': 1}"),
-        ("model", {"turn": 3}, "model: {'turn': 3}"),
     ],
 )
 def test_a_label_says_the_essential_first(kind: str, data, said: str):
     assert label(kind, data) == said
+
+
+def test_a_step_that_is_not_understood_is_labelled_as_it_was_recorded():
+    assert describe.label(Event(0, "model", 0.0, {"turn": 3})) == "model: {'turn': 3}"
 
 
 def test_a_label_is_one_bounded_printable_line():
@@ -80,7 +90,7 @@ def test_a_label_is_one_bounded_printable_line():
     ],
 )
 def test_a_step_that_brought_an_error_is_told(kind: str, data, is_failed: bool):
-    assert failed(kind, data) is is_failed
+    assert whole_event(kind, data).body.failed is is_failed
 
 
 def test_a_step_that_a_fork_edited_says_so_first():

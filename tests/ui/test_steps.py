@@ -1,9 +1,16 @@
 """Steps in words, from whatever a model or a passage says."""
 
 import pytest
+from trace_records import whole_event
 
-from branchwise.ui.steps import describe
-from branchwise.ui.tool_steps import MAX_LINE
+from branchwise.trace.events import Event
+from branchwise.ui.steps import describe as steps
+from branchwise.ui.steps.text import MAX_LINE
+
+
+def describe(kind, data):
+    return steps.describe(whole_event(kind, data))
+
 
 MODEL = {
     "turn": 2,
@@ -164,7 +171,7 @@ def test_every_step_kind_that_is_not_known_is_still_shown():
 
 
 def test_a_step_whose_form_is_not_known_is_still_shown():
-    assert describe("tool", {"call": "c"}) == ["tool: {'call': 'c'}"]
+    assert steps.describe(Event(0, "tool", 0.0, {"call": "c"})) == ["tool: {'call': 'c'}"]
 
 
 def test_what_a_server_refused_is_said_in_words():
@@ -175,10 +182,6 @@ def test_what_a_server_refused_is_said_in_words():
         ]
     newer = {"role": "agent", "field": "later", "message": "no"}
     assert describe("left_out", newer) == ["model     asked without later: no"]
-    refused = {"role": "agent", "message": "no response_format"}
-    assert describe("structured_off", refused) == [
-        "model     takes no answer schema, not asked for again: no response_format"
-    ]
     failed = {"error": "timeout", "message": "no reply in 60 s"}
     assert describe("repair_failed", failed) == ["repair    failed: timeout: no reply in 60 s"]
 

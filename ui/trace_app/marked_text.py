@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from rich.segment import Segment
 from rich.style import Style
 
+from branchwise.ui.steps.blocks import Mark, MarkKind
 from branchwise.ui.trace_app.cells import drawn, widths
-from branchwise.ui.traces.blocks import Mark, MarkKind
 
 PRIORITY: Sequence[MarkKind] = (
     *("key", "string", "number", "word", "comment", "dim", "strong"),

@@ -12,7 +12,7 @@ from pathlib import Path
 from textual.app import App, SuspendNotSupported
 
 from branchwise.corpora.errors import InputError
-from branchwise.ui.traces.blocks import harmless
+from branchwise.ui.steps.blocks import harmless
 
 DEFAULT = "less"
 _RAW_OFF = "-+r"

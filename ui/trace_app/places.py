@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from branchwise.eval.errors.trail import Place
-from branchwise.ui.traces.blocks import Block
+from branchwise.ui.steps.blocks import Block
 
 _ROWS_BEGIN = 2
 """Lines of a table above its first row: the names of its columns, and a rule."""

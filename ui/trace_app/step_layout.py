@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from branchwise.ui.steps.blocks import Block
 from branchwise.ui.trace_app.cells import cells
 from branchwise.ui.trace_app.wrapping import wrapped
-from branchwise.ui.traces.blocks import Block
 
 MAX_SHOWN = 100_000
 """Characters of a block that are laid out; the line behind them says how many more there are."""

@@ -10,7 +10,7 @@ from rich.style import Style
 from textual.app import App
 from textual.color import Color, ColorParseError
 
-from branchwise.ui.traces.blocks import MarkKind
+from branchwise.ui.steps.blocks import MarkKind
 
 _MARKS: dict[MarkKind, tuple[str, str]] = {
     "gold": ("text-success", "bold underline"),

@@ -10,10 +10,11 @@ from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongA
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.trail import Place
 from branchwise.eval.normalise import MAX_CHARACTERS
-from branchwise.trace.events import Event
+from branchwise.trace.events import Answer, Body, Error, Event, Model
 from branchwise.ui.lost_answers import why_missing, why_wrong
-from branchwise.ui.tool_steps import short
-from branchwise.ui.traces.blocks import harmless
+from branchwise.ui.steps.blocks import harmless
+from branchwise.ui.steps.kinds.answer import wrong_by_key
+from branchwise.ui.steps.text import short
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Verdict
 
 MAX_LINE = 1_000
@@ -52,11 +53,17 @@ def judged_lines(
     return found
 
 
-def _endings(events: Sequence[Event]) -> dict[str, int]:
-    """The last answer, error and model turn that is no repair."""
-    kinds = ("answer", "error", "model")
-    ends = [e for e in events if e.kind in kinds and e.data.get("role") != "repair"]
-    return {event.kind: event.seq for event in ends}
+_Ends = Mapping[type[Body], int]
+"""The last answer, error and model turn that is no repair, each by its number."""
+
+
+def _endings(events: Sequence[Event]) -> _Ends:
+    bodies = ((event.body, event.seq) for event in events)
+    return {
+        type(body): seq
+        for body, seq in bodies
+        if isinstance(body, Answer | Error) or (isinstance(body, Model) and not body.is_repair)
+    }
 
 
 def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines]:
@@ -79,21 +86,19 @@ def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines
 
 
 def _gold_line(
-    text: str, lost: MissingAnswer | None, errors: ItemErrors, ends: Mapping[str, int]
+    text: str, lost: MissingAnswer | None, errors: ItemErrors, ends: _Ends
 ) -> AnswerLine:
     if lost is None:
         return AnswerLine(one_line(text), "right")
     why, places = why_missing(lost) if lost.label else "", _shown_first(lost.places)
     if lost.under is not None:
         # It was lost where the answer was written, not where it was read.
-        return AnswerLine(one_line(text), "wrong_branch", one_line(why), (), ends.get("answer"))
+        return AnswerLine(one_line(text), "wrong_branch", one_line(why), (), ends.get(Answer))
     if errors.error is not None:
-        return AnswerLine(
-            one_line(text), "missing", "the question failed", places, ends.get("error")
-        )
+        return AnswerLine(one_line(text), "missing", "the question failed", places, ends.get(Error))
     step = places[0].step if places else None
     if lost.lost_at == "repair":
-        places, step = (), ends.get("model")
+        places, step = (), ends.get(Model)
     elif lost.lost_step is not None:
         step = lost.lost_step
     elif step is None and errors.format_error is not None:
@@ -101,31 +106,11 @@ def _gold_line(
     return AnswerLine(one_line(text), "missing", one_line(why), places, step)
 
 
-WrongTexts = Mapping[tuple[str, str], WrongAnswer]
-"""Wrong texts by the predicted branch and what texts are compared by."""
-
-
-def wrong_by_key(errors: ItemErrors) -> WrongTexts:
-    """The wrong texts of an item by (predicted branch, `form(text).key`).
-
-    Of texts that differ in nothing that counts, in branches that stand for one gold branch, one is
-    recorded; it speaks for the others.
-    """
-    united = {key: branch.keys for branch in errors.branches for key in branch.keys}
-    by_cut = {key[:MAX_CHARACTERS]: key for key in united}
-    found: dict[tuple[str, str], WrongAnswer] = {}
-    for wrong in errors.wrong:
-        own = united.get(by_cut.get(wrong.branch, ""), (wrong.branch,))
-        for key in own:
-            found[key[:MAX_CHARACTERS], form(wrong.text).key] = wrong
-    return found
-
-
 class _Written:
     """The predicted texts of an item, each with what became of it."""
 
     def __init__(
-        self, gold: GoldBranches, answers: Answers, errors: ItemErrors, ends: Mapping[str, int]
+        self, gold: GoldBranches, answers: Answers, errors: ItemErrors, ends: _Ends
     ) -> None:
         self._gold, self._answers, self._ends = gold, answers, ends
         self._wrong = wrong_by_key(errors)
@@ -165,7 +150,7 @@ class _Written:
     def _wrong_line(self, text: str, wrong: WrongAnswer) -> AnswerLine:
         verdict: Verdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
         places = _shown_first(wrong.places)
-        step = places[0].step if places else self._ends.get("answer")
+        step = places[0].step if places else self._ends.get(Answer)
         return AnswerLine(one_line(text), verdict, one_line(why_wrong(wrong)), places, step)
 
 

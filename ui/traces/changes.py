@@ -2,8 +2,6 @@
 
 from branchwise.eval.store.item_rows import ItemRows
 
-_Event = tuple[int, float]
-
 
 class Watch:
     """Compares a run's items with how they were: by status, by a running item's last event, and by

@@ -1,21 +1,27 @@
 """Two traces of one question side by side: which step stands beside which, where they part."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
-from branchwise.trace.events import Event
+from branchwise.trace.events import (
+    KINDS,
+    AnyBody,
+    Event,
+    Extraction,
+    LeftOut,
+    Model,
+    Retry,
+    Tool,
+    Unknown,
+)
 from branchwise.ui.traces.trace import Step, Trace
-from branchwise.ui.traces.turns import INCIDENTAL
 
 MAX_CELLS = 250_000
 """Steps of the one times steps of the other that are aligned, about a fifth of a second; what is
 longer stands beside each other in its order."""
 _SAME, _ALIKE, _OF_A_KIND = 4, 2, 1
-# What says how long a step took and what it cost, or who numbered it; not what it did.
-_AROUND = frozenset({"seconds", "replayed", "usage", "wait"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,36 +91,21 @@ def _keys(trace: Trace) -> list[_Key]:
 def _key(step: Step, event: Event | None) -> _Key:
     if event is None:
         return _Key(step.kind, "", step.label)
-    data = event.data
-    content = json.dumps(_deed(event.kind, data), sort_keys=True, default=str)
-    return _Key(event.kind, _by(data), content)
+    body = event.body
+    # What could not be read of a step may differ, too.
+    deed = event.data if body.problems else body.deed()
+    return _Key(event.kind, _by(body), json.dumps(deed, sort_keys=True, default=str))
 
 
-def _by(data: Mapping[str, Any]) -> str:
-    call = data.get("call")
-    if isinstance(call, Mapping):
-        return str(call.get("name"))
-    calls = data.get("tool_calls") or data.get("invalid_tool_calls")
-    return f"{data.get('role')} {'calls' if calls else 'says'}"
-
-
-def _deed(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """A step's data without what was around it, at the levels that we write ourselves."""
-    deed = {name: value for name, value in data.items() if name not in _AROUND}
-    if kind == "extraction":
-        deed["passages"] = [_without(passage, _AROUND) for passage in data.get("passages", ())]
-    if "call" in deed:
-        deed["call"] = _without(deed["call"], {"id"})
-    for name in ("tool_calls", "invalid_tool_calls"):
-        if isinstance(called := deed.get(name), Sequence):
-            deed[name] = [_without(call, {"id"}) for call in called]
-    return deed
-
-
-def _without(value: Any, names: frozenset[str] | set[str]) -> Any:
-    if not isinstance(value, Mapping):
-        return value
-    return {name: part for name, part in value.items() if name not in names}
+def _by(body: AnyBody) -> str:
+    match body:
+        case Tool() | Extraction():
+            return body.call.tool
+        case Model():
+            return f"{body.role} {'calls' if body.calls else 'says'}"
+        case Retry() | LeftOut():
+            return body.role
+    return ""
 
 
 def _shared(a: Sequence[_Key], b: Sequence[_Key]) -> int:
@@ -183,6 +174,11 @@ def _parted(pairs: Sequence[StepPair], goes_on: tuple[bool, bool]) -> int | None
             end = min(end, written[-1] + 1 if written else 0)
     for n, pair in enumerate(pairs[:end]):
         steps = [step for step in (pair.a, pair.b) if step]
-        if not pair.same and not all(step.kind in INCIDENTAL for step in steps):
+        if not pair.same and not all(map(_is_incidental, steps)):
             return n
     return None
+
+
+def _is_incidental(step: Step) -> bool:
+    """Whether it tells how requests travelled: two traces do not part there."""
+    return KINDS.get(step.kind, Unknown).INCIDENTAL

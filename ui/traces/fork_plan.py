@@ -1,19 +1,19 @@
 """What a fork of a step would be: what is run again, and what may be changed about it."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import open_run
-from branchwise.ui.traces.blocks import harmless
+from branchwise.trace.events import Start
+from branchwise.trace.executions import taken_up_at
+from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.traces.trace import Step, Trace
 
 if TYPE_CHECKING:
     from branchwise.eval.forks import Changes
-
-_MALFORMED = (LookupError, TypeError, ValueError, AttributeError, StopIteration)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ForkPlan:
         """What happens, on one line (harmless)."""
         if edited:
             return f"goes on behind step {self.step.seq} ({self.step.label}), with your text there"
-        if not self.again or self.again[0].kind == "start":
+        if not self.again or self.again[0].kind == Start.KIND:
             return "runs the whole question again"
         first, rest = self.again[0], len(self.again) - 1
         more = (
@@ -88,10 +88,7 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
 
     plan, event = first_plan(parent, _meta(parent), trace, step), trace.event(step)
     assert event is not None, "it has a plan"
-    try:
-        text = editable(event)
-    except _MALFORMED:
-        text = None
+    text = None if event.body.problems else editable(event)
     return replace(plan, known={**plan.known, **known_tools()}, text=text, whole=True)
 
 
@@ -123,16 +120,16 @@ def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -
 
 def _again(trace: Trace, step: int) -> Iterator[Step]:
     """The steps that a fork of this one makes again."""
-    from branchwise.trace.executions import taken_up_at
-
     place = next(n for n, event in enumerate(trace.events) if event.seq == step)
     try:
         left = taken_up_at(trace.events, place)
-    except _MALFORMED:
+    except ValueError:
+        left = None
+    if left is None or any(event.body.problems for event in trace.events[:left]):
         raise InputError(
             f"the trace cannot be taken up at step {step}",
             remedy="it is damaged or of a newer version; choose another step",
-        ) from None
+        )
     made = {event.seq for event in trace.events[left:]}
     return (s for s in trace.steps if s.seq in made)
 
@@ -146,11 +143,6 @@ def _meta(parent: Path) -> Mapping[str, Any]:
 
 
 def _tools(meta: Mapping[str, Any]) -> Iterator[str]:
-    """The tools that the parent's agent had; of an older run those that were named for it."""
-    listed = (meta.get("identity") or {}).get("tools")
-    if not isinstance(listed, Sequence):
-        listed = [{"function": {"name": name}} for name in meta["system"].get("tools") or ()]
-    for tool in listed:
-        function = tool.get("function") if isinstance(tool, Mapping) else None
-        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-            yield harmless(function["name"])
+    """The tools that the parent's agent had."""
+    for tool in (meta.get("identity") or {}).get("tools") or ():
+        yield harmless(tool["function"]["name"])

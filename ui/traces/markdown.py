@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.ui.cells import number
 from branchwise.ui.exports.markdown import escape
-from branchwise.ui.traces.blocks import Block
+from branchwise.ui.steps.blocks import Block
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from branchwise.corpora.questions import Branch
 from branchwise.trace.events import Event
-from branchwise.ui.steps import branch_lines, describe
-from branchwise.ui.tool_steps import SHOWN_RESULTS
-from branchwise.ui.traces.blocks import Block, harmless
+from branchwise.ui.steps.blocks import Block, harmless
+from branchwise.ui.steps.describe import describe
+from branchwise.ui.steps.text import SHOWN_RESULTS, branch_lines
 
 MAX_NAMES = 5
 """Gold answers that a passage's title names."""
@@ -43,7 +43,7 @@ def trace_lines(events: Sequence[Event], passages: int = SHOWN_RESULTS) -> Itera
     """Every step as `ask` prints it, under its number; of a result the first `passages`."""
     width = max((len(str(event.seq)) for event in events), default=1)
     for event in events:
-        first, *rest = describe(event.kind, event.data, passages=passages) or [event.kind]
+        first, *rest = describe(event, passages=passages)
         yield f"{event.seq:>{width}}  {first}"
         yield from (f"{'':>{width}}  {line}" for line in rest)
 

@@ -13,7 +13,7 @@ from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import DamagedError, RunReader
 from branchwise.eval.tasks import TASKS, is_attributable
-from branchwise.trace.events import Event
+from branchwise.trace.events import Error, Event
 from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
 from branchwise.ui.traces.beside import beside_lines
 from branchwise.ui.traces.lines import ItemLine
@@ -86,7 +86,8 @@ def _events(reader: RunReader, item: int) -> tuple[list[Event], list[Event]]:
         problem = error.what
     except AttributeError:
         problem = "a record of the run is damaged (it is no object)"
-    return [], [Event(0, "error", 0.0, {"kind": DAMAGED, "message": problem})]
+    body = Error(kind=DAMAGED, message=problem)
+    return [], [Event(0, body.KIND, 0.0, body.record())]
 
 
 def _branches(

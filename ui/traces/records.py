@@ -11,7 +11,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store.item_rows import RawItem
-from branchwise.ui.traces.blocks import harmless
+from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.traces.lines import ItemLine
 
 MAX_TEXT = 1000

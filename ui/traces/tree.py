@@ -1,20 +1,19 @@
-"""The steps of a trace as rows of a tree, and how many gold answers each brought."""
+"""A trace in the order in which it is walked: what a model turn brought stands below it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from branchwise.eval.errors.mentions import Mentions
-from branchwise.trace.events import Event
-from branchwise.trace.records import listed, mapping
-from branchwise.ui.step_labels import failed, label
-from branchwise.ui.traces.marks import mentions_of
+from branchwise.trace.events import Event, Extraction, LeftOut, Model, Node, Retry, Tool
+from branchwise.ui.steps.describe import brought, label
+from branchwise.ui.steps.marks import mentions_of
 from branchwise.ui.traces.trace import Step
-from branchwise.ui.traces.turns import in_order
 
 MAX_SEARCHED = 50_000
 """Characters of one text that are searched for gold answers."""
 MAX_IN_ALL = 2_000_000
 """Characters of all texts of a trace; behind them nobody looks."""
+_MODULE_ROLES = ("extractor",)
 
 
 def steps(events: Sequence[Event], names: Sequence[Sequence[str]] = ()) -> list[Step]:
@@ -24,13 +23,73 @@ def steps(events: Sequence[Event], names: Sequence[Sequence[str]] = ()) -> list[
         Step(
             event.seq,
             event.kind,
-            label(event.kind, event.data),
+            label(event),
             depth,
-            failed(event.kind, event.data),
+            event.body.failed,
             seen.gold(event) if seen else None,
         )
         for event, depth in in_order(events)
     ]
+
+
+@dataclass
+class TreeNode:
+    """An event with what belongs to it: tool calls below a model turn, extraction below a call."""
+
+    event: Event
+    below: list["TreeNode"] = field(default_factory=list)
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[Event, int]]:
+        """This event and those below it, each with its depth."""
+        yield self.event, depth
+        for node in self.below:
+            yield from node.walk(depth + 1)
+
+
+def in_order(events: Iterable[Event]) -> Iterator[tuple[Event, int]]:
+    """Every event with its depth, as the tree is read from top to bottom."""
+    for root in tree(events):
+        yield from root.walk()
+
+
+def tree(events: Iterable[Event]) -> list[TreeNode]:
+    """The events as a tree, never deeper than three.
+
+    Calls of one turn end in any order; they stand in the order in which the model made them.
+    """
+    roots: list[TreeNode] = []
+    turn: TreeNode | None = None
+    for event in events:
+        node, home = TreeNode(event), _home(event, turn)
+        (roots if home is None else home.below).append(node)
+        if isinstance(event.body, Model):
+            turn = node
+    for root in roots:
+        # Stable: what belongs to no call of the turn stays behind those that do.
+        root.below.sort(key=lambda node: _place(node.event))
+    return roots
+
+
+def _home(event: Event, turn: TreeNode | None) -> TreeNode | None:
+    """What an event belongs to; None for a step of the item itself."""
+    if turn is None:
+        return None
+    match event.body:
+        case Tool():
+            return turn
+        case Extraction(of=of):
+            calls = (node for node in turn.below if isinstance(node.event.body, Tool))
+            return next((call for call in calls if _place(call.event) == of), turn)
+        case Node(slot="after_tools"):
+            return turn if turn.below else None
+        case Retry(role=role) | LeftOut(role=role) if role in _MODULE_ROLES:
+            return turn if turn.below else None
+    return None
+
+
+def _place(event: Event) -> float:
+    body = event.body
+    return body.of if isinstance(body, Tool | Extraction) else float("inf")
 
 
 class _Seen:
@@ -46,11 +105,11 @@ class _Seen:
 
         None where it brought nothing, or where the trace is too long to be searched.
         """
-        texts = _BROUGHT.get(event.kind)
-        if texts is None or event.data.get("error") or self._left <= 0:
+        texts = brought(event)
+        if texts is None or self._left <= 0:
             return None
         found: set[int] = set()
-        for text in texts(event.data):
+        for text in texts:
             found |= self._in(text)
         return len(found)
 
@@ -60,54 +119,3 @@ class _Seen:
             found = self._known[text] = frozenset(self._mentions.present(searched))
             self._left -= len(searched)
         return found
-
-
-def _of_tool(data: Mapping[str, Any]) -> Iterator[str]:
-    artifact = mapping(data.get("artifact"))
-    if not artifact.keys() & {"passages", "rows", "matches"}:
-        yield str(data.get("content") or "")
-        return
-    yield from _passages(artifact)
-    for match in listed(artifact.get("matches")):
-        yield from (str(match.get(key) or "") for key in ("label", "name"))
-    yield from _cells(mapping(artifact.get("rows")))
-
-
-def _passages(artifact: Mapping[str, Any]) -> Iterator[str]:
-    for passage in listed(artifact.get("passages")):
-        yield f"{passage.get('title')}\n{passage.get('text')}"
-
-
-def _cells(rows: Mapping[str, Any]) -> Iterator[str]:
-    """Literals, and the labels of what stands in the rows."""
-    yield from map(str, mapping(rows.get("labels")).values())
-    found = rows.get("rows")
-    for row in found if isinstance(found, list) else ():
-        for cell in row if isinstance(row, list) else ():
-            if mapping(cell).get("type") == "literal":
-                yield str(cell.get("value"))
-
-
-def _of_start(data: Mapping[str, Any]) -> Iterator[str]:
-    yield from _passages(mapping(data.get("artifact")))
-
-
-def _of_extraction(data: Mapping[str, Any]) -> Iterator[str]:
-    for passage in listed(data.get("passages")):
-        spans = passage.get("spans")
-        yield from map(str, spans if isinstance(spans, list) else ())
-
-
-def _of_node(data: Mapping[str, Any]) -> Iterator[str]:
-    """The tool results as it left them: the agent read these texts."""
-    for record in listed(mapping(data.get("update")).get("pending")):
-        if "of" in record:
-            yield str(record.get("content") or "")
-
-
-_BROUGHT = {
-    "tool": _of_tool,
-    "start": _of_start,
-    "extraction": _of_extraction,
-    "node": _of_node,
-}

@@ -140,7 +140,7 @@ def events(id: str, answers: Gold) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _start(id: str) -> dict[str, Any]:
-    return {"system": "Answer every reading.", "content": GOLD[id][0], "artifact": {}}
+    return {"system": "Answer every reading.", "content": GOLD[id][0], "artifact": {"passages": []}}
 
 
 def _model(turn: int, *, calls: Sequence[Mapping[str, Any]] = (), text: str = "") -> dict[str, Any]:

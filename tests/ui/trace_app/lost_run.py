@@ -115,7 +115,8 @@ def _rows() -> dict[str, Any]:
 
 
 def _extraction(call: dict[str, Any]) -> dict[str, Any]:
-    said = {"reasoning": "", "error": None, "replayed": False, "usage": {}, "seconds": 0.1}
+    said = {"reasoning": "", "error": None, "replayed": False, "seconds": 0.1}
+    said["usage"] = {"input": 0, "output": 0}
     record = {"id": "s1", "spans": [], "how": "none", "dropped": [], "whole": False, **said}
     return {"call": call, "of": 1, "passages": [record], "content": "nothing"}
 

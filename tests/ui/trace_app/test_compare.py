@@ -284,7 +284,7 @@ async def test_failure_and_parting_are_told_by_signs_and_not_by_colour_alone(
         assert "✗  1 error" in screen_text(app)
         await pilot.press("home")
         await settled(pilot)
-        assert style_of(app, "✗  1 error") != style_of(app, "   0 start")
+        assert style_of(app, "✗  1 error") != style_of(app, "   0 question")
 
 
 async def test_hostile_texts_break_no_frame_and_act_as_nothing(

@@ -6,9 +6,9 @@ import pytest
 from screen_text import check_frame, place_of, screen_lines, screen_text, style_of
 from textual.app import App, ComposeResult
 
+from branchwise.ui.steps.blocks import Block, Mark
 from branchwise.ui.trace_app.step_layout import MAX_LINES, MAX_SHOWN, lay_out
 from branchwise.ui.trace_app.widgets.step_view import StepView
-from branchwise.ui.traces.blocks import Block, Mark
 
 
 class OneStep(App[None]):

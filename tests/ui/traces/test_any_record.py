@@ -8,8 +8,7 @@ import pytest
 from hostile_trace import events
 
 from branchwise.trace.events import Event
-from branchwise.ui.step_labels import label
-from branchwise.ui.steps import describe
+from branchwise.ui.steps.describe import describe, label
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.markdown import markdown
@@ -59,25 +58,26 @@ def changed(record: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[s
 def test_a_record_with_any_other_value_anywhere_is_shown_in_every_way(number: int):
     listed = [short(data) for _, data in events()]
     kinds = [kind for kind, _ in events()]
-    kind, record = kinds[number], listed[number]
+    record = listed[number]
     for path in paths(record):
         for value in (GONE, *OTHERS):
             data = changed(record, path, value)
             whole = [*listed[:number], data, *listed[number + 1 :]]
             trace = [Event(seq, kinds[seq], 0.0, whole[seq]) for seq in range(len(whole))]
-            check(trace, kind, data, number)
+            check(trace, number)
 
 
-def check(trace: list[Event], kind: str, data: dict[str, Any], seq: int) -> None:
-    assert label(kind, data).isprintable()
-    assert describe(kind, data)
+def check(trace: list[Event], seq: int) -> None:
+    event = trace[seq]
+    assert label(event).isprintable()
+    assert describe(event)
     walked = Trace(LINE, trace, steps(trace, [["Ann"]]), (), None, [["Ann"]])
     assert len(walked.steps) == len(trace)
     shown = blocks(walked, seq)
     assert shown[0].kind == "heading"
-    assert len(shown) > 1 or not data
+    assert len(shown) > 1 or not event.data
     assert all(line.isprintable() for line in plain_lines(shown))
-    if kind in ("tool", "extraction"):
+    if event.kind in ("tool", "extraction"):
         # A result shows what was extracted of it, an extraction the passages of its result.
         assert all(len(blocks(walked, step.seq)) > 1 for step in walked.steps if step.depth)
 

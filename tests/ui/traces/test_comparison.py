@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trace_records import trace
 
-from branchwise.trace.events import Event
 from branchwise.ui.traces import comparison
 from branchwise.ui.traces.comparison import Comparison, compare
 from branchwise.ui.traces.lines import ItemLine
@@ -42,7 +42,7 @@ def retry() -> Made:
 
 def made(events: Sequence[Made], status: str = "done") -> Trace:
     """A trace whose tree has its events in their order."""
-    numbered = [Event(n, kind, 0.0, data) for n, (kind, data) in enumerate(events)]
+    numbered = trace(*events)
     steps = [Step(event.seq, event.kind, event.kind) for event in numbered]
     line = ItemLine(0, "q1", 0, "Who directed Heat?", False, status)
     return Trace(line, numbered, steps, ())

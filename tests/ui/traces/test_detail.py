@@ -8,19 +8,20 @@ from typing import Any
 
 import pytest
 from hostile_trace import ATTACK, GOLD, events, hostile_event, hostile_run
+from trace_records import trace
 
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.store import open_run
 from branchwise.trace.events import Event
 from branchwise.ui.console import harmless_json
-from branchwise.ui.traces.blocks import Block, harmless
+from branchwise.ui.steps.blocks import Block, harmless
+from branchwise.ui.steps.parts import MAX_SEARCHED
+from branchwise.ui.steps.tables import MAX_CELLS, MAX_COLUMNS
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
-from branchwise.ui.traces.parts import MAX_SEARCHED
 from branchwise.ui.traces.plain import plain_lines
 from branchwise.ui.traces.reading import trace_of
-from branchwise.ui.traces.tables import MAX_CELLS, MAX_COLUMNS
 from branchwise.ui.traces.trace import Trace
 
 LINE = ItemLine(1, "q", 0, "Who?", False, "done")
@@ -30,8 +31,12 @@ RESULT = {"call": CALL, "of": 0, "seconds": 0.5, "replayed": False, "error": Non
 
 
 def trace_with(*events: tuple[str, dict[str, Any]], names=(), errors=None) -> Trace:
+    return Trace(LINE, trace(*events), (), (), errors, names)
+
+
+def trace_as_written(*events: tuple[str, dict[str, Any]]) -> Trace:
     listed = [Event(seq, kind, 0.0, data) for seq, (kind, data) in enumerate(events)]
-    return Trace(LINE, listed, (), (), errors, names)
+    return Trace(LINE, listed, (), ())
 
 
 def blocks_of(kind: str, data: dict[str, Any], **more: Any) -> list[Block]:
@@ -96,7 +101,7 @@ def test_a_field_of_a_newer_version_is_shown_too():
 @pytest.mark.parametrize("kind", [*dict.fromkeys(kind for kind, _ in events()), "new kind"])
 @pytest.mark.parametrize("data", [{}, {"call": 3, "passages": 7, "artifact": []}, hostile_event()])
 def test_a_step_of_a_form_that_is_not_known_is_shown_as_it_is(kind: str, data: dict[str, Any]):
-    shown = blocks(trace_with((kind, data)), 0)
+    shown = blocks(trace_as_written((kind, data)), 0)
     assert shown[0].kind == "heading"
     text = "\n".join(plain_lines(shown))
     assert all(key in text for key in data if key.isprintable())
@@ -281,5 +286,5 @@ def test_an_edited_step_says_so_in_words_and_in_no_json():
     found = blocks_of("budget", {"reason": "3 turns", "text": "Answer.", "edited": True})
     assert (found[0].kind, found[0].text.split(":")[0]) == ("note", "edited")
     assert not any(block.title == "also" or "true" in block.text for block in found)
-    odd = blocks_of("budget", {"reason": "3 turns", "text": "Answer.", "edited": "yes"})
-    assert any("yes" in block.text for block in odd)
+    odd = ("budget", {"reason": "3 turns", "text": "Answer.", "edited": "yes"})
+    assert any("yes" in block.text for block in blocks(trace_as_written(odd), 0))

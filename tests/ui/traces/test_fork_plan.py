@@ -2,10 +2,12 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from trace_records import trace
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
@@ -29,8 +31,8 @@ EVENTS = [
 LINE = ItemLine(0, "q1", 0, "Who directed Heat?", False, "done")
 
 
-def trace_of(status: str = "done", events: list[tuple[str, dict[str, object]]] = EVENTS) -> Trace:
-    made = [Event(n, kind, 0.0, data) for n, (kind, data) in enumerate(events)]
+def trace_of(status: str = "done", events: Sequence[Event] = ()) -> Trace:
+    made = events or trace(*EVENTS)
     steps = [Step(event.seq, event.kind, f"{event.kind} {event.seq}") for event in made]
     return Trace(replace(LINE, status=status), made, steps, ())
 
@@ -89,9 +91,8 @@ def test_what_has_not_ended_has_no_plan(parent: Path, status: str) -> None:
 
 
 def test_a_damaged_trace_has_no_plan(parent: Path) -> None:
-    damaged: list[tuple[str, dict[str, object]]] = [
-        ("start", {"content": "?"}), ("model", {}), ("tool", {}), ("error", {}),
-    ]  # fmt: skip
+    kinds = ("start", "model", "tool", "error")
+    damaged = [Event(seq, kind, 0.0, {}) for seq, kind in enumerate(kinds)]
     with pytest.raises(InputError, match="cannot be taken up at step 2"):
         plan_fork(parent, trace_of(events=damaged), 2)
     with pytest.raises(InputError, match="has no step 9"):

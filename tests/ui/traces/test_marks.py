@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.ui.traces.blocks import Mark, harmless
-from branchwise.ui.traces.marks import (
+from branchwise.ui.steps.blocks import Mark, harmless
+from branchwise.ui.steps.marks import (
     MAX_COLOURED,
     MAX_MARKED,
     json_marks,

@@ -2,7 +2,7 @@
 
 from branchwise.corpora.questions import Answer, Branch
 from branchwise.trace.events import Event
-from branchwise.ui.traces.blocks import Block, Mark
+from branchwise.ui.steps.blocks import Block, Mark
 from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
 
 

@@ -2,21 +2,17 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from trace_records import trace
 
 from branchwise.trace.events import Event
-from branchwise.ui.traces.tree import steps
-from branchwise.ui.traces.turns import extraction_of, result_of, tree
+from branchwise.ui.traces.tree import steps, tree
 
 TURN = {"turn": 1, "tool_calls": [{}, {}], "invalid_tool_calls": [], "finish": "tool_calls"}
 CALL = {"name": "find", "args": {"query": "x"}}
 KINDS = (
     *("start", "expansion", "model", "tool", "extraction", "repair", "retry", "budget"),
-    *("left_out", "structured_off", "context_trimmed", "answer", "error", "of a plug-in"),
+    *("left_out", "context_trimmed", "answer", "error", "of a plug-in"),
 )
-
-
-def trace(*events):
-    return [Event(seq, kind, 0.0, data) for seq, (kind, data) in enumerate(events)]
 
 
 def tool(of, *texts):
@@ -47,14 +43,6 @@ def test_calls_stand_below_their_turn_in_its_order_each_with_its_extraction():
         *((0, 0), (1, 0), (3, 1), (5, 2), (2, 1), (6, 2), (4, 1)),
         *((7, 0), (8, 0), (9, 1), (10, 0)),
     ]
-    found = extraction_of(events, 2)
-    assert found is not None
-    assert found.seq == 6
-    result = result_of(events, 5)
-    assert result is not None
-    assert result.seq == 3
-    assert extraction_of(events, 9) is None
-    assert result_of(events, 4) is None
 
 
 def test_steps_of_a_running_item_have_their_places_already():
@@ -69,7 +57,8 @@ def test_a_call_without_a_turn_is_a_step_of_the_item():
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from([0, 1, 2, None, "x", [1]]))))
 def test_every_event_is_one_step_whatever_their_order(listed):
-    events = trace(*((kind, {"of": of, "role": "extractor"}) for kind, of in listed))
+    records = [(kind, {"of": of, "role": "extractor"}) for kind, of in listed]
+    events = [Event(seq, kind, 0.0, record) for seq, (kind, record) in enumerate(records)]
     found = steps(events, [["x"]])
     assert sorted(step.seq for step in found) == [*range(len(events))]
     assert all(0 <= step.depth <= 2 for step in found)
@@ -93,7 +82,7 @@ def test_gold_answers_are_counted_in_what_a_step_brought():
 def test_gold_answers_are_counted_in_rows_matches_and_plain_text():
     uri = "http://www.wikidata.org/entity/Q1"
     cells = [{"type": "uri", "value": uri}, {"type": "literal", "value": "Val Kilmer"}, None]
-    rows = {"rows": [cells], "labels": {uri: "Al Pacino"}}
+    rows = {"variables": ["who", "name", "x"], "rows": [cells], "labels": {uri: "Al Pacino"}}
     kept = {"call": CALL, "error": None}
     events = trace(
         ("model", TURN),

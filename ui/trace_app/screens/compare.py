@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from branchwise.ui.steps.blocks import Block
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.judging import WORKING, Judging
 from branchwise.ui.trace_app.messages import RunChanged
@@ -22,7 +23,6 @@ from branchwise.ui.trace_app.widgets.paired_lines import PairedLines
 from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.traces.answer_comparison import compare_answers
-from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.comparison import Comparison, compare
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import RunLine

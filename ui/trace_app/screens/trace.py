@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 
+from branchwise.ui.steps.blocks import Block
 from branchwise.ui.trace_app.answer_lines import SIGNS
 from branchwise.ui.trace_app.judging import WORKING, Judging
 from branchwise.ui.trace_app.messages import RunChanged
@@ -21,7 +22,6 @@ from branchwise.ui.trace_app.widgets.key_bar import KeyBar
 from branchwise.ui.trace_app.widgets.step_tree import StepTree
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.trace_app.widgets.trace_header import TraceHeader
-from branchwise.ui.traces.blocks import Block
 from branchwise.ui.traces.detail import blocks as blocks_of
 from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView

@@ -9,10 +9,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from branchwise.ui.cells import number
+from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.trace_app.cells import fitted
 from branchwise.ui.trace_app.widgets.question_columns import seconds_cell
 from branchwise.ui.trace_app.wrapping import wrapped
-from branchwise.ui.traces.blocks import harmless
 from branchwise.ui.traces.lines import ItemLine
 
 _MAX_QUESTION = 2_000

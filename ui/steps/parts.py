@@ -3,19 +3,18 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from branchwise.trace.records import listed
+from branchwise.trace.artifacts import ShownPassage
+from branchwise.trace.events import Dropped, Usage
 from branchwise.ui.console import harmless_json
-from branchwise.ui.traces.blocks import Block, BlockKind, Mark, harmless
-from branchwise.ui.traces.marks import Names, json_marks, named, sparql_marks
+from branchwise.ui.steps.blocks import Block, BlockKind, Mark, harmless
+from branchwise.ui.steps.marks import Names, json_marks, named, sparql_marks
 
 MAX_TITLE = 300
 """Characters of a title; what is longer stands below it once more (`overlong`)."""
 MAX_FACT = 120
 """Characters of a fact in a title or a note."""
-
-
 MAX_SEARCHED = 400_000
 """Characters of all texts of a step that are searched for answers."""
 MAX_REFORMED = 200_000
@@ -124,35 +123,59 @@ def sparql(query: str, title: str = "") -> Block:
     return Block("sparql", shown, line(title), tuple(sparql_marks(shown)))
 
 
-def rest(data: Mapping[str, Any], known: Iterable[str], title: str = "also") -> Iterator[Block]:
-    """What a record has beside what is known: of newer versions, of plug-ins."""
-    left = {key: value for key, value in data.items() if key not in set(known)}
-    if left:
-        yield as_json(left, title)
+def rest(more: Mapping[str, Any], title: str = "also") -> Iterator[Block]:
+    """What a record has beside what is shown otherwise: of newer versions, of plug-ins."""
+    if more:
+        yield as_json(more, title)
 
 
-def dropped_blocks(dropped: Any, looked: Looked) -> Iterator[Block]:
+def dropped_blocks(dropped: Iterable[Dropped], looked: Looked) -> Iterator[Block]:
     """Lines of a module's reply that were not taken, and why."""
-    for record in listed(dropped):
-        why = record.get("why")
-        yield from text(record.get("text"), f"dropped: {line(why, MAX_FACT)}", looked=looked)
-        yield from overlong(why=why)
-        yield from rest(record, ("why", "text"))
+    for one in dropped:
+        yield from text(one.text, f"dropped: {line(one.why, MAX_FACT)}", looked=looked)
+        yield from overlong(why=one.why)
+        yield from rest(one.more)
 
 
-def cost(data: Mapping[str, Any]) -> list[str]:
+class _Cost(Protocol):
+    """What a call of a model or of a tool cost; None where nobody counted."""
+
+    @property
+    def seconds(self) -> float | None: ...
+    @property
+    def replayed(self) -> bool | None: ...
+
+
+def cost(call: _Cost, usage: Usage | None = None) -> list[str]:
     """Tokens, seconds, and whether it is a replay."""
-    usage = data.get("usage") or {}
-    known = {"input": "{} tokens in", "output": "{} out", "cached": "{} of them cached"}
-    known["reasoning"] = "{} for reasoning"
-    facts = [known.get(name, f"{name}: {{}}").format(n) for name, n in usage.items() if n]
-    if (seconds := data.get("seconds")) is not None:
-        facts.append(f"{seconds} s")
-    return [*facts, "replayed"] if data.get("replayed") else facts
+    facts = _tokens(usage) if usage else []
+    if call.seconds is not None:
+        facts.append(f"{call.seconds} s")
+    return [*facts, "replayed"] if call.replayed else facts
+
+
+def _tokens(usage: Usage) -> list[str]:
+    counts = {
+        "{} tokens in": usage.input,
+        "{} out": usage.output,
+        "{} of them cached": usage.cached,
+        "{} for reasoning": usage.reasoning,
+    }
+    known = [words.format(number) for words, number in counts.items() if number]
+    return [*known, *(f"{name}: {number}" for name, number in usage.more.items() if number)]
+
+
+def passage_blocks(
+    shown: ShownPassage, looked: Looked, *, notes: Sequence[str] = (), marks: Sequence[Mark] = ()
+) -> Iterator[Block]:
+    """A passage with all that its record has."""
+    yield passage(shown, looked, notes=notes, marks=marks)
+    yield from overlong(MAX_TITLE, id=shown.id, title=shown.title)
+    yield from rest(shown.more)
 
 
 def passage(
-    record: Mapping[str, Any],
+    shown: ShownPassage,
     looked: Looked,
     *,
     notes: Sequence[str] = (),
@@ -160,19 +183,18 @@ def passage(
     folded: bool = False,
 ) -> Block:
     """A passage under its id and title; answers are looked for in its title, too."""
-    name, whole = str(record.get("title") or ""), str(record.get("text") or "")
-    given = f"{name[:MAX_TITLE]}\n{whole}"
-    found, shift = looked.marks(given), len(name[:MAX_TITLE]) + 1
-    prefix = f"[{_flat(str(record.get('id')))[:MAX_TITLE]}] "
-    title = f"{prefix}{_flat(name[:MAX_TITLE])}{'…' if len(name) > MAX_TITLE else ''}"
+    name = shown.title[:MAX_TITLE]
+    found, shift = looked.marks(f"{name}\n{shown.text}"), len(name) + 1
+    prefix = f"[{_flat(shown.id)[:MAX_TITLE]}] "
+    title = f"{prefix}{_flat(name)}{'…' if len(shown.title) > MAX_TITLE else ''}"
     behind = "".join(f" · {line(fact, MAX_FACT)}" for fact in notes)
     return Block(
         "passage",
-        harmless(whole),
+        harmless(shown.text),
         title + behind,
         (*(_moved(mark, -shift) for mark in found if mark.start >= shift), *marks),
         folded,
-        passage=str(record.get("id")),
+        passage=shown.id,
         title_marks=tuple(_moved(mark, len(prefix)) for mark in found if mark.end < shift),
     )
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from branchwise.eval.errors.mentions import Mentions
-from branchwise.ui.traces.blocks import Mark, MarkKind
+from branchwise.ui.steps.blocks import Mark, MarkKind
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

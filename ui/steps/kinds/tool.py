@@ -1,0 +1,146 @@
+"""What a tool call brought, and what evidence extraction left of it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from branchwise.trace.artifacts import RENDERED, ShownPassage
+from branchwise.trace.events import Extracted, Tool
+from branchwise.trace.evidence import pieces
+from branchwise.ui.steps import parts
+from branchwise.ui.steps.blocks import Block
+from branchwise.ui.steps.calls import MAX_QUERY_LINES, arguments, call_blocks
+from branchwise.ui.steps.marks import spans_in
+from branchwise.ui.steps.modules import at_place, extracted
+from branchwise.ui.steps.parts import MAX_FACT, Looked
+from branchwise.ui.steps.tables import matches_blocks, rows_blocks
+from branchwise.ui.steps.text import begun, count, few, indented, short
+from branchwise.ui.steps.words import Around, Words, says
+
+_READ = "as the agent read it"
+
+
+@says(Tool)
+class ToolWords(Words[Tool]):
+    """The passages, matches, rows or text, or the error."""
+
+    def label(self, body: Tool) -> str:
+        if body.error:
+            return f"{body.call.tool} failed: {body.error}"
+        return " ".join(filter(None, [body.call.tool, _found(body), _asked(body.call.args)]))
+
+    def lines(self, body: Tool, most: int) -> Iterator[str]:
+        name, found = f"{body.call.tool}:", body.found
+        if body.error:
+            first, *more = body.error.splitlines() or [""]
+            yield begun("tool", f"{name} {first}")
+            yield from map(indented, few(more, MAX_QUERY_LINES))
+        elif found.rows is not None:
+            first, *more = body.content.splitlines() or [""]
+            yield begun("tool", f"{name} {short(first)}")
+            yield from (indented(short(line)) for line in few(more, most))
+        elif found.matches is not None:
+            yield begun("tool", f"{name} {_matches(body)}{arguments(body.call.args)}")
+            lines = body.content.splitlines()
+            headed = bool(lines) and lines[0].endswith(":")
+            yield from (indented(short(line)) for line in few(lines, most + headed))
+        elif passages := found.passages:
+            asked = f"{len(passages)} passages for {arguments(body.call.args)}"
+            yield begun("tool", f"{name} {asked}")
+            yield from map(indented, few([*map(_title, passages)], most, "more"))
+        else:
+            yield begun("tool", f"{name} {short(body.content)}")
+
+    def blocks(self, body: Tool, around: Around) -> Iterator[Block]:
+        """Arguments, then the error or all that came; extracted spans are marked in passages."""
+        looked, found = around.looked, body.found
+        yield from call_blocks(body.call, f"call {body.of + 1}")
+        yield from parts.note(*parts.cost(body))
+        if body.error:
+            why = body.failure or "failed"
+            yield from parts.text(body.error, f"error: {why}", kind="error")
+            yield from parts.overlong(failure=body.failure)
+            yield from parts.text(body.content, _READ, folded=True)
+        else:
+            yield from _rendered(body, looked)
+            yield from _brought(body, around)
+        yield from parts.rest(_beside(body))
+        yield from parts.rest(found.more)
+
+    def brought(self, body: Tool) -> Iterable[str] | None:
+        if body.error:
+            return None
+        return (text for piece in pieces(body.found, body.content) for text in piece.wording)
+
+
+def _found(body: Tool) -> str:
+    """How much it brought; nothing of a text."""
+    found, rows = body.found, body.found.rows
+    if rows is not None:
+        if rows.boolean is None:
+            return count(len(rows), "row")
+        return "yes" if rows.boolean else "no"
+    return (
+        ""
+        if found.is_text
+        else str(len(found.passages if found.matches is None else found.matches))
+    )
+
+
+def _asked(args: Any) -> str:
+    """The first text among the arguments."""
+    values = args.values() if isinstance(args, Mapping) else [args]
+    first = next((value for value in values if isinstance(value, str)), None)
+    return "" if first is None else f'"{short(first)}"'
+
+
+def _matches(body: Tool) -> str:
+    """How many things bear the name; nothing where the text says that none does."""
+    if body.content.startswith("nothing is called"):
+        return ""
+    return f"{count(len(body.found.matches or ()), 'match', 'matches')} for "
+
+
+def _title(passage: ShownPassage) -> str:
+    score = f"{passage.score:.3f}  " if isinstance(passage.score, int | float) else ""
+    return f"{score}[{passage.id}] {passage.title}"
+
+
+def _rendered(body: Tool, looked: Looked) -> Iterator[Block]:
+    """What the tool's own renderer showed of the call when it was made."""
+    lines = body.found.rendered
+    if isinstance(lines, list):
+        title = f"as {parts.line(body.call.tool, MAX_FACT)} shows it"
+        yield from parts.text("\n".join(map(str, lines)), title, looked=looked)
+    elif lines is not None:
+        yield parts.as_json(lines, RENDERED)
+
+
+def _brought(body: Tool, around: Around) -> Iterator[Block]:
+    found, looked = body.found, around.looked
+    if found.is_text:
+        yield from parts.text(body.content, "result", looked=looked)
+        return
+    extraction = next((one.extraction for one in around.calls if one.result is body), None)
+    records = extraction.passages if extraction else ()
+    for place, passage in enumerate(found.passages):
+        yield from _passage(passage, at_place(passage.id, place, records), looked)
+    if found.rows is not None:
+        yield from rows_blocks(found.rows, looked)
+    if found.matches:
+        yield from matches_blocks(found.matches, looked)
+    is_empty = not (found.passages or found.rows or found.matches)
+    yield from parts.text(body.content, _READ, looked=looked, folded=not is_empty)
+
+
+def _passage(passage: ShownPassage, record: Extracted | None, looked: Looked) -> Iterator[Block]:
+    score = passage.score
+    notes = [f"{score:.4g}" if isinstance(score, float) else str(score)]
+    notes = [*(notes if score is not None else []), *([extracted(record)] if record else [])]
+    marks = spans_in(passage.text, record.spans) if record else ()
+    yield from parts.passage_blocks(passage, looked, notes=notes, marks=marks)
+
+
+def _beside(body: Tool) -> dict[str, Any]:
+    """What a plug-in printed and asked, and what is not known."""
+    plugin = {"printed": body.printed, "asked": [one.record() for one in body.asked]}
+    return {**{name: value for name, value in plugin.items() if value}, **body.more}
