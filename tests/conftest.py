@@ -92,11 +92,18 @@ def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
 def type_in(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run the command line; return its exit code, standard output and standard error."""
+    """Run the command line; return its exit code, standard output and standard error.
+
+    A process has one console, which keeps the width and the colours that it began with: here each
+    command has one of its own.
+    """
     from branchwise.__main__ import main
+    from branchwise.ui.console import console, error_console
 
     def call_main(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["branchwise", *map(str, arguments)])
+        console.cache_clear()
+        error_console.cache_clear()
         code = 0
         try:
             main()

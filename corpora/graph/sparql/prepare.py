@@ -1,6 +1,7 @@
 """A query as a model wrote it, made ready to run: read-only, complete, plain SPARQL 1.1."""
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -157,12 +158,17 @@ def _supply(edits: Edits, tokens: list[Token], reader: Reader) -> None:
 
 
 def _tree(edits: Edits) -> Any:
-    """rdflib's syntax tree of the new text. Raises GraphError."""
+    """rdflib's syntax tree of the new text. Raises GraphError.
+
+    The parser takes some thirty frames a bracket: on a thread of its own it has as many as any,
+    however deep its caller stands.
+    """
     from pyparsing import ParseBaseException
     from rdflib.plugins.sparql.parser import parseQuery
 
     try:
-        return parseQuery(edits.apply())
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(parseQuery, edits.apply()).result()
     except RecursionError:
         raise GraphError(
             "resources", "the query nests too deep: write it with fewer brackets"
