@@ -1,5 +1,6 @@
 """Fixtures for all tests, the tests that `make check` runs, and what is said of those that skip."""
 
+import gc
 import os
 import re
 import sys
@@ -37,6 +38,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--quick"):
         items[:], left_out = quick.split(items)
         config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_collection_finish() -> None:
+    # What is there now stays: the collector need not look through it again and again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
