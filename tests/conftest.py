@@ -12,6 +12,9 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+# Imports and the collecting of tests make millions of objects that stay.
+gc.set_threshold(10_000)
+
 # Deterministic, and without hypothesis's time limit: it fails on a busy machine.
 settings.register_profile("branchwise", deadline=None, derandomize=True, database=None)
 settings.load_profile("branchwise")
@@ -42,9 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     # What is there now stays: the collector need not look through it again and again.
-    gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
