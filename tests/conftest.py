@@ -1,5 +1,6 @@
 """Fixtures for all tests, the tests that `make check` runs, and what is said of those that skip."""
 
+import gc
 import os
 import re
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
+
+# Imports and the collecting of tests make millions of objects that stay.
+gc.set_threshold(10_000)
 
 # Deterministic, and without hypothesis's time limit: it fails on a busy machine.
 settings.register_profile("branchwise", deadline=None, derandomize=True, database=None)
@@ -37,6 +41,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--quick"):
         items[:], left_out = quick.split(items)
         config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_collection_finish() -> None:
+    # What is there now stays: the collector need not look through it again and again.
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -102,6 +102,7 @@ def test_megabytes_of_garbage_end_in_a_result(garbage: str) -> None:
     assert parse_answer(garbage, BRANCHES).how in ("failed", "tolerant")
 
 
+@pytest.mark.slow
 @given(st.text(), st.sampled_from(sorted(FORMATS)))
 def test_no_text_raises(text: str, name: str) -> None:
     parsed = parse_answer(text, FORMATS[name], ["p"])
@@ -113,6 +114,7 @@ def test_no_text_of_json_signs_raises(text: str) -> None:
     parse_answer(text, BRANCHES)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(NAMES, st.lists(NAMES, unique=True)), st.text(alphabet="ab .\n"))
 def test_an_answer_survives_being_written_and_wrapped(
     answers: dict[str, list[str]], prose: str

@@ -169,6 +169,7 @@ def test_conditions_whose_answers_cannot_be_read_are_a_format_error() -> None:
         assert not CONDITIONS.read({"conditions": [condition("c", empty, "Fragment 1")]}).answers
 
 
+@pytest.mark.slow
 @given(ANY_JSON, st.sampled_from(sorted(FORMATS)))
 def test_any_json_is_a_prediction_or_a_format_error(data: object, name: str) -> None:
     try:
@@ -180,6 +181,7 @@ def test_any_json_is_a_prediction_or_a_format_error(data: object, name: str) -> 
     assert set(read.citations) <= set(read.answers)
 
 
+@pytest.mark.slow
 @given(ANY_JSON, st.sampled_from(sorted(FORMATS)))
 def test_what_fits_is_read(data: object, name: str) -> None:
     if FORMATS[name].fits(data):

@@ -92,6 +92,7 @@ def test_a_question_that_is_clear_or_not_understood_is_its_own_reading(question:
     assert expansion(question) == [" ".join(question.split())]
 
 
+@pytest.mark.slow
 @given(st.from_regex(r"[A-Z][a-z]{3,9}( [A-Z][a-z]{3,9}){0,2}", fullmatch=True))
 def test_every_name_gets_the_same_readings(name: str) -> None:
     assume(name.lower() not in STOP_WORDS)

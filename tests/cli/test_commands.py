@@ -209,6 +209,7 @@ def test_the_demo_runs_on_the_bundled_encoder(type_in, tmp_path, monkeypatch):
     assert (tmp_path / "demo" / "run-2").is_dir()
 
 
+@pytest.mark.slow
 def test_no_json_on_a_screen_can_steer_it(type_in, tmp_path):
     hostile = "T\x9b31m\u202e\x7f"
     source, path = tmp_path / "passages.jsonl", tmp_path / "q.jsonl"

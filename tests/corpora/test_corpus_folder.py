@@ -126,6 +126,7 @@ def test_quotes_stay_in_what_is_encoded(tmp_path):
     assert list(Corpus.open(tmp_path).contents()) == ['"Heat"\nx']
 
 
+@pytest.mark.slow
 @given(texts=st.lists(st.text(min_size=1).filter(str.strip), min_size=1, max_size=8))
 def test_every_passage_is_read_back_as_written(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("C")

@@ -20,6 +20,8 @@ from branchwise.corpora.flashrag.retriever import FlashRag
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import RetrieverError
 
+from . import flashrag_forks
+
 
 @pytest.fixture
 def config(tmp_path):
@@ -239,13 +241,7 @@ def test_the_process_ends_with_its_retriever(worker):
 
 # --- FlashRAG itself -----------------------------------------------------------------------------
 
-_BUILD = """
-import sys
-from flashrag.retriever.index_builder import Index_Builder
-method, model, corpus, out = sys.argv[1:]
-Index_Builder(method, model or None, corpus, out, 180, 512, False, faiss_type="Flat",
-              bm25_backend="bm25s").build_index()
-"""
+FORKS = "flashrag_forks"
 QUERIES = [
     "volcano in Sicily", "board games of strategy", "rivers of Europe", "Which planet is red?",
     "a wind instrument", "cheese", "Pompeii", "natural satellite", "Etna", "invented in China",
@@ -258,6 +254,7 @@ def flashrag_packages(tmp_path_factory):
     """Processes that are started find FlashRAG and what it asks for; this one finds it alone."""
     alone = tmp_path_factory.mktemp("packages")
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
         for folder in FLASHRAG:
             patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
             (alone / "flashrag").symlink_to(folder / "flashrag")
@@ -266,7 +263,19 @@ def flashrag_packages(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory, indexed_dir, flashrag_packages):
+def forked(tmp_path_factory, flashrag_packages):
+    """What is started as `FORKS` is a fork of one process."""
+    folder = tmp_path_factory.mktemp("forks")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.setenv("HF_HOME", str(folder))
+        patch.setenv(flashrag_forks.PLACE, str(folder / "socket"))
+        with flashrag_forks.forks(folder / "socket"):
+            yield
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, indexed_dir, forked):
     """A corpus of 12 passages, and the dense and BM25 indexes that FlashRAG's builder makes."""
     from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model
 
@@ -275,10 +284,9 @@ def built(tmp_path_factory, indexed_dir, flashrag_packages):
     model = str(find_model(DEFAULT_ENCODER).folder)
     for method, path in (("minilm", model), ("bm25", "")):
         subprocess.run(
-            [sys.executable, "-c", _BUILD, method, path, str(folder / "corpus.jsonl"), str(folder)],
+            [sys.executable, "-m", FORKS, method, path, str(folder / "corpus.jsonl"), str(folder)],
             check=True,
             capture_output=True,
-            env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf")},
         )
     dense = f"retrieval_method: minilm\nretrieval_model_path: {model}\n"
     dense += "index_path: minilm_Flat.index\ncorpus_path: corpus.jsonl\n"
@@ -296,12 +304,13 @@ def built(tmp_path_factory, indexed_dir, flashrag_packages):
 
 @pytest.fixture(scope="module")
 def flashrag(built):
-    """Retrievers of these configurations, each started once."""
+    """Retrievers of these configurations, each started once: one in a process like a user's."""
     opened = {}
 
     def _open(name):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("HF_HUB_OFFLINE", "1")
+            if name != "dense":
+                patch.setattr(process_module, "_MODULE", FORKS)
             if name not in opened:
                 opened[name] = open_retriever(None, f"flashrag:{built / name}.yaml")
         return opened[name]
@@ -377,7 +386,7 @@ def test_identities_have_no_paths_and_differ(built, flashrag):
 
 @needs_flashrag
 def test_what_flashrag_cannot_open_is_one_line(built, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(process_module, "_MODULE", FORKS)
     with pytest.raises(InputError, match=r"broken\.yaml: FlashRAG failed: RuntimeError") as raised:
         open_retriever(None, f"flashrag:{built / 'broken'}.yaml")
     assert str(raised.value).isprintable()

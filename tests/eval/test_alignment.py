@@ -143,6 +143,7 @@ NAMES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(NAMES, NAMES.filter(bool), st.randoms(use_true_random=False))
 def test_order_changes_nothing(predicted: list[str], gold: list[str], order: random.Random) -> None:
     before = aligned(gold, predicted)

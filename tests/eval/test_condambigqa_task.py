@@ -162,6 +162,7 @@ TEXTS = st.lists(st.sampled_from(["spain", "won", "2010", "2023", "july"]), min_
 )
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(TEXTS, st.tuples(TEXTS), max_size=4),
     st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=4),

@@ -111,6 +111,7 @@ def test_curves_never_fall_and_end_at_the_ceiling_over_what_was_retrieved(
             assert curve.points[-1].recall == end
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(traced_items())
 def test_a_point_is_what_a_run_cut_off_there_would_have_retrieved(items: list[TracedItem]) -> None:

@@ -101,6 +101,7 @@ def test_the_union_has_at_least_the_best_and_at_most_the_sum(items: list[TracedI
     assert mean - 1e-12 <= union <= min(1, spread.epochs * mean) + 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(traced_items())
 def test_the_order_of_items_changes_no_spread(items: list[TracedItem]) -> None:

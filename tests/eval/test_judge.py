@@ -234,6 +234,7 @@ GOLD = st.sampled_from(["Heat", "Heat (1986)", "Ronin (1998)", "Alien", "Victori
 GIVEN = st.sampled_from(["Heat (1995)", "heat", "R.", "Ronin", "A.", "Victoria", "Victoria (B)"])
 
 
+@pytest.mark.slow
 @given(
     gold=st.dictionaries(st.sampled_from(["a", "b"]), st.lists(GOLD, max_size=4), min_size=1),
     answers=st.dictionaries(st.sampled_from(["a", "b", "c"]), st.lists(GIVEN, max_size=5)),

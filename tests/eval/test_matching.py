@@ -1,6 +1,7 @@
 import random
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
@@ -28,6 +29,7 @@ def test_a_long_chain_needs_no_recursion() -> None:
     assert matching_size(edges) == n + 1
 
 
+@pytest.mark.slow
 @given(EDGES)
 def test_agrees_with_scipy(edges: list[set[int]]) -> None:
     matrix = np.zeros((len(edges) + 1, 8), dtype=int)

@@ -200,6 +200,7 @@ LETTERS = st.characters(categories=["L"]).filter(lambda letter: fold(letter).isa
 NAMES = st.lists(st.text(LETTERS, min_size=3, max_size=8), min_size=1, max_size=3).map(" ".join)
 
 
+@pytest.mark.slow
 @given(NAMES)
 @example("ǅabc def")
 @example("ΌΣΣ abc")
@@ -236,6 +237,7 @@ def test_anything_goes_in_and_spans_write_the_form(form: str, text: str) -> None
         assert all(a[1] <= b[0] for a, b in pairwise(places))
 
 
+@pytest.mark.slow
 @given(NAMES, st.sampled_from(["{}", "({})", "{}'s", "“{}”", "by {}, who", "{}\n", "{}. Then"]))
 def test_spans_slice_to_the_form(name: str, frame: str) -> None:
     written = spans(name, "xx " + frame.format(name.upper()).lower() + " yy " + name)

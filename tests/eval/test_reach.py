@@ -279,6 +279,7 @@ def test_sources_of_a_run_are_those_that_its_tools_ask() -> None:
     assert moved == Sources(CorpusSource(Path("/new"), "11"))
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(
         st.text(max_size=5),

@@ -46,6 +46,7 @@ def attempt(text: str) -> Prepared | None:
         return None
 
 
+@pytest.mark.slow
 @STEADY
 @given(st.text(max_size=80))
 def test_any_text_is_prepared_or_explained(text: str) -> None:
@@ -60,6 +61,7 @@ def test_any_words_are_prepared_or_explained(words: list[str]) -> None:
     attempt("SELECT * { " + " ".join(words) + " }")
 
 
+@pytest.mark.slow
 @STEADY
 @given(st.integers(0, len(WHOLE)), st.integers(0, 12), st.sampled_from(("", *PIECES)))
 def test_a_query_with_a_slip_is_prepared_or_explained(at: int, gone: int, new: str) -> None:

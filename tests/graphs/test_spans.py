@@ -182,6 +182,7 @@ def test_a_megabyte_of_one_sign_is_read_in_no_time(sign: str) -> None:
 WORDS = st.lists(st.sampled_from(["Heat", "film", "1995", "“a”", "it’s", "–", "None"]), min_size=1)
 
 
+@pytest.mark.slow
 @given(WORDS.map(" ".join), st.lists(st.tuples(st.integers(0, 60), st.integers(1, 60)), max_size=8))
 def test_pieces_cut_out_of_a_passage_cover_what_was_cut(
     passage: str, cuts: list[tuple[int, int]]

@@ -145,6 +145,7 @@ NAMES = ("operation", "date", "other", "years", "months", "days")
 ANSWER = re.compile(r"(?::|is an?|is) ([\w, ]+?)(?: years old)?\.(?: \(|$)")
 
 
+@pytest.mark.slow
 def test_the_study_runs_and_the_tool_has_every_right_answer(
     chat_server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, type_in
 ):

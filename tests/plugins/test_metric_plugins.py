@@ -370,6 +370,7 @@ def test_a_wrong_metric_is_refused_before_anything_is_scored(
     assert "there is no file nothing.py" in err
 
 
+@pytest.mark.slow
 def test_reports_have_the_column_everywhere(
     type_in: Cli, folder: Path, other: Path, write: Write, tmp_path: Path
 ) -> None:

@@ -216,6 +216,7 @@ def test_an_error_in_a_plugins_file_names_the_study_and_the_file(folder: Path, f
     assert f"{folder / 'broken.py'}:2" in said
 
 
+@pytest.mark.slow
 def test_a_study_with_a_node_runs_and_scores(
     folder: Path, five: str, chat_server: ChatServer, type_in: Any
 ) -> None:

@@ -107,19 +107,19 @@ def test_a_hang_does_not_hold_the_end_of_the_process(name, command, chat_server,
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_line_before_any_work(
-    code, line, command, chat_server, tmp_path
+    code, line, type_in, chat_server, tmp_path
 ):
     path, questions = write_tools(tmp_path, code), write_questions(tmp_path)
     model = f"openai:scripted@{chat_server.url}"
-    ended = command(
+    ended, out, error = type_in(
         *("run", "--questions", questions, "--model", model, "--tool", f"{path}:t"),
         *("--out", tmp_path / "run"),
     )
-    assert ended.returncode == 2
-    assert ended.stdout == ""
-    assert line in ended.stderr
-    assert str(path) in ended.stderr
-    assert ended.stderr.count("\n") == 1
+    assert ended == 2
+    assert out == ""
+    assert line in error
+    assert str(path) in error
+    assert error.count("\n") == 1
     assert not (tmp_path / "run").exists()
     assert chat_server.requests == []
 

@@ -50,6 +50,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_command_says_it_in_one_line(made, type_in):
     damage(made, FLIP_EVENT)
     before = (made / "run.sqlite").read_bytes()

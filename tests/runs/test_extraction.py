@@ -317,6 +317,7 @@ def test_extraction_without_tools_is_refused(make_system):
         Agent(System(extract=True))
 
 
+@pytest.mark.slow
 def test_at_most_thirty_two_passages_of_an_item_are_asked_about_at_once(
     chat_server, make_system, question_file, tmp_path
 ):

@@ -107,6 +107,7 @@ def replaying(path: Path, system, **changes):
     return system.model_copy(update={"model": f"replay:{path}", **changes})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concurrency", [1, 64])
 def test_a_replay_has_the_same_traces_answers_and_scores(
     chat_server, recorded, question_file, tmp_path, concurrency
@@ -241,6 +242,7 @@ def test_another_k_fails_where_results_differ(plain, tmp_path):
     assert all(error.endswith("differs in k") for error in errors_of(again.path).values())
 
 
+@pytest.mark.slow
 def test_another_corpus_fails_where_results_differ(plain, tmp_path):
     path, system, questions = plain
     (tmp_path / "p.jsonl").write_text(json.dumps({"id": "p", "contents": "Heat\nA film of heat."}))
@@ -259,6 +261,7 @@ def test_a_module_that_was_not_there_is_refused(plain, tmp_path):
     assert not (tmp_path / "again").exists()
 
 
+@pytest.mark.slow
 def test_a_temperature_is_refused_unless_it_is_the_recorded_one(
     recorded, question_file, make_system, tmp_path
 ):
@@ -310,6 +313,7 @@ def test_tools_described_in_text_are_replayed(chat_server, make_system, question
     assert told(again.path) == told(made.path)
 
 
+@pytest.mark.slow
 def test_one_role_is_replayed_beside_a_model_that_is_asked(
     chat_server, recorded, question_file, tmp_path
 ):
@@ -362,6 +366,7 @@ def test_a_run_does_not_change_between_replayed_and_paid_for(plain, tmp_path):
         resume(again.path, model=f"replay:{again.path}")
 
 
+@pytest.mark.slow
 def test_a_replay_of_a_replay_is_the_same(recorded, question_file, tmp_path):
     path, system = recorded
     questions = str(question_file(3))

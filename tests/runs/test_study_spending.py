@@ -126,6 +126,7 @@ def test_a_matcher_that_asks_is_refused(design, prices, tmp_path):
         run_study(asking, tmp_path / "S", StudyPace(max_cost=1.0, prices=prices))
 
 
+@pytest.mark.slow
 def test_what_costs_nothing_needs_no_money(design, prices, tmp_path):
     systems = [
         replace(named, system=named.system.model_copy(update={"model": "offline"}))

@@ -253,6 +253,7 @@ async def test_a_client_that_leaves_takes_its_queries_with_it(server, session, s
     assert sum(map(len, shelf.calls)) <= LARGEST_BATCH + 1
 
 
+@pytest.mark.slow
 async def test_a_large_request_lets_others_in_between(server, session, shelf):
     shelf.held = True
     queries = [f"q{n}" for n in range(4 * LARGEST_BATCH)]

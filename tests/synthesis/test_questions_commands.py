@@ -69,6 +69,7 @@ def test_a_graph_that_is_not_there_is_said_first(type_in, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_graph_that_is_built_in_a_world_means_the_world(type_in, world_2000, tmp_path):
     files = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for kg, out in zip((world_2000, world_2000 / "kg"), files, strict=True):
@@ -150,6 +151,7 @@ def test_a_writer_that_answers_in_prose_is_counted(type_in, chat_server, model, 
     assert {q.meta["wording"] for q in load_questions(str(out)).questions} == {"grammar"}
 
 
+@pytest.mark.slow
 def test_what_a_reviewer_finds_invalid_is_dropped_and_counted(
     type_in, chat_server, model, tmp_path
 ):

@@ -19,14 +19,16 @@ WIDE = "👩‍👩‍👧‍👦 🇩🇪 ☀️ 日本語 한국어 e\u0301\u0
 PAGES = "<script>alert(1)</script> ![x](http://evil.example/x.png) `` ``` ```` | # * ~~~ <!--"
 ATTACK = " ".join((MARKUP, ESCAPES, CONTROLS, DIRECTIONS, ZERO_WIDTH, WIDE, PAGES, "\u2028\u2029"))
 """One line for whoever splits at "\\n" only, several for whoever splits at anything else."""
-LONG_LINE = 1_000_000
+LONG_LINE = 100_000
 GOLD = ("John Guillermin", "Merian C. Cooper", "Jessica Lange", "Rick Baker")
 QUESTION_IDS = ("hostile", "failed", "pending")
 _COST = {"usage": {"input": 12, "output": 3, "cached": 1, "reasoning": 2}, "seconds": 0.1234}
 
 
-def hostile_run(path: Path) -> Path:
+def hostile_run(path: Path, line: int = LONG_LINE) -> Path:
     """A run folder of three items: one that ended, one that failed, one that has not begun.
+
+    One passage is a line of so many characters.
 
     What the store itself refuses (lone surrogates) is in `hostile_event`.
     """
@@ -36,7 +38,7 @@ def hostile_run(path: Path) -> Path:
     ]
     system = {"model": f"openai:{ATTACK}", "tools": ["local_retriever", "wikisparql"]}
     create_run(path, RunSpec("branches", ATTACK, "d", system, {}, "s", 1, "0"), questions)
-    asyncio.run(_fill(path))
+    asyncio.run(_fill(path, line))
     return path
 
 
@@ -55,11 +57,11 @@ def _branches() -> tuple[Branch, ...]:
     )
 
 
-async def _fill(path: Path) -> None:
+async def _fill(path: Path, line: int) -> None:
     with RunStore(path) as store:
         ended, failed, _ = list(store.pending())
         journal = store.begin(ended)
-        for kind, data in events():
+        for kind, data in events(line):
             journal.event(kind, data)
         outcome = {"prediction": prediction(), "evidence": [], "how": "repaired", "error": None}
         await journal.finish("done", outcome)
@@ -78,20 +80,20 @@ def prediction() -> dict[str, Any]:
     return {"reasoning": ATTACK, "answers": answers, "citations": {keys[0]: [ATTACK]}}
 
 
-def passages() -> list[dict[str, Any]]:
-    """The last one is a line of 1 MB; gold answers stand in all of them."""
+def passages(line: int = LONG_LINE) -> list[dict[str, Any]]:
+    """The last one is one long line; gold answers stand in all of them."""
     return [
         {"id": "p0", "title": "King Kong", "text": f"{ATTACK} John Guillermin", "score": 0.5},
         {"id": f"p1 {ATTACK}", "title": ATTACK, "text": f"Jessica Lange {ATTACK}", "score": 0.25},
         {"id": "p2", "title": "t" * 2_000, "text": f"{ATTACK}\n\nJessica\tLange", "score": -1.0},
-        {"id": "p3", "title": "long", "text": long_line(), "score": 1e-9},
+        {"id": "p3", "title": "long", "text": long_line(line), "score": 1e-9},
     ]
 
 
-def long_line() -> str:
-    """A line of 1 MB that names a gold answer at both ends."""
-    filling = "wörd " * (LONG_LINE // 5)
-    return f"Jessica Lange {filling[: LONG_LINE - 28]} Jessica Lange"
+def long_line(characters: int) -> str:
+    """A line that names a gold answer at both ends."""
+    filling = "wörd " * (characters // 5)
+    return f"Jessica Lange {filling[: characters - 28]} Jessica Lange"
 
 
 def _start() -> dict[str, Any]:
@@ -99,7 +101,7 @@ def _start() -> dict[str, Any]:
     return {"system": ATTACK, "content": ATTACK, "artifact": {"passages": given}}
 
 
-def events() -> list[tuple[str, dict[str, Any]]]:
+def events(line: int = LONG_LINE) -> list[tuple[str, dict[str, Any]]]:
     """Events of every kind that there is, and of one that is not known."""
     query = {"id": f"c1 {ATTACK}", "name": "wikisparql", "args": {"query": f"SELECT * {{ {ATTACK}"}}
     search = {"id": "c2", "name": "local_retriever", "args": {"query": ATTACK, ATTACK: {"k": [1]}}}
@@ -111,7 +113,7 @@ def events() -> list[tuple[str, dict[str, Any]]]:
     turn = {"turn": 1, "text": ATTACK, "tool_calls": calls, "invalid_tool_calls": [bad]}
     turn |= {"reasoning": f"{ATTACK}\n{ATTACK}", "finish": "tool_calls", "replayed": True, **_COST}
     last = {**turn, "turn": 2, "tool_calls": [], "invalid_tool_calls": [], "finish": "length"}
-    results = list(zip(range(5), made, _results(), strict=True))
+    results = list(zip(range(5), made, _results(line), strict=True))
     # Calls of one turn end in any order.
     tools = [_tool(of, call, result) for of, call, result in (results[1], results[0], *results[2:])]
     return [
@@ -123,7 +125,7 @@ def events() -> list[tuple[str, dict[str, Any]]]:
         ("model", turn),
         *(("tool", tool) for tool in tools),
         ("retry", {"role": "extractor", "attempt": 2, "kind": "x", "message": "y", "wait": None}),
-        ("extraction", _extraction(search)),
+        ("extraction", _extraction(search, line)),
         (f"kind of a plug-in {ATTACK}", {"text": ATTACK, "deep": [{ATTACK: [1, 2.5, None, True]}]}),
         ("budget", {"reason": ATTACK, "text": f"{ATTACK}\n{ATTACK}"}),
         ("model", last),
@@ -142,7 +144,7 @@ def _tool(of: int, call: Mapping[str, Any], result: dict[str, Any]) -> dict[str,
     return {**known, "failure": None, "artifact": {}, **result}
 
 
-def _results() -> list[dict[str, Any]]:
+def _results(line: int) -> list[dict[str, Any]]:
     """Of a query, a search, a search by name, a tool of plain text, and a call that failed."""
     cells = [
         {"type": "uri", "value": f"http://www.wikidata.org/entity/Q1{ATTACK}"},
@@ -153,7 +155,7 @@ def _results() -> list[dict[str, Any]]:
     rows |= {"boolean": None, "labels": {cells[0]["value"]: f"Rick Baker {ATTACK}"}}
     match = {"id": ATTACK, "label": ATTACK, "description": ATTACK, "name": "Rick Baker"}
     match |= {"types": [ATTACK, "film"], "statements": 7, "near": True}
-    found = passages()
+    found = passages(line)
     shown = "\n\n".join(f"[{p['id']}] {p['title']}\n{' '.join(p['text'].split())}" for p in found)
     return [
         {"content": f"1 row: {ATTACK}", "artifact": {"rows": rows}},
@@ -171,16 +173,21 @@ def _expansion() -> dict[str, Any]:
     return {**asked, "dropped": dropped, **said}
 
 
-def _extraction(call: Mapping[str, Any]) -> dict[str, Any]:
+def _extraction(call: Mapping[str, Any], line: int) -> dict[str, Any]:
     """Spans, nothing, a failure, and the whole of a passage."""
-    first, second, third, fourth = passages()
+    first, second, third, fourth = passages(line)
     said = {"reasoning": ATTACK, "error": None, "replayed": False, **_COST}
     span = {"dropped": [{"text": ATTACK, "why": "not in the passage"}], "whole": False, **said}
     records = [
         {"id": first["id"], "spans": ["John Guillermin"], "how": "spans", **span},
         {"id": second["id"], "spans": [], "how": "none", **span},
         {"id": third["id"], "spans": [], "how": "failed", **span, "error": ATTACK},
-        {"id": fourth["id"], "spans": [fourth["text"][:200_000].rstrip()], "how": "spans", **span},
+        {
+            "id": fourth["id"],
+            "spans": [fourth["text"][: line // 5].rstrip()],
+            "how": "spans",
+            **span,
+        },
     ]
     named = {"id": call["id"], "name": call["name"]}
     return {"call": named, "of": 1, "passages": records, "content": ATTACK}

@@ -89,6 +89,7 @@ def test_numbers_are_shown_as_papers_print_them() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_csv_read_back_equals_the_numbers(tables: tuple[Table, ...]) -> None:
     files = csv_files(tables)
     assert set(files) == {f"{table.name}.csv" for table in tables} | {"columns.csv"}

@@ -75,6 +75,7 @@ def _declared() -> list[tuple[str, str]]:
     return every
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ampersand", ["", "and"])
 def test_any_two_patterns_differ_in_the_words_of_one_position(ampersand: str) -> None:
     every = [(kind, p, _words_by_position(p, ampersand)) for kind, p in _declared()]

@@ -44,6 +44,12 @@ def hostile(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
     return open_run(hostile_run(tmp_path / "hostile"))
 
 
+@pytest.fixture
+def huge(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
+    """Such a run with a passage of a million characters."""
+    return open_run(hostile_run(tmp_path / "huge", line=1_000_000))
+
+
 def at(run: RunView, question: str = "heat", step: int | None = None) -> TraceApp:
     return TraceApp([run], start=Start(question, step=step))
 
@@ -263,9 +269,9 @@ async def test_the_part_under_the_cursor_is_opened_in_the_pager(lost: RunView, p
 
 
 async def test_a_huge_passage_reaches_the_pager_whole_and_harmless(
-    hostile: RunView, pager: Path
+    huge: RunView, pager: Path
 ) -> None:
-    app = at(hostile, "hostile")
+    app = at(huge, "hostile")
     async with app.run_test(size=SMALL) as pilot:
         await pilot.pause()
         await pilot.press("m", "m", "o")

@@ -187,6 +187,7 @@ def test_each_step_stands_once_and_in_order(a: list[Made], b: list[Made]) -> Non
     assert all(pair.a or pair.b for pair in compared.pairs)
 
 
+@pytest.mark.slow
 @given(deeds, deeds)
 def test_pairs_weigh_as_much_as_in_any_pairing(a: list[Made], b: list[Made]) -> None:
     """Against the plain recursion over all pairings."""

@@ -168,6 +168,7 @@ def test_a_line_of_a_megabyte_is_marked_at_its_beginning_only():
     assert len(passage.text) == len(text)
 
 
+@pytest.mark.slow
 def test_a_step_of_many_long_passages_is_searched_in_bounds():
     """All but the first ones are shown without marks."""
     passages = [{**PASSAGE, "id": f"p{n}", "text": "Al Pacino " * 20_000} for n in range(9)]

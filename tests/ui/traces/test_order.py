@@ -132,6 +132,7 @@ LINES = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(LINES, st.sampled_from(SORTS), st.booleans(), st.sampled_from(SUBSETS), st.text(max_size=3))
 def test_an_arrangement_shows_the_same_rows_in_whatever_order(
     lines, sort, descending, subset, text

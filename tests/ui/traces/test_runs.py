@@ -296,6 +296,7 @@ def test_a_file_that_is_damaged_beyond_its_records_is_one_line_each(tmp_path):
         assert all("damaged" in line.error for line in spoiled)
 
 
+@pytest.mark.slow
 def test_a_file_with_any_bytes_damaged_gives_the_rest_or_one_line(tmp_path):
     questions = [question(n, text="long " * 300) for n in range(12)]
     run = make_run(tmp_path / "r", questions, [outcome("Mann", "x"), failure(), None] * 4)
@@ -448,6 +449,7 @@ def test_an_archived_run_is_read_and_one_that_was_cut_off_says_what_to_do(run, t
         assert view.line(0).status == "running"
 
 
+@pytest.mark.slow
 def test_labels_are_worked_out_beside_all_else(tmp_path):
     count = 200
     questions = [question(n) for n in range(count)]
