@@ -15,13 +15,14 @@ from branchwise.agents.endpoints import Endpoint, InProcess, Nobody, OpenAIServe
 from branchwise.agents.journal import CallKey, Journal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.replay import RecordedModel
-from branchwise.agents.reply import Completion, FailureKind, Finish, ModelError, Reply, Usage
+from branchwise.agents.reply import Completion, FailureKind, Finish, ModelError, Reply
 from branchwise.agents.request_digest import ToolSet, canonical, fingerprint
 from branchwise.agents.restraints import UNRESTRAINED, Restraints, within_limits
 from branchwise.agents.retries import Sleep, with_retries
 from branchwise.agents.spec import ModelSpec
 from branchwise.agents.text_protocol import describe_tools, read_calls, render_messages
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.trace.events import LeftOut, Retry, Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -182,7 +183,7 @@ class ModelCaller:
             if (role, field) not in told:
                 told.add((role, field))
                 message = self._endpoint.refused.get(field, "")
-                journal.event("left_out", {"role": role, "field": field, "message": message})
+                journal.event(*LeftOut(role=role, field=field, message=message).written())
 
 
 class _Call:
@@ -271,8 +272,14 @@ class _Call:
         self.waited += seconds
 
     def _on_retry(self, attempt: int, error: ModelError, wait: float) -> None:
-        data = {"role": self._role, "attempt": attempt, "kind": error.kind}
-        self._journal.event("retry", {**data, "message": str(error), "wait": round(wait, 3)})
+        retry = Retry(
+            role=self._role,
+            attempt=attempt,
+            kind=error.kind,
+            message=str(error),
+            wait=round(wait, 3),
+        )
+        self._journal.event(*retry.written())
 
 
 def _endpoint(

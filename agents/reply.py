@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from branchwise.trace.events import Usage
+
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
@@ -23,24 +25,6 @@ FailureKind = Literal[
     "invalid_response",
     "not_recorded",
 ]
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Tokens of one call as the server counts them (0 where it does not say).
-
-    `cached` is part of `input`, `reasoning` part of `output`.
-    """
-
-    input: int
-    output: int
-    cached: int = 0
-    reasoning: int = 0
-
-    @property
-    def total(self) -> int:
-        """Input and output tokens together: what a token budget counts."""
-        return self.input + self.output
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from branchwise.agents.limits import Limiter, Limits, Slot
-from branchwise.agents.reply import ModelError, Usage
+from branchwise.agents.reply import ModelError
 from branchwise.agents.retries import LONGEST_WAIT, Sleep, backoff
 from branchwise.agents.spec import ModelSpec
+from branchwise.trace.events import Usage
 
 T = TypeVar("T")
 

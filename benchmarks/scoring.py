@@ -183,13 +183,16 @@ def export(run: Path, out: Path, questions: int) -> None:
 def check_agreement(run: Path, lines: Path) -> None:
     """Both find each answer equally often in the evidence, or they do not do the same work."""
     from branchwise.eval.branch_scores import gold_branches
-    from branchwise.eval.errors.trail import read_trail
+    from branchwise.eval.errors.sought import Sought
+    from branchwise.eval.errors.trail import trail_of
     from branchwise.eval.store import open_run
+    from branchwise.trace.conversation import read_conversation
 
     reader = open_run(run)
     for row, line in zip(reader.items(), lines.open(), strict=False):
         gold = gold_branches(row.question.branches)
-        trail = read_trail(gold, row.question, (), reader.events(row.item))
+        conversation = read_conversation(reader.events(row.item))
+        trail = trail_of(Sought(gold, row.question, ()), conversation)
         ours = {
             gold.sets[pair.branch].entities[pair.entity].name: len(places)
             for pair, places in trail.places.items()

@@ -19,6 +19,7 @@ from branchwise.eval.store.journal import ItemJournal
 from branchwise.eval.tasks import Task
 from branchwise.graphs.agent import Agent, Brief
 from branchwise.graphs.ledger import Ledger
+from branchwise.trace.events import Error
 
 
 class Observer(Protocol):
@@ -161,11 +162,11 @@ class _Pass:
             if self._is_hopeless(error):
                 name = f"{self._part.name}: " if self._part.name else ""
                 raise _PassEnded(f"{name}{error}") from error
-            journal.event("error", {"kind": error.kind, "message": str(error)})
+            journal.event(*Error(kind=error.kind, message=str(error)).written())
             return error_record(error, ledger)
         except Exception as error:  # noqa: BLE001 - one item's failure must not end the others
             where = whole_characters(traceback.format_exc(limit=-3))
-            journal.event("error", {"kind": type(error).__name__, "message": where[-4000:]})
+            journal.event(*Error(kind=type(error).__name__, message=where[-4000:]).written())
             return error_record(error, ledger)
 
     def _is_hopeless(self, error: ModelError) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -28,18 +27,20 @@ from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.base import READINGS_PROMPTS, build_graph, recursion_limit
-from branchwise.graphs.executions import RecordedEvent
 from branchwise.graphs.expand_node import shown_readings
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
 from branchwise.graphs.plugins.making import check_named, make_nodes, names_by_slot
-from branchwise.graphs.rebuild import Entry, Setting, rebuild
+from branchwise.graphs.rebuild import Entry, rebuild
+from branchwise.graphs.reduce import begun, given_ids
+from branchwise.graphs.route import Route
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_mcp_tools
 from branchwise.tools.plugins.plugged import PluggedTool, plugin_sections
 from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sections, surroundings
+from branchwise.trace.events import Event, Start
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -113,6 +114,12 @@ class Agent:
         self._sections += plugin_sections(self.tools)
         self.nodes = make_nodes(system.nodes, surroundings(around))
         self._format = FORMATS[answer_format]
+        self._route = Route(
+            expands=self._models.expander is not None,
+            extracts=self._models.extractor is not None,
+            has_tools=bool(self.tools),
+            nodes=names_by_slot(self.nodes),
+        )
         self.graph = self._built()
         self._entered: dict[str, CompiledStateGraph[AgentState, ItemContext, Any, Any]] = {}
         self._models.explain(lambda: self.identity)
@@ -171,7 +178,7 @@ class Agent:
         brief: Brief,
         journal: Journal,
         ledger: Ledger | None = None,
-        opening: Sequence[RecordedEvent] = (),
+        opening: Sequence[Event] = (),
     ) -> Outcome:
         """Run one question through the graph; raises ModelError where the model cannot be had.
 
@@ -183,9 +190,7 @@ class Agent:
         seconds = self.system.budget.seconds
         context = ItemContext(journal, seconds, entry.fragments, brief.question, counted)
         if not opening:
-            system, user = (message.text for message in entry.state["pending"])
-            given = {"passages": [passage.model_dump() for passage in brief.passages]}
-            context.event("start", system=system, content=user, artifact=given)
+            context.event(self._start(brief))
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget, len(self.nodes)))
         graph = self._graph_at(entry.node)
         end = await graph.ainvoke(entry.state, config=limit, context=context)
@@ -198,34 +203,23 @@ class Agent:
             seconds=context.elapsed,
         )
 
-    def entry(self, opening: Sequence[RecordedEvent], ledger: Ledger | None = None) -> Entry:
+    def entry(self, opening: Sequence[Event], ledger: Ledger | None = None) -> Entry:
         """Where a question goes on behind the first events of a trace (`graphs.rebuild`).
 
-        Raises LookupError, TypeError or ValueError for records that no version of ours wrote.
+        Raises LookupError or ValueError for records that no version of ours wrote.
         """
         shown = partial(shown_readings, self.prompts, READINGS_PROMPTS[self._format.name])
-        setting = Setting(
-            expands=self._models.expander is not None,
-            extracts=self._models.extractor is not None,
-            has_tools=bool(self.tools),
-            shown=shown,
-            nodes=names_by_slot(self.nodes),
-        )
-        return rebuild(opening, setting, ledger or Ledger())
+        return rebuild(opening, self._route, shown, ledger or Ledger())
 
     def beginning(self, brief: Brief) -> Entry:
         """The state in which the graph begins with a question."""
-        fragments = tuple(passage.id for passage in brief.passages)
+        start = self._start(brief)
+        return Entry("", begun(start), tuple(given_ids(start)))
+
+    def _start(self, brief: Brief) -> Start:
         system_prompt = "\n\n".join([self.prompts.render(brief.prompt), *self._sections])
-        start = AgentState(
-            messages=[],
-            pending=[SystemMessage(system_prompt), HumanMessage(brief.message)],
-            evidence=list(fragments),
-            spent=Spent(),
-            omitted=0,
-            finish="stop",
-        )
-        return Entry("", start, fragments)
+        given = {"passages": [passage.model_dump() for passage in brief.passages]}
+        return Start(system=system_prompt, content=brief.message, artifact=given)
 
     def _graph_at(self, node: str) -> "CompiledStateGraph[AgentState, ItemContext, Any, Any]":
         """The graph entered at a node, compiled when it is first needed; "" is the beginning."""
@@ -239,7 +233,7 @@ class Agent:
         self, start_at: str | None = None
     ) -> "CompiledStateGraph[AgentState, ItemContext, Any, Any]":
         parts = (self._models, self.tools, self.prompts, self._format, self.system.budget)
-        return build_graph(*parts, start_at=start_at, plugins=self.nodes)
+        return build_graph(*parts, self._route, start_at=start_at, plugins=self.nodes)
 
 
 def retriever_of(system: System) -> Retriever | None:

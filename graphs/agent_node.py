@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -12,9 +12,12 @@ from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.context_window import oldest_to_omit, with_omissions
 from branchwise.graphs.ledger import AGENT
+from branchwise.graphs.messages import recorded_turn
+from branchwise.graphs.reduce import Change, folded, told, trimmed, turned
+from branchwise.graphs.route import Route
 from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
 from branchwise.graphs.system import Budget
-from branchwise.graphs.trace_records import reply_record
+from branchwise.trace.events import BudgetSpent, ContextTrimmed
 
 # A last answer is asked for even when the seconds are spent; this bounds how long it may take.
 GRACE_SECONDS = 30.0
@@ -42,44 +45,43 @@ def make_agent_node(
     prompts: Prompts,
     budget: Budget,
     schema: Mapping[str, Any],
-    answer_at: str = "answer",
+    route: Route,
 ) -> Node:
-    """The node `agent`; goes on to `tools`, or with its last words to `answer_at`.
+    """The node `agent`; goes on to the tools, or with its last words towards the answer.
 
     `schema` shapes the answer where the model is called without tools.
     """
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
-        context, spent = runtime.context, state["spent"]
-        added: list[BaseMessage] = []
-        told = state.get("told", False)
-        reason = spent_reason(budget, spent, context.elapsed) if tools and not told else None
+        context, change = runtime.context, Change()
+        reason = _reason(state, context)
         if reason:
-            note = prompts.render("budget_spent", reason=reason)
-            context.event("budget", reason=reason, text=note)
-            added.append(HumanMessage(note))
-        asked = () if reason or told else tools
-        new = [*state["pending"], *added]
-        messages = [*state["messages"], *new]
+            note = BudgetSpent(reason=reason, text=prompts.render("budget_spent", reason=reason))
+            context.event(note)
+            change |= told(note, state)
+        seen = folded(state, change)
+        asked = () if seen.get("told") else tools
+        messages = [*seen["messages"], *seen["pending"]]
         omitted = state.get("omitted", 0)
         try:
             reply = await _ask(caller, messages, omitted, asked, schema, context)
         except ModelError as error:
-            omitted = _more_omitted(error, messages, omitted, context)
-            reply = await _ask(caller, messages, omitted, asked, schema, context)
+            trim = _trim(error, messages, omitted)
+            context.event(trim)
+            change |= trimmed(trim)
+            reply = await _ask(caller, messages, trim.omitted, asked, schema, context)
         context.ledger.charge(AGENT, reply)
         context.waited += reply.waited
-        context.event("model", turn=spent.turns + 1, **reply_record(reply))
-        update = {
-            "messages": [*new, reply.message],
-            "pending": [],
-            "spent": spent.plus(turns=1, usage=reply.usage),
-            "omitted": omitted,
-            "finish": reply.finish,
-        }
+        turn = recorded_turn(reply, turn=state["spent"].turns + 1)
+        context.event(turn)
         # A model that calls tools although it was told to answer has its text read as the answer.
-        wants_tools = bool(reply.message.tool_calls or reply.message.invalid_tool_calls)
-        return Command(update=update, goto="tools" if wants_tools and asked else answer_at)
+        goes_on = route.after_turn(calls=bool(turn.calls and asked))
+        return Command(update=change | turned(turn, reply.message, seen), goto=goes_on)
+
+    def _reason(state: AgentState, context: ItemContext) -> str | None:
+        if not tools or state.get("told"):
+            return None
+        return spent_reason(budget, state["spent"], context.elapsed)
 
     return agent
 
@@ -101,12 +103,9 @@ async def _ask(
     )
 
 
-def _more_omitted(
-    error: ModelError, messages: Sequence[BaseMessage], omitted: int, context: ItemContext
-) -> int:
-    """How many tool results to leave out after a context-length refusal; re-raises the rest."""
+def _trim(error: ModelError, messages: Sequence[BaseMessage], omitted: int) -> ContextTrimmed:
+    """Which tool results to leave out after a context-length refusal; re-raises the rest."""
     more = oldest_to_omit(messages, omitted) if error.kind == "context_length" else omitted
     if more == omitted:
         raise error
-    context.event("context_trimmed", omitted=more, newly=more - omitted)
-    return more
+    return ContextTrimmed(omitted=more, newly=more - omitted)

@@ -15,8 +15,9 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.agent_node import GRACE_SECONDS
 from branchwise.graphs.context_window import with_omissions
 from branchwise.graphs.ledger import AGENT
+from branchwise.graphs.messages import recorded_turn
 from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
-from branchwise.graphs.trace_records import reply_record
+from branchwise.trace.events import REPAIR, Answer, Predicted, Repair, RepairFailed
 
 # Not an answer in the wrong shape but none at all: a repair call would ask for a change of mind.
 DECLINED = {"refusal": "the model refused to answer", "content_filter": "the answer was filtered"}
@@ -59,22 +60,22 @@ async def _repair(
     """Ask once for the same answer in the right shape; None where even that call fails."""
     schema = orjson.dumps(answer_format.schema).decode()
     note = prompts.render("repair", problem=parsed.problem or "no JSON object", schema=schema)
-    context.event("repair", problem=parsed.problem, text=note)
+    context.event(Repair(problem=parsed.problem, text=note))
     messages: Sequence[BaseMessage] = [*_closed(state["messages"]), HumanMessage(note)]
     try:
         reply = await caller.ask(
             with_omissions(messages, state.get("omitted", 0)),
             schema=answer_format.schema,
-            role="repair",
+            role=REPAIR,
             journal=context.journal,
             time_left=max(context.time_left, GRACE_SECONDS),
         )
     except ModelError as error:
-        context.event("repair_failed", error=error.kind, message=str(error))
+        context.event(RepairFailed(error=error.kind, message=str(error)))
         return None
     context.ledger.charge(AGENT, reply)
     context.waited += reply.waited
-    context.event("model", role="repair", **reply_record(reply))
+    context.event(recorded_turn(reply, role=REPAIR))
     return reply
 
 
@@ -97,11 +98,6 @@ def _finished(
 ) -> dict[str, Any]:
     prediction = parsed.prediction or Prediction()
     raw = text if how == "failed" else None
-    context.event(
-        "answer",
-        how=how,
-        problem=parsed.problem,
-        raw=raw,
-        prediction=prediction.model_dump(mode="json"),
-    )
+    predicted = Predicted.read(prediction.model_dump(mode="json"))
+    context.event(Answer(how=how, problem=parsed.problem, raw=raw, prediction=predicted))
     return {"prediction": prediction, "how": how, "problem": parsed.problem, "spent": spent}

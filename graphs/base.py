@@ -1,13 +1,11 @@
 """The graph: agent and tools in a loop under the budget, modules before and between, the answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 
-from branchwise.agents.caller import ModelCaller
 from branchwise.agents.formats import AnswerFormat
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.agent_node import make_agent_node
@@ -16,10 +14,11 @@ from branchwise.graphs.expand_node import make_expand_node
 from branchwise.graphs.extract_node import make_extract_node
 from branchwise.graphs.models import Models
 from branchwise.graphs.plugins.running import MadeNode, make_plugin_node
-from branchwise.graphs.plugins.slots import Slot, graph_name
+from branchwise.graphs.route import Route
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
+from branchwise.trace.events import graph_name
 
 if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
@@ -35,58 +34,40 @@ def build_graph(
     prompts: Prompts,
     answer_format: AnswerFormat,
     budget: Budget,
+    route: Route,
     start_at: str | None = None,
     plugins: Sequence[MadeNode] = (),
 ) -> "CompiledStateGraph[AgentState, ItemContext, AgentState, AgentState]":
     """Compile the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`.
 
-    The modules are there where `models` has one for them. `plugins` stand in their slots, several
-    of one slot in their order. Without tools it is the direct-answer
-    setting: one turn, then the answer. `start_at`: the node that is entered first, with a state
-    that earlier steps left (graphs/rebuild.py); None is the beginning.
+    `route` says which of them there are: the modules where `models` has one for them, `plugins` in
+    their slots, several of one slot in their order. Without tools it is the direct-answer setting:
+    one turn, then the answer. `start_at`: the node that is entered first, with a state that earlier
+    steps left (graphs/rebuild.py); None is the beginning.
     """
     # ItemContext is not declared: it is no JSON, and LangGraph's tools ask for schemas of all.
     graph: StateGraph[AgentState, ItemContext, Any, Any] = StateGraph(AgentState)
     caller = models.agent
-    slots = _Slots(graph, plugins, caller)
-    answer_at = slots.add("before_answer", "answer")
-    agent = make_agent_node(caller, tools, prompts, budget, answer_format.schema, answer_at)
+    agent = make_agent_node(caller, tools, prompts, budget, answer_format.schema, route)
     # The agent names its successor itself: a conditional edge reads the whole state again, which
     # costs a quarter of a millisecond a turn.
-    graph.add_node("agent", agent, destinations=("tools", answer_at) if tools else (answer_at,))
+    behind = {route.after_turn(calls=True), route.after_turn(calls=False)}
+    graph.add_node("agent", agent, destinations=tuple(sorted(behind)))
     graph.add_node("answer", make_answer_node(caller, prompts, answer_format))
-    graph.add_edge("answer", END)
-    first, after_tools = slots.add("before_agent", "agent"), "agent"
-    if models.expander and start_at in (None, "expand"):
+    if models.expander:
         shown_by = READINGS_PROMPTS[answer_format.name]
         graph.add_node("expand", make_expand_node(models.expander, prompts, shown_by))
-        graph.add_edge("expand", first)
-        first = "expand"
     if models.extractor:
-        after_tools = "extract"
         graph.add_node("extract", make_extract_node(models.extractor, prompts))
-        graph.add_edge("extract", "agent")
     if tools:
         graph.add_node("tools", make_tool_node(tools, budget, caller))
-        graph.add_edge("tools", slots.add("after_tools", after_tools))
-    graph.add_edge(START, start_at or first)
+    for made in plugins:
+        graph.add_node(graph_name(made.plugin.name), make_plugin_node(made, caller))
+    for step, then in route.edges():
+        graph.add_edge(step, then)
+    graph.add_edge("answer", END)
+    graph.add_edge(START, start_at or route.first)
     return graph.compile()
-
-
-@dataclass(frozen=True)
-class _Slots:
-    graph: "StateGraph[AgentState, ItemContext, Any, Any]"
-    plugins: Sequence[MadeNode]
-    caller: ModelCaller
-
-    def add(self, slot: Slot, then: str) -> str:
-        """Put the slot's nodes before the step `then`; returns the first of them, or `then`."""
-        for made in reversed([one for one in self.plugins if one.plugin.slot == slot]):
-            name = graph_name(made.plugin.name)
-            self.graph.add_node(name, make_plugin_node(made, self.caller))
-            self.graph.add_edge(name, then)
-            then = name
-        return then
 
 
 def recursion_limit(budget: Budget, plugins: int = 0) -> int:

@@ -5,20 +5,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import ToolMessage
 from langgraph.runtime import Runtime
 
 from branchwise.agents.caller import ModelCaller, ModelError
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.extractions import (
-    Extraction,
     Material,
+    PassageSpans,
     extraction_message,
     shown_extractions,
 )
 from branchwise.graphs.ledger import EXTRACTOR
+from branchwise.graphs.messages import calls_of
 from branchwise.graphs.module_call import Said, ask_module
+from branchwise.graphs.reduce import Change, extracted, folded
 from branchwise.graphs.state import AgentState, ItemContext, Node
+from branchwise.trace.events import Call, Extraction
 
 MAX_AT_ONCE = 32
 """Extraction calls of one item at the same time."""
@@ -41,7 +44,7 @@ def make_extract_node(caller: ModelCaller, prompts: Prompts) -> Node:
     """
     system = prompts.render("extractor")
 
-    async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
+    async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> Change:
         context, results = runtime.context, list(_results(state))
         readings = state.get("readings", ())
         asked = [
@@ -52,26 +55,20 @@ def make_extract_node(caller: ModelCaller, prompts: Prompts) -> Node:
         said = await _ask_all(caller, system, [message for _, message in asked], context)
         # They wait at the same time: no longer, all together, than the one that waited longest.
         context.waited += max((one.waited for one in said), default=0.0)
-        extractions = [Extraction.of(m, s) for (m, _), s in zip(asked, said, strict=True)]
-        pending, spent = list(state["pending"]), state["spent"]
-        read = iter(extractions)
+        read = iter([PassageSpans.of(m, s) for (m, _), s in zip(asked, said, strict=True)])
+        change = Change()
         for result in results:
-            own = [next(read) for _ in result.materials]
-            content = _record(result, own, context)
-            pending[result.of] = pending[result.of].model_copy(update={"content": content})
-        for extraction in extractions:
-            spent = spent.plus(usage=extraction.said.usage)
-        return {"pending": pending, "spent": spent}
+            extraction = _extraction(result, [next(read) for _ in result.materials])
+            context.event(extraction)
+            change = extracted(extraction, folded(state, change))
+        return change
 
     return extract
 
 
 def _results(state: AgentState) -> Iterator[_Result]:
     """The turn's tool results that hold passages."""
-    last = state["messages"][-1]
-    assert isinstance(last, AIMessage)
-    calls: list[Mapping[str, Any]] = [*last.tool_calls, *last.invalid_tool_calls]
-    for of, (call, message) in enumerate(zip(calls, state["pending"], strict=True)):
+    for of, (call, message) in enumerate(zip(calls_of(state), state["pending"], strict=True)):
         artifact = message.artifact if isinstance(message, ToolMessage) else None
         if passages := (artifact or {}).get("passages"):
             yield _Result(of, call, [Material.of(passage) for passage in passages])
@@ -106,14 +103,11 @@ async def _ask_all(
     return [said[number] for number in range(len(messages))]
 
 
-def _record(result: _Result, extractions: Sequence[Extraction], context: ItemContext) -> str:
-    """Write the extraction of one tool call into the trace; returns what the agent sees."""
-    content = shown_extractions(extractions)
-    context.event(
-        "extraction",
-        call={"id": result.call["id"], "name": result.call["name"]},
+def _extraction(result: _Result, read: Sequence[PassageSpans]) -> Extraction:
+    """Of one tool call."""
+    return Extraction(
+        call=Call(result.call["id"], result.call["name"]),
         of=result.of,
-        passages=[extraction.record() for extraction in extractions],
-        content=content,
+        passages=tuple(one.event for one in read),
+        content=shown_extractions(read),
     )
-    return content

@@ -1,13 +1,14 @@
 """What an extractor reads of a passage, and what the agent and the trace get of its reply."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from branchwise.graphs.module_call import Said
 from branchwise.graphs.spans import Spans, one_line, read_spans
 from branchwise.graphs.tool_node import bounded
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
+from branchwise.trace.events import Extracted
 
 MAX_SEARCHED = 4000
 """Characters of a tool call's arguments that an extractor is shown."""
@@ -30,7 +31,7 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Extraction:
+class PassageSpans:
     """What became of a passage. Where the call failed the agent is shown the passage whole."""
 
     material: Material
@@ -38,7 +39,7 @@ class Extraction:
     spans: Spans
 
     @classmethod
-    def of(cls, material: Material, said: Said) -> "Extraction":
+    def of(cls, material: Material, said: Said) -> "PassageSpans":
         """Read what an extractor said about `material`."""
         return cls(material, said, Spans() if said.error else read_spans(said.text, material.text))
 
@@ -56,16 +57,17 @@ class Extraction:
         head = f"[{self.material.id}] {self.material.title}"
         return f"{head}\n{text}" if text or self.said.error else None
 
-    def record(self) -> dict[str, Any]:
+    @property
+    def event(self) -> Extracted:
         """As the trace keeps it."""
-        return {
-            "id": self.material.id,
-            "spans": list(self.spans.kept),
-            "dropped": [asdict(dropped) for dropped in self.spans.dropped],
-            "how": self.how,
-            "whole": self.spans.whole,
-            **self.said.record(),
-        }
+        return Extracted(
+            id=self.material.id,
+            spans=tuple(self.spans.kept),
+            dropped=self.spans.dropped,
+            how=self.how,
+            whole=self.spans.whole,
+            **self.said.facts,
+        )
 
 
 def extraction_message(
@@ -83,7 +85,7 @@ def extraction_message(
     return "\n".join([*lines, f"Passage: {material.title}", material.text])
 
 
-def shown_extractions(extractions: Sequence[Extraction]) -> str:
+def shown_extractions(extractions: Sequence[PassageSpans]) -> str:
     """The tool result that the agent sees; its last line says how many passages are left out."""
     blocks = [shown for extraction in extractions if (shown := extraction.shown) is not None]
     if missing := len(extractions) - len(blocks):

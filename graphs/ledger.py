@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.agents.reply import Reply, Usage
+from branchwise.agents.reply import Reply
+from branchwise.trace.events import Usage
 
 AGENT, EXPANDER, EXTRACTOR = "agent", "expander", "extractor"
 

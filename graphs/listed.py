@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from branchwise.agents.bodies import whole_characters
+from branchwise.trace.events import Dropped
 
 MAX_ITEMS = 200
 """Items of a reply that are looked at one by one; the rest is counted as one."""
@@ -21,18 +21,9 @@ _QUOTED = (
 """Marks around a whole item: the first half of each opens, the second closes."""
 
 
-@dataclass(frozen=True)
-class Dropped:
-    """An item that was not taken, cut to `MAX_SHOWN` characters, and why."""
-
-    text: str
-    why: str
-
-    @classmethod
-    def of(cls, text: str, why: str) -> "Dropped":
-        """A long item is cut, and says so."""
-        cut = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
-        return cls(cut, why)
+def not_taken(text: str, why: str) -> Dropped:
+    """An item that was not taken, and why; a long one is cut, and says so."""
+    return Dropped(text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…", why)
 
 
 def listed(text: str) -> list[str]:

@@ -7,10 +7,9 @@ from typing import Any
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from branchwise.agents.caller import ModelCaller, ModelError
-from branchwise.agents.reply import Usage
 from branchwise.graphs.answer_node import DECLINED
 from branchwise.graphs.state import ItemContext
-from branchwise.graphs.trace_records import usage_record
+from branchwise.trace.events import Usage
 
 NO_USAGE = Usage(0, 0)
 SILENT = "the reply was cut at the token limit before it said anything"
@@ -31,12 +30,13 @@ class Said:
     replayed: bool = False
     waited: float = 0.0
 
-    def record(self) -> dict[str, Any]:
-        """What the trace keeps of the call beside what was read out of its text."""
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What an event keeps of the call beside what was read out of its text, by its fields."""
         return {
             "reasoning": self.reasoning,
             "error": self.error,
-            "usage": usage_record(self.usage),
+            "usage": self.usage,
             "seconds": round(self.seconds, 4),
             "replayed": self.replayed,
         }

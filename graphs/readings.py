@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from branchwise.graphs.listed import MAX_ITEMS, Dropped, listed, undressed
+from branchwise.graphs.listed import MAX_ITEMS, listed, not_taken, undressed
+from branchwise.trace.events import Dropped
 
 MAX_READINGS = 14
 MAX_CHARS = 500
@@ -43,14 +44,14 @@ def read_readings(text: str) -> Readings:
         words = tuple(_WORD.findall(reading.casefold()))
         why = NOT_A_READING if n in talk else _refusal(reading, words in kept, len(kept))
         if why:
-            dropped.append(Dropped.of(reading, why))
+            dropped.append(not_taken(reading, why))
         else:
             kept[words] = reading
     if len(items) > MAX_ITEMS:
         dropped.append(Dropped(f"({len(items) - MAX_ITEMS} more lines)", TOO_MANY))
     if len(kept) == 1:
         (alone,) = kept.values()
-        return Readings((), (Dropped.of(alone, ALONE), *dropped))
+        return Readings((), (not_taken(alone, ALONE), *dropped))
     return Readings(tuple(kept.values()), tuple(dropped))
 
 

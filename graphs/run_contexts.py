@@ -1,19 +1,18 @@
 """What a plug-in's call is given of its item: question, time left, the agent's model."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker
-from branchwise.agents.reply import Usage
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext
 from branchwise.tools.run_context import RunContext, running
+from branchwise.trace.events import Asked
 
 MAX_ASKS = 64
 """Questions that one call may put to the model: no budget of turns counts them."""
@@ -29,7 +28,7 @@ class PluginCall:
     name: str
     item: ItemContext
     caller: ModelCaller | None
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     _ended: bool = False
 
     @contextmanager
@@ -68,8 +67,8 @@ class PluginCall:
             raise RuntimeError("there is no model to ask here")
         if len(self.asked) >= MAX_ASKS:
             raise RuntimeError(f"a call may ask the model {MAX_ASKS} times")
-        place = {"system": _kept(system), "message": _kept(message)}
-        self.asked.append(place)
+        place, put = len(self.asked), Asked(_kept(system), _kept(message))
+        self.asked.append(put)
         said = await ask_module(
             self.caller,
             role_of(self.name),
@@ -77,7 +76,7 @@ class PluginCall:
             whole_characters(message),
             self.item,
         )
-        place |= {"content": _kept(said.text), **said.record()}
+        self.asked[place] = put.changed(content=_kept(said.text), **said.facts)
         if said.error is not None:
             raise RuntimeError(f"the model gave no answer: {said.error}")
         return said.text
@@ -88,17 +87,11 @@ def role_of(name: str) -> str:
     return f"{name} (plug-in)" if name in _ROLES else name
 
 
-def count_asked(name: str, asked: Sequence[Mapping[str, Any]], ledger: Ledger) -> None:
+def count_asked(name: str, asked: Sequence[Asked], ledger: Ledger) -> None:
     """Count what a recorded call asked: it was paid for, and is not asked again."""
     for one in asked:
-        if one.get("usage"):
-            ledger.count(role_of(name), Usage(**one["usage"]), one.get("seconds") or 0.0)
-
-
-def tokens_of(asked: Sequence[Mapping[str, Any]]) -> Usage:
-    """The tokens of what a call asked, which are part of the item's budget."""
-    usages = [Usage(**one["usage"]) for one in asked if one.get("usage")]
-    return Usage(sum(u.input for u in usages), sum(u.output for u in usages))
+        if one.usage:
+            ledger.count(role_of(name), one.usage, one.seconds or 0.0)
 
 
 def _kept(text: str) -> str:

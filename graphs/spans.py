@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from branchwise.graphs.listed import MAX_ITEMS, Dropped, listed, undressed
+from branchwise.graphs.listed import MAX_ITEMS, listed, not_taken, undressed
+from branchwise.trace.events import Dropped
 
 MAX_SPANS = 50
 """Of one passage. Together they are never longer than the passage: they do not overlap."""
@@ -79,7 +80,7 @@ class _Reader:
                 # "None of this helps." explains; word for word in the passage it is a span.
                 first = not self.places and not self.dropped
                 self.says_none = self.says_none or (first and bool(_NONE.match(item)))
-                self.dropped.append(Dropped.of(item, NOT_IN_PASSAGE))
+                self.dropped.append(not_taken(item, NOT_IN_PASSAGE))
             else:
                 self._take(item, place)
 
@@ -93,11 +94,11 @@ class _Reader:
     def _take(self, item: str, place: tuple[int, int]) -> None:
         start, end = place
         if any(s <= start and end <= e for s, e in self.places):
-            self.dropped.append(Dropped.of(item, REPEATED))
+            self.dropped.append(not_taken(item, REPEATED))
             return
         apart = [(s, e) for s, e in self.places if e <= start or end <= s]
         if len(apart) == len(self.places) >= MAX_SPANS:
-            self.dropped.append(Dropped.of(item, TOO_MANY))
+            self.dropped.append(not_taken(item, TOO_MANY))
             return
         touched = [place, *(p for p in self.places if p not in apart)]
         self.places = [*apart, (min(s for s, _ in touched), max(e for _, e in touched))]

@@ -13,10 +13,10 @@ from langgraph.types import Command
 # LangGraph's tools ask pydantic for its schema, which takes no typing.TypedDict below Python 3.12.
 from typing_extensions import TypedDict
 
-from branchwise.agents.caller import Usage
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.ledger import Ledger
+from branchwise.trace.events import Body, Tool, Usage
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class AgentState(TypedDict, total=False):
     spent: Spent
     omitted: int
     finish: str
-    kept: Mapping[int, Any]
+    kept: Mapping[int, Tool]
     told: bool
     prediction: Prediction
     how: str
@@ -92,9 +92,9 @@ class ItemContext:
         """Seconds of the budget that are left; negative once it is overdrawn."""
         return self.seconds - self.elapsed
 
-    def event(self, kind: str, **data: Any) -> None:
+    def event(self, body: Body) -> None:
         """Append to the item's trace."""
-        self.journal.event(kind, data)
+        self.journal.event(*body.written())
 
 
 class Node(Protocol):

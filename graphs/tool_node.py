@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
-from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
@@ -16,12 +15,16 @@ from pydantic import ValidationError
 from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Slot
-from branchwise.graphs.run_contexts import PluginCall, count_asked, tokens_of
-from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
+from branchwise.graphs.messages import calls_of
+from branchwise.graphs.reduce import NOT_RUN, Change, answered
+from branchwise.graphs.run_contexts import PluginCall, count_asked
+from branchwise.graphs.state import AgentState, ItemContext, Node
 from branchwise.graphs.system import Budget
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.plugged import PluggedTool
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
+from branchwise.trace.events import Asked, Tool
+from branchwise.trace.records import Record
 
 MAX_ERROR_CHARS = 500
 # A call made just before the item's seconds run out still gets this long.
@@ -32,27 +35,20 @@ Failure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 
 
 @dataclass(frozen=True)
-class ToolResult:
-    """What a call came to: text for the model, artifact for the trace, error where it failed.
+class ToolResult(Record):
+    """What a call came to, as the journal keeps it: text for the model, artifact for the trace,
+    error where it failed and what kind of error it is.
 
-    `failure` says what kind of error it is; records from before it was kept do not have it.
     Only of plug-ins: what the call printed, and what it asked the agent's model.
     """
 
+    OPTIONAL = frozenset({"printed", "asked"})
     content: str
     artifact: Mapping[str, Any]
     error: str | None = None
-    failure: Failure | None = None
+    failure: str | None = None
     printed: str = ""
-    asked: Sequence[Mapping[str, Any]] = ()
-
-    def record(self) -> dict[str, Any]:
-        """As it is kept: JSON-serialisable."""
-        record = dict(vars(self))
-        for name in ("printed", "asked"):
-            if not record[name]:
-                del record[name]
-        return record
+    asked: tuple[Asked, ...] = ()
 
 
 def make_tool_node(
@@ -64,11 +60,9 @@ def make_tool_node(
     """
     by_name = {tool.name: _Called(tool, caller) for tool in tools}
 
-    async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
-        last, context, spent = state["messages"][-1], runtime.context, state["spent"]
-        assert isinstance(last, AIMessage)
-        calls, kept = calls_of(last), state.get("kept") or {}
-        allowed = max(0, budget.calls - spent.calls)
+    async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> Change:
+        context, calls, kept = runtime.context, calls_of(state), state.get("kept") or {}
+        allowed = max(0, budget.calls - state["spent"].calls)
         begun = [
             _answer_call(n, call, by_name, context, within_budget=n < allowed)
             for n, call in enumerate(calls)
@@ -77,34 +71,9 @@ def make_tool_node(
         # Most turns make one call, which needs no task of its own.
         made = iter([await begun[0]] if len(begun) == 1 else await asyncio.gather(*begun))
         results = [kept[n] if n in kept else next(made) for n in range(len(calls))]
-        update = turn_results(calls, results, spent)
-        return {**update, "kept": {}} if kept else update
+        return answered(results, state)
 
     return run_tools
-
-
-def calls_of(message: AIMessage) -> list[Mapping[str, Any]]:
-    """The calls of a turn in their order: the place of one is its `of` in the trace."""
-    return [*message.tool_calls, *message.invalid_tool_calls]
-
-
-def turn_results(
-    calls: Sequence[Mapping[str, Any]], results: Sequence[ToolResult], spent: Spent
-) -> dict[str, Any]:
-    """What a turn's results change of the state; those that were not run cost no call."""
-    messages = [
-        ToolMessage(
-            result.content,
-            tool_call_id=call["id"] or "",
-            name=call["name"] or "",
-            artifact=result.artifact,
-        )
-        for call, result in zip(calls, results, strict=True)
-    ]
-    shown = [p["id"] for result in results for p in result.artifact.get("passages", ())]
-    made = sum(result.error != _NOT_RUN.error for result in results)
-    usage = tokens_of([one for result in results for one in result.asked])
-    return {"pending": messages, "evidence": shown, "spent": spent.plus(calls=made, usage=usage)}
 
 
 @dataclass(frozen=True)
@@ -127,7 +96,7 @@ def _answer_call(
     context: ItemContext,
     *,
     within_budget: bool,
-) -> Coroutine[Any, Any, ToolResult]:
+) -> Coroutine[Any, Any, Tool]:
     """Call number `of` of the turn.
 
     Its slot is taken now, in the order of the model, so that a replay matches.
@@ -144,27 +113,23 @@ async def _finish_call(
     context: ItemContext,
     slot: Slot | None,
     refused: ToolResult | None,
-) -> ToolResult:
+) -> Tool:
     began = time.perf_counter()
     replayed = slot is not None and slot.value is not None
     if slot is None:
         assert refused is not None
         result = refused
     elif slot.value is not None:
-        result = ToolResult(**slot.value)
+        result = ToolResult.read(slot.value)
         count_asked(call["name"], result.asked, context.ledger)
     else:
         result = await tools[call["name"]].answer(call, context, slot)
         await context.journal.keep(slot, result.record())
-    context.event(
-        "tool",
-        call={"id": call["id"], "name": call["name"], "args": call["args"]},
-        of=of,
-        seconds=round(time.perf_counter() - began, 4),
-        replayed=replayed,
-        **result.record(),
-    )
-    return result
+    about = {"of": of, "seconds": round(time.perf_counter() - began, 4), "replayed": replayed}
+    made = {"id": call["id"], "name": call["name"], "args": call["args"]}
+    event = Tool.read({"call": made, **about, **result.record()})
+    context.event(event)
+    return event
 
 
 def _refusal(call: Mapping[str, Any], tools: Mapping[str, _Called]) -> ToolResult | None:
@@ -185,7 +150,7 @@ def _refused(problem: str, failure: Failure) -> ToolResult:
     return ToolResult(f"Error: {problem}", {}, problem, failure)
 
 
-_NOT_RUN = _refused("not run: the tool-call budget is spent", "not_run")
+_NOT_RUN = _refused("not run: the tool-call budget is spent", NOT_RUN)
 
 
 def _key(call: Mapping[str, Any]) -> CallKey:

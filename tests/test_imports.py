@@ -1,4 +1,7 @@
-"""Imports go one way: ui -> eval -> graphs -> agents, tools -> trace, corpora. The front door is free."""
+"""Imports go one way: ui -> eval -> graphs -> agents, tools -> trace, corpora.
+
+The front door is free.
+"""
 
 import ast
 import subprocess

@@ -18,30 +18,35 @@ class _View:
     """A JSON object with names for what is known of it."""
 
     __slots__ = ("data",)
-    KNOWN: frozenset[str] = frozenset()
+    TEXTS: frozenset[str] = frozenset()
+    OTHERS: frozenset[str] = frozenset()
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
 
     @property
     def more(self) -> dict[str, Any]:
-        """What is not known."""
-        return self.without(*self.KNOWN)
+        """What is not known, and what should be a text and is not."""
+        return {key: value for key, value in self.data.items() if not self._is_known(key, value)}
 
     def without(self, *names: str) -> dict[str, Any]:
         """All of it but these fields."""
         return {key: value for key, value in self.data.items() if key not in names}
 
+    def _is_known(self, key: str, value: Any) -> bool:
+        return key in self.OTHERS or (key in self.TEXTS and isinstance(value, str | None))
+
     def _text(self, key: str) -> str:
         value = self.data.get(key)
-        return value if isinstance(value, str) else "" if value is None else str(value)
+        return value if isinstance(value, str) else ""
 
 
 class ShownPassage(_View):
     """A passage that the agent was shown."""
 
     __slots__ = ()
-    KNOWN = frozenset({"id", "title", "text", "score"})
+    TEXTS = frozenset({"id", "title", "text"})
+    OTHERS = frozenset({"score"})
 
     @property
     def id(self) -> str:
@@ -94,7 +99,8 @@ class Match(_View):
 
     @property
     def statements(self) -> str:
-        return self._text("statements")
+        value = self.data.get("statements")
+        return "" if value is None else str(value)
 
     @property
     def near(self) -> bool:
@@ -167,7 +173,7 @@ class Artifact(_View):
     """What a tool returned beside its text."""
 
     __slots__ = ()
-    KNOWN = frozenset({*_EVIDENCE, RENDERED})
+    OTHERS = _EVIDENCE | {RENDERED}
 
     @property
     def is_text(self) -> bool:

@@ -14,7 +14,6 @@ from branchwise.trace.events import (
     Extraction,
     Model,
     Node,
-    Repair,
     Start,
     Tool,
 )
@@ -57,7 +56,6 @@ class Conversation:
     tokens: int = 0
     start: Event | None = None
     answering: Event | None = None
-    repair: Event | None = None
     answer: Event | None = None
     budget: Event | None = None
     events: int = 0
@@ -124,7 +122,7 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
                 turn.omitted = body.omitted
             case Start() | BudgetSpent():
                 last.setdefault(body.KIND, event)
-            case Repair() | Answer():
+            case Answer():
                 last[body.KIND] = event
     calls = tuple(_numbered(turns))
     return Conversation(calls, tokens, events=count, modules=tuple(modules), **last)

@@ -181,6 +181,10 @@ class Body(Record):
     AROUND = frozenset({"seconds", "replayed", "usage", "wait", "edited"})
     edited: bool = False
 
+    def written(self) -> tuple[str, dict[str, Any]]:
+        """Its kind and its record: what a journal takes."""
+        return self.KIND, self.record()
+
     @property
     def step(self) -> str | None:
         """The node of the graph that wrote it; None for what belongs to the event that follows."""

@@ -61,8 +61,8 @@ class Record:
         written = {
             field.name: _written(value)
             for field in _plan(type(self))
-            if (value := getattr(self, field.name)) != field.absent
-            or field.name not in self.OPTIONAL
+            for value in [getattr(self, field.name)]
+            if field.name not in self.OPTIONAL or value != field.absent
         }
         return {**written, **self.more}
 
@@ -139,17 +139,31 @@ def _reading(hint: Any) -> _Reading:
         return _JSON, lambda value: (value, True), None
     if hint in _PLAIN:
         accepted, empty = _PLAIN[hint]
-        return accepted, lambda _: (empty, False), empty
+        return accepted, functools.partial(_plain, hint, empty), empty
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
         (inner,) = (one for one in arguments if one is not type(None))
-        accepted, convert, _ = _reading(inner)
-        return accepted | {type(None)}, convert, None
+        accepted, convert, empty = _reading(inner)
+        return accepted | {type(None)}, functools.partial(_or_none, convert, empty), None
     if origin is tuple:
         return frozenset(), functools.partial(_tuple, _reading(arguments[0])), ()
     if isinstance(hint, type) and issubclass(hint, Record):
         return frozenset(), functools.partial(_nested, hint), hint.read(_EMPTY)
     return frozenset({dict}), _mapped, _EMPTY
+
+
+def _plain(hint: type, empty: Any, value: Any) -> tuple[Any, bool]:
+    """Of a class of its own, as LangChain's texts are."""
+    is_right = isinstance(value, hint) and not isinstance(value, bool)
+    return (hint(value), True) if is_right else (empty, False)
+
+
+def _or_none(
+    convert: Callable[[Any], tuple[Any, bool]], empty: Any, value: Any
+) -> tuple[Any, bool]:
+    """None where nothing of the value is as it should be."""
+    made, is_right = convert(value)
+    return (made if is_right or made != empty else None), is_right
 
 
 def _mapped(value: Any) -> tuple[Any, bool]:

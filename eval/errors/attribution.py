@@ -18,18 +18,12 @@ from branchwise.eval.errors.item_errors import (
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.module_work import ModuleWork, module_work
 from branchwise.eval.errors.sought import Sought
-from branchwise.eval.errors.trace_reading import (
-    MAX_PROBLEM_CHARS,
-    TraceEvent,
-    TraceReading,
-    listed,
-    mapping,
-    read_trace,
-)
-from branchwise.eval.errors.trail import Place, Trail, trail_of
+from branchwise.eval.errors.trail import MAX_PROBLEM_CHARS, Place, Trail, trail_of
 from branchwise.eval.errors.wrong_calls import failed_calls
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.normalise import MAX_CHARACTERS
+from branchwise.trace.conversation import Conversation, read_conversation
+from branchwise.trace.events import Answer, BudgetSpent, Event, Model, Node
 
 TASKS = ("branches",)
 """Tasks whose items can be attributed: answers are entities, which texts mention. The answers of
@@ -68,7 +62,7 @@ class Examined:
     modules: ModuleWork = field(default_factory=ModuleWork)
 
 
-def attribute(item: AnsweredItem, events: Iterable[TraceEvent]) -> ItemErrors:
+def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     """Say for every gold answer that is missing, and every wrong one, where it was lost.
 
     `events` is the item's trace, empty where there is none. A missing answer is, in this order:
@@ -82,15 +76,15 @@ def attribute(item: AnsweredItem, events: Iterable[TraceEvent]) -> ItemErrors:
     return examine(item, events).errors
 
 
-def examine(item: AnsweredItem, events: Iterable[TraceEvent]) -> Examined:
+def examine(item: AnsweredItem, events: Iterable[Event]) -> Examined:
     """The same with what it was decided on, for those who need both: a trace is searched once."""
-    reading = read_trace(events)
+    reading = read_conversation(events)
     case = _case(item, reading)
     errors, modules = _errors(item, reading, case), module_work(reading.modules)
     return Examined(errors, case.matches, case.trail, modules)
 
 
-def _errors(item: AnsweredItem, reading: TraceReading, case: _Case) -> ItemErrors:
+def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemErrors:
     missing, wrong = tuple(_missing(case)), tuple(_wrong(case))
     calls = tuple(failed_calls(reading.calls))
     branches = tuple(_branches(case, missing))
@@ -116,7 +110,7 @@ def _errors(item: AnsweredItem, reading: TraceReading, case: _Case) -> ItemError
     )
 
 
-def _case(item: AnsweredItem, reading: TraceReading) -> _Case:
+def _case(item: AnsweredItem, reading: Conversation) -> _Case:
     gold = gold_branches(item.question.branches)
     # What a failed item holds is no answer, and without gold nobody knows what is wrong.
     counts = item.error is None and len(gold.pooled) > 0
@@ -137,36 +131,42 @@ def _case(item: AnsweredItem, reading: TraceReading) -> _Case:
     )
 
 
-def _unread(item: AnsweredItem, reading: TraceReading, sought: Sought) -> frozenset[GoldPair]:
+def _unread(item: AnsweredItem, reading: Conversation, sought: Sought) -> frozenset[GoldPair]:
     """Gold answers in the agent's last text, where this could not be read as an answer.
 
     Of a node's text, where one stands in its place. A refusal is none, whatever it mentions.
     """
-    said = reading.answering
+    said = _said(reading)
     if said is None or item.how not in ("repaired", "failed"):
         return frozenset()
     if reading.rewritten is not None:
-        records = listed(mapping(reading.rewritten.data.get("update")).get("messages"))
-        text = "\n".join(str(record.get("content")) for record in records)
-    elif said.data.get("finish") in _DECLINED:
+        node = reading.rewritten.body
+        messages = (node.update.messages if isinstance(node, Node) else None) or ()
+        text = "\n".join(message.content for message in messages)
+    elif said.finish in _DECLINED:
         return frozenset()
     else:
-        text = str(said.data.get("text") or "")
+        text = said.text
     return _pairs_in([text[-MAX_ANSWERING_CHARS:]], sought)
 
 
-def _written(reading: TraceReading, sought: Sought) -> frozenset[GoldPair]:
+def _written(reading: Conversation, sought: Sought) -> frozenset[GoldPair]:
     """Gold answers of the agent's own answer, where a node put another in its place."""
-    said = reading.answering
-    if said is None or reading.rewritten is None or said.data.get("finish") in _DECLINED:
+    said = _said(reading)
+    if said is None or reading.rewritten is None or said.finish in _DECLINED:
         return frozenset()
     from branchwise.agents.answer import parse_answer
     from branchwise.agents.formats import FORMATS
 
-    text = str(said.data.get("text") or "")[-MAX_ANSWERING_CHARS:]
-    read = parse_answer(text, FORMATS["branches"]).prediction
+    read = parse_answer(said.text[-MAX_ANSWERING_CHARS:], FORMATS["branches"]).prediction
     answers = read.answers.values() if read else ()
     return _pairs_in([one for texts in answers for one in texts], sought)
+
+
+def _said(reading: Conversation) -> Model | None:
+    """The agent's last turn, before any repair."""
+    body = reading.answering.body if reading.answering else None
+    return body if isinstance(body, Model) else None
 
 
 def _pairs_in(texts: Sequence[str], sought: Sought) -> frozenset[GoldPair]:
@@ -281,20 +281,20 @@ def _branches(case: _Case, missing: Sequence[MissingAnswer]) -> Iterator[BranchE
         )
 
 
-def _format_error(item: AnsweredItem, reading: TraceReading) -> Ending | None:
+def _format_error(item: AnsweredItem, reading: Conversation) -> Ending | None:
     if item.how != "failed" or item.error is not None:
         return None
-    if reading.answer is None:
+    if reading.answer is None or not isinstance(reading.answer.body, Answer):
         return Ending("the answer could not be read", None)
-    problem = reading.answer.data.get("problem")
+    problem = reading.answer.body.problem
     return _ending(problem or "the answer could not be read", reading.answer.seq)
 
 
-def _budget_spent(reading: TraceReading) -> Ending | None:
-    if reading.budget is None:
+def _budget_spent(reading: Conversation) -> Ending | None:
+    if reading.budget is None or not isinstance(reading.budget.body, BudgetSpent):
         return None
-    return _ending(reading.budget.data.get("reason"), reading.budget.seq)
+    return _ending(reading.budget.body.reason, reading.budget.seq)
 
 
-def _ending(reason: object, step: int) -> Ending:
-    return Ending(str(reason)[:MAX_PROBLEM_CHARS], step)
+def _ending(reason: str, step: int) -> Ending:
+    return Ending(reason[:MAX_PROBLEM_CHARS], step)

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar, get_args
 
 from branchwise.agents.reply import FailureKind
 from branchwise.eval.errors.node_work import NodesWork, NodeWork, nodes_sum, nodes_work
-from branchwise.eval.errors.trace_reading import TraceEvent, listed
 from branchwise.graphs import readings, spans
+from branchwise.trace.events import Dropped, Event, Expansion, Extracted, Extraction, Node
 
 UNUSABLE, OTHER = "no usable reply", "other"
 """A call that was answered with a refusal or with nothing; a reason that is not one of ours."""
@@ -61,11 +61,12 @@ class ExpansionWork(_Counts):
     readings: int = 0
 
     @classmethod
-    def of(cls, records: Sequence[Mapping[str, Any]]) -> "ExpansionWork":
-        """From the data of events `expansion`."""
-        counts = [len(_texts(record.get("readings"))) for record in records]
+    def of(cls, expansions: Sequence[Expansion]) -> "ExpansionWork":
+        """What these expansions did."""
+        counts = [len(one.readings) for one in expansions]
         expanded = sum(count > 0 for count in counts)
-        return cls(_failures(records), _dropped(records), len(records), expanded, sum(counts))
+        dropped = _dropped(line for one in expansions for line in one.dropped)
+        return cls(_failures(expansions), dropped, len(expansions), expanded, sum(counts))
 
 
 @dataclass(frozen=True)
@@ -86,21 +87,20 @@ class ExtractionWork(_Counts):
         return self.passages - self.with_spans - self.failed
 
     @classmethod
-    def of(cls, records: Sequence[Mapping[str, Any]]) -> "ExtractionWork":
-        """From the data of events `extraction`."""
-        passages = [passage for record in records for passage in listed(record.get("passages"))]
-        with_spans = count = whole = emptied = 0
-        for passage in passages:
-            if passage.get("how") == "failed":
-                continue
-            if kept := len(_texts(passage.get("spans"))):
-                with_spans += 1
-                count += kept
-                whole += passage.get("whole") is True
-            else:
-                emptied += bool(listed(passage.get("dropped")))
-        counts = (len(passages), with_spans, count, whole, emptied)
-        return cls(_failures(passages), _dropped(passages), *counts)
+    def of(cls, extractions: Sequence[Extraction]) -> "ExtractionWork":
+        """What these extractions did."""
+        passages = [passage for one in extractions for passage in one.passages]
+        read = [passage for passage in passages if passage.how != "failed"]
+        with_spans = [passage for passage in read if passage.spans]
+        return cls(
+            _failures(passages),
+            _dropped(line for passage in passages for line in passage.dropped),
+            passages=len(passages),
+            with_spans=len(with_spans),
+            spans=sum(len(passage.spans) for passage in with_spans),
+            whole=sum(passage.whole for passage in with_spans),
+            emptied=sum(bool(one.dropped) for one in read if not one.spans),
+        )
 
 
 C = TypeVar("C", bound=_Counts)
@@ -145,21 +145,15 @@ class ModuleWork:
         }
 
 
-def module_work(events: Iterable[TraceEvent]) -> ModuleWork:
-    """Count what the events `expansion`, `extraction` and `node` record; others are passed over.
+def module_work(events: Iterable[Event]) -> ModuleWork:
+    """Count what expansions, extractions and nodes record; other events are passed over.
 
     Whatever wrote them: what is not as it should be counts as not there.
     """
-    expansions: list[Mapping[str, Any]] = []
-    extractions: list[Mapping[str, Any]] = []
-    nodes: list[Mapping[str, Any]] = []
-    for event in events:
-        if event.kind == "expansion":
-            expansions.append(event.data)
-        elif event.kind == "extraction":
-            extractions.append(event.data)
-        elif event.kind == "node":
-            nodes.append(event.data)
+    bodies = [event.body for event in events]
+    expansions = [body for body in bodies if isinstance(body, Expansion)]
+    extractions = [body for body in bodies if isinstance(body, Extraction)]
+    nodes = [body for body in bodies if isinstance(body, Node)]
     return ModuleWork(
         ExpansionWork.of(expansions) if expansions else None,
         ExtractionWork.of(extractions) if extractions else None,
@@ -178,18 +172,11 @@ def _sum(one: C | None, other: C | None) -> C | None:
     return one + other
 
 
-def _failures(records: Iterable[Mapping[str, Any]]) -> Counter[str]:
+def _failures(calls: Iterable[Expansion | Extracted]) -> Counter[str]:
     """Failed calls by the kind of a `ModelError`, which stands before its words."""
-    failed = (record.get("error") for record in records if record.get("how") == "failed")
-    kinds = (str(error).partition(":")[0] for error in failed)
+    kinds = (str(call.error).partition(":")[0] for call in calls if call.how == "failed")
     return Counter(kind if kind in _KINDS else UNUSABLE for kind in kinds)
 
 
-def _dropped(records: Iterable[Mapping[str, Any]]) -> Counter[str]:
-    listings = (listed(record.get("dropped")) for record in records)
-    reasons = (str(one.get("why")) for dropped in listings for one in dropped)
-    return Counter(why if why in _REASONS else OTHER for why in reasons)
-
-
-def _texts(value: Any) -> list[str]:
-    return [v for v in value if isinstance(v, str)] if isinstance(value, list | tuple) else []
+def _dropped(lines: Iterable[Dropped]) -> Counter[str]:
+    return Counter(line.why if line.why in _REASONS else OTHER for line in lines)

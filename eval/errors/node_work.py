@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from branchwise.trace.events import Node
 
 MAX_NAME_CHARS, MAX_ERROR_CHARS = 64, 500
 """As the decorator and the graph's step bound them; a record may be anyone's."""
@@ -28,12 +29,12 @@ class NodeWork:
         )
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> "NodeWork":
-        """From the data of an event `node`."""
-        if (error := record.get("error")) is None:
-            return cls(1, changed=int(bool(record.get("update"))))
+    def of(cls, node: Node) -> "NodeWork":
+        """What one call did."""
+        if node.error is None:
+            return cls(1, changed=int(not node.update.is_empty))
         # The graph puts the node's name before it, which is said already.
-        said = " ".join(str(error).split()).removeprefix(f"{record.get('name')}: ")
+        said = " ".join(node.error.split()).removeprefix(f"{node.name}: ")
         return cls(1, failed=1, first_error=said[:MAX_ERROR_CHARS])
 
 
@@ -41,13 +42,13 @@ NodesWork = Mapping[str, NodeWork]
 """By the node's name."""
 
 
-def nodes_work(records: Iterable[Mapping[str, Any]]) -> NodesWork:
-    """Count what the data of events `node` record; what has no name is passed over."""
+def nodes_work(nodes: Iterable[Node]) -> NodesWork:
+    """Count what nodes did; what has no name is passed over."""
     found: dict[str, NodeWork] = {}
-    for record in records:
-        if isinstance(name := record.get("name"), str):
-            own = name[:MAX_NAME_CHARS]
-            found[own] = found.get(own, NodeWork()) + NodeWork.of(record)
+    for node in nodes:
+        if "name" not in node.problems:
+            own = node.name[:MAX_NAME_CHARS]
+            found[own] = found.get(own, NodeWork()) + NodeWork.of(node)
     return found
 
 

@@ -1,16 +1,18 @@
 """The trail of the evidence: where in an item's trace each gold answer was to be seen."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.branch_scores import GoldBranches
 from branchwise.eval.errors.node_changes import Sighting
 from branchwise.eval.errors.sightings import given_passages, sightings
 from branchwise.eval.errors.sought import Sought
-from branchwise.eval.errors.trace_reading import TraceEvent, TraceReading, read_trace
+from branchwise.trace.conversation import Conversation, ToolCall
+from branchwise.trace.events import Start
+
+MAX_TOOL_CHARS, MAX_PROBLEM_CHARS = 80, 500
+"""Of a tool's name (a model may make one up) and of a problem in words, so much is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,13 @@ class CallCost:
     tokens: int
     error: str | None = None
 
+    @classmethod
+    def of(cls, call: ToolCall) -> "CallCost":
+        """The cost of a call, with one line about why it has no result, if it has none."""
+        error, tool = call.result.error, call.result.call.tool[:MAX_TOOL_CHARS]
+        problem = None if error is None else error[:MAX_PROBLEM_CHARS]
+        return cls(call.step, tool, call.tokens, problem)
+
 
 @dataclass(frozen=True)
 class Trail:
@@ -68,20 +77,13 @@ class Trail:
         return not place.shown and place.node is None and place.step in self.extracted
 
 
-def read_trail(
-    gold: GoldBranches, question: Question, wrong: Sequence[str], events: Iterable[TraceEvent]
-) -> Trail:
-    """Look for the gold answers of a question, and for `wrong` texts, in an item's trace.
+def trail_of(sought: Sought, reading: Conversation) -> Trail:
+    """Where in an item's trace the gold answers of a question are, and predicted texts.
 
     Evidence is what tools returned (passages with their titles, rows, matches, else their text)
     and the passages given with the question; never the text of a call that failed, which repeats
-    what was asked. Gold forms are those of `gold`, and of `question` under the same Wikidata id.
+    what was asked.
     """
-    return trail_of(Sought(gold, question, wrong), read_trace(events))
-
-
-def trail_of(sought: Sought, reading: TraceReading) -> Trail:
-    """The same for a trace that was read already."""
     found: dict[int, list[Place]] = defaultdict(list)
     for shown, hidden, sighting in _placed(sought, reading):
         for thing in sighting.things:
@@ -103,7 +105,7 @@ def trail_of(sought: Sought, reading: TraceReading) -> Trail:
             for n, text in enumerate(sought.texts)
             if first_text + n in places
         },
-        calls=tuple(CallCost(c.step, c.tool, c.tokens, c.error) for c in reading.calls),
+        calls=tuple(map(CallCost.of, reading.calls)),
         tokens=reading.tokens,
         extracted=frozenset(
             step
@@ -114,7 +116,7 @@ def trail_of(sought: Sought, reading: TraceReading) -> Trail:
     )
 
 
-def _placed(sought: Sought, reading: TraceReading) -> Iterator[tuple[Place, Place, Sighting]]:
+def _placed(sought: Sought, reading: Conversation) -> Iterator[tuple[Place, Place, Sighting]]:
     """Each sighting with its place, as one that was shown and as one that was not."""
     for step, number, sighting in _sightings(sought, reading):
         passage, row = sighting.passage, sighting.row
@@ -123,11 +125,12 @@ def _placed(sought: Sought, reading: TraceReading) -> Iterator[tuple[Place, Plac
         yield shown, shown if whole else replace(shown, shown=False), sighting
 
 
-def _sightings(sought: Sought, reading: TraceReading) -> Iterator[tuple[int, int, Sighting]]:
+def _sightings(sought: Sought, reading: Conversation) -> Iterator[tuple[int, int, Sighting]]:
     """Each sighting with its step and the number of its call."""
-    if reading.start is not None:
-        for sighting in given_passages(reading.start.data, sought):
-            yield reading.start.seq, 0, sighting
+    start = reading.start
+    if start is not None and isinstance(start.body, Start):
+        for sighting in given_passages(start.body, sought):
+            yield start.seq, 0, sighting
     for call in reading.calls:
         for sighting in sightings(call, sought):
             yield call.step, call.number, sighting

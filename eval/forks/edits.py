@@ -1,17 +1,23 @@
 """A step's own text, to be edited: what it is, and the step with another one in its place."""
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from branchwise.agents.bodies import whole_characters
 from branchwise.corpora.errors import InputError
 from branchwise.eval.forks.written_turn import read_turn, written_turn
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.tool_node import bounded
-from branchwise.trace.events import Event
+from branchwise.trace.events import (
+    Body,
+    BudgetSpent,
+    Event,
+    Expansion,
+    Extraction,
+    Model,
+    Start,
+    Tool,
+)
 
-Data = Mapping[str, Any]
 EDITABLE = "the question, an expansion, a model turn, a tool result, an extraction, a budget note"
 _MAX_BYTES = 20_000_000
 
@@ -45,15 +51,11 @@ def edited(event: Event, text: str) -> Event:
     if text == own:
         return event
     try:
-        data = _EDITS[event.kind](event.data, text)
+        body = _edited(event.body, text)
     except InputError as error:
         where = f"the text for step {event.seq}"
         raise InputError(error.what, where=where, remedy=error.remedy) from None
-    return (
-        event
-        if data == event.data
-        else Event(event.seq, event.kind, event.at, {**data, "edited": True})
-    )
+    return event if body == event.body else event.with_body(body.changed(edited=True))
 
 
 def read_edit(path: Path) -> str:
@@ -72,55 +74,44 @@ def read_edit(path: Path) -> str:
 
 
 def _text(event: Event) -> str | None:
-    data = event.data
-    match event.kind:
-        case "start" | "tool" | "extraction":
-            return str(data["content"])
-        case "expansion":
-            return "\n".join(data["readings"])
-        case "budget":
-            return str(data["text"])
-        case "model" if data.get("role") != "repair":
-            return written_turn(data)
+    match event.body:
+        case Start() | Tool() | Extraction() as body:
+            return body.content
+        case Expansion() as body:
+            return "\n".join(body.readings)
+        case BudgetSpent() as body:
+            return body.text
+        case Model(is_repair=False) as body:
+            return written_turn(body)
     return None
 
 
-def _start(data: Data, text: str) -> Data:
-    if not text.strip():
-        raise InputError("the user's message is empty", remedy="write what the agent is asked")
-    return {**data, "content": text}
+def _edited(body: Body, text: str) -> Body:
+    match body:
+        case Start() if not text.strip():
+            raise InputError("the user's message is empty", remedy="write what the agent is asked")
+        case Expansion():
+            readings = _readings(text)
+            how = "readings" if readings else "none"
+            return body.changed(readings=readings, dropped=(), how=how)
+        case Model():
+            return read_turn(body, text)
+        case Tool():
+            # The passages and rows behind it are no longer what the agent was shown.
+            return body.changed(content=bounded(text), artifact={}, error=None, failure=None)
+        case Extraction():
+            return body.changed(content=bounded(text))
+        case BudgetSpent():
+            return body.changed(text=text)
+    return body.changed(content=text)
 
 
-def _expansion(data: Data, text: str) -> Data:
+def _readings(text: str) -> tuple[str, ...]:
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    readings = list(dict.fromkeys(line for line in lines if line))
+    readings = tuple(dict.fromkeys(line for line in lines if line))
     if len(readings) > MAX_READINGS or any(len(reading) > MAX_CHARS for reading in readings):
         raise InputError(
             f"there are at most {MAX_READINGS} readings of at most {MAX_CHARS} characters",
             remedy="write one reading a line",
         )
-    how = "readings" if readings else "none"
-    return {**data, "readings": readings, "dropped": [], "how": how}
-
-
-def _tool(data: Data, text: str) -> Data:
-    # The passages and rows behind it are no longer what the agent was shown.
-    return {**data, "content": bounded(text), "artifact": {}, "error": None, "failure": None}
-
-
-def _extraction(data: Data, text: str) -> Data:
-    return {**data, "content": bounded(text)}
-
-
-def _budget(data: Data, text: str) -> Data:
-    return {**data, "text": text}
-
-
-_EDITS: Mapping[str, Callable[[Data, str], Data]] = {
-    "start": _start,
-    "expansion": _expansion,
-    "model": read_turn,
-    "tool": _tool,
-    "extraction": _extraction,
-    "budget": _budget,
-}
+    return readings

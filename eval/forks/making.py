@@ -19,9 +19,9 @@ from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import Observer
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import ItemRow, RunReader, RunSpec, create_run, open_run
-from branchwise.graphs.executions import executions
 from branchwise.graphs.system import System
 from branchwise.trace.events import Event
+from branchwise.trace.executions import executions
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent

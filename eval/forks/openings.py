@@ -1,11 +1,10 @@
 """What a fork copies of its parent: the events before the step, or up to its edited one."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from branchwise.eval.forks.edits import edited
-from branchwise.graphs.executions import executions, taken_up_at
-from branchwise.trace.events import Event
+from branchwise.trace.events import Event, Expansion, Extraction, Model, Node, Tool
+from branchwise.trace.executions import execution_of, taken_up_at
 
 
 def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Event]:
@@ -23,18 +22,19 @@ def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Ev
 
 def _behind(events: Sequence[Event], place: int) -> int:
     """How many first events there are behind a step: its turn's other results are among them."""
-    kind = events[place].kind
-    if kind not in ("tool", "extraction"):
+    kind = type(events[place].body)
+    if kind not in (Tool, Extraction):
         return place + 1
-    own = next(e for e in executions(events) if e.first <= place < e.end)
-    return 1 + max(n for n in range(own.first, own.end) if events[n].kind == kind)
+    own = execution_of(events, place)
+    return 1 + max(n for n in range(own.first, own.end) if isinstance(events[n].body, kind))
 
 
 def _replayed(event: Event) -> Event:
     """The event as it is in the copy: where its kind says whether a reply was replayed, it was."""
-    data: dict[str, Any] = dict(event.data)
-    if "replayed" in data:
-        data["replayed"] = True
-    if event.kind == "extraction":
-        data["passages"] = [{**passage, "replayed": True} for passage in data["passages"]]
-    return Event(event.seq, event.kind, event.at, data)
+    match event.body:
+        case Extraction() as body:
+            read = tuple(passage.changed(replayed=True) for passage in body.passages)
+            return event.with_body(body.changed(passages=read))
+        case Expansion() | Model() | Tool() | Node() as body:
+            return event.with_body(body.changed(replayed=True))
+    return event

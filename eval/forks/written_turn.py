@@ -12,7 +12,7 @@ from typing import Any
 
 from branchwise.agents.bodies import MAX_CALLS, make_call
 from branchwise.corpora.errors import InputError
-from branchwise.graphs.executions import recorded_calls
+from branchwise.trace.events import Call, Model
 
 _KEYS = {"text", "tool_calls"}
 _CALL_KEYS = {"name", "args"}
@@ -20,27 +20,26 @@ _BEGINS = re.compile(r'\s*\{\s*"(?:text|tool_calls)')
 _FORM = 'write {"text": "...", "tool_calls": [{"name": "...", "args": {...}}]}'
 
 
-def written_turn(data: Mapping[str, Any]) -> str:
+def written_turn(turn: Model) -> str:
     """A recorded turn as text; `read_turn` of it gives the same turn."""
-    calls, text = recorded_calls(data), str(data["text"])
+    calls, text = turn.calls, turn.text
     if not calls and not _is_form(text):
         return text
-    listed = [{"name": call["name"], "args": call["args"]} for call in calls]
+    listed = [{"name": call.name, "args": call.args} for call in calls]
     return json.dumps({"text": text, "tool_calls": listed}, ensure_ascii=False, indent=2)
 
 
-def read_turn(data: Mapping[str, Any], written: str) -> dict[str, Any]:
-    """The recorded turn `data` with another reply; calls keep the ids that stood in their place.
+def read_turn(turn: Model, written: str) -> Model:
+    """The recorded turn with another reply; calls keep the ids that stood in their place.
 
     Raises InputError where JSON with tool calls does not have the form.
     """
     text, calls = _read_form(written) if _is_form(written) else (written, [])
-    made = [_made(call, id) for call, id in zip(calls, _ids(data, len(calls)), strict=True)]
-    valid = [_record(call) for call in made if "error" not in call]
-    invalid = [_record(call) for call in made if "error" in call]
-    turn = {**data, "text": text, "tool_calls": valid, "invalid_tool_calls": invalid}
-    same = all(turn[key] == data[key] for key in ("text", "tool_calls", "invalid_tool_calls"))
-    return turn if same else {**turn, "finish": "tool_calls" if made else "stop"}
+    made = [_made(call, id) for call, id in zip(calls, _ids(turn, len(calls)), strict=True)]
+    valid = tuple(_call(call) for call in made if "error" not in call)
+    invalid = tuple(_call(call) for call in made if "error" in call)
+    said = turn.changed(text=text, tool_calls=valid, invalid_tool_calls=invalid)
+    return turn if said == turn else said.changed(finish="tool_calls" if made else "stop")
 
 
 def _is_form(text: str) -> bool:
@@ -85,12 +84,12 @@ def _made(call: Mapping[str, Any], id: str) -> Mapping[str, Any]:
     return made if call["name"] else {**made, "name": call["name"]}
 
 
-def _record(call: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": call["id"], "name": call["name"], "args": call["args"]}
+def _call(call: Mapping[str, Any]) -> Call:
+    return Call(call["id"], call["name"], call["args"])
 
 
-def _ids(data: Mapping[str, Any], count: int) -> list[str]:
+def _ids(turn: Model, count: int) -> list[str]:
     """The ids that the turn's calls had, then new ones."""
-    ids = [str(call["id"]) for call in recorded_calls(data)][:count]
+    ids = [str(call.id) for call in turn.calls][:count]
     free = (id for n in range(2 * count + len(ids)) if (id := f"edited_{n}") not in ids)
     return [*ids, *(next(free) for _ in range(count - len(ids)))]

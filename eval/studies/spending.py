@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 
-from branchwise.agents.reply import ModelError, Usage
+from branchwise.agents.reply import ModelError
 from branchwise.agents.restraints import AllowanceSpentError, Payment
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
@@ -15,6 +15,7 @@ from branchwise.eval.store import RunReader
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.graphs.system import System
+from branchwise.trace.events import Usage
 
 OPTION = "--max-cost"
 _PERHAPS_PAID = frozenset({"timeout", "cut", "invalid_response"})

@@ -14,16 +14,30 @@ from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker, CallKey
 from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
 from branchwise.graphs.plugins.declared import NodePlugin
-from branchwise.graphs.plugins.updates import WrongUpdate, applied, update_record
-from branchwise.graphs.run_contexts import PluginCall, count_asked, tokens_of
+from branchwise.graphs.plugins.updates import WrongUpdate, applied, update_of
+from branchwise.graphs.run_contexts import PluginCall, count_asked
 from branchwise.graphs.state import AgentState, ItemContext, Node
 from branchwise.tools.plugins.results import whole
+from branchwise.trace.events import Asked, Update
+from branchwise.trace.events import Node as NodeEvent
+from branchwise.trace.records import Record
 
 # A node that begins just before the item's seconds run out still gets this long.
 MIN_SECONDS = 10.0
 MAX_ERROR_CHARS = 500
 _SEEN = ("messages", "pending", "readings", "evidence", "spent", "finish")
 """What of the state a node is given."""
+
+
+@dataclass(frozen=True)
+class NodeResult(Record):
+    """What a call came to, as the journal keeps it."""
+
+    OPTIONAL = frozenset({"asked"})
+    asked: tuple[Asked, ...] = ()
+    printed: str = ""
+    error: str | None = None
+    update: Update = field(default_factory=Update)
 
 
 @dataclass(frozen=True)
@@ -57,37 +71,30 @@ def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> Node:
     async def run(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
         context, began = runtime.context, time.perf_counter()
         slot = context.journal.recall(_key(plugin, state))
-        record = slot.value
-        if record is None:
+        if slot.value is None:
             its_call = PluginCall(plugin.name, context, caller)
-            record = await _called(made, state, its_call, slot.asker)
-            await context.journal.keep(slot, record)
+            result = await _called(made, state, its_call, slot.asker)
+            await context.journal.keep(slot, result.record())
         else:
-            count_asked(plugin.name, record.get("asked", ()), context.ledger)
-        context.event(
-            "node",
-            name=plugin.name,
-            slot=plugin.slot,
-            seconds=round(time.perf_counter() - began, 4),
-            replayed=slot.value is not None,
-            **record,
+            result = NodeResult.read(slot.value)
+            count_asked(plugin.name, result.asked, context.ledger)
+        about = {"seconds": round(time.perf_counter() - began, 4), "replayed": bool(slot.value)}
+        event = NodeEvent.read(
+            {"name": plugin.name, "slot": plugin.slot, **about, **result.record()}
         )
-        update = applied(record["update"], state)
-        if asked := record.get("asked"):
-            update["spent"] = state["spent"].plus(usage=tokens_of(asked))
-        return update
+        context.event(event)
+        return applied(event, state)
 
     return run
 
 
 async def _called(
     made: MadeNode, state: AgentState, its_call: PluginCall, asker: Asker | None
-) -> dict[str, Any]:
-    """What the trace keeps of a call: `printed`, `error`, `update`, and what it `asked`."""
+) -> NodeResult:
     plugin = made.plugin
     seen = {key: state[key] for key in _SEEN if key in state}  # type: ignore[literal-required]
     limit = min(plugin.seconds, max(its_call.item.time_left, MIN_SECONDS))
-    printed, error, update = "", None, dict[str, Any]()
+    printed, error, update = "", None, Update()
     try:
         with its_call.context(asker):
             called = await call_plugin(
@@ -98,20 +105,19 @@ async def _called(
                 injected={name: value() for name, value in made.filled.items()},
             )
         printed = called.printed
-        update = update_record(plugin.slot, called.value, state)
+        update = update_of(plugin.slot, called.value, state)
     except PluginFailure as failure:
         printed, error = failure.printed, failure.line
     except WrongUpdate as wrong:
         error = f"{plugin.name}: {wrong}"
     except Exception as fault:  # noqa: BLE001 - what it returned may be anyone's class
         error = f"{plugin.name}: what it returned cannot be read: {type(fault).__name__}: {fault}"
-    asked = {"asked": list(its_call.asked)} if its_call.asked else {}
-    return {
-        **asked,
-        "printed": whole(printed),
-        "error": error and " ".join(whole(error).split())[:MAX_ERROR_CHARS],
-        "update": update,
-    }
+    return NodeResult(
+        asked=tuple(its_call.asked),
+        printed=whole(printed),
+        error=error and " ".join(whole(error).split())[:MAX_ERROR_CHARS],
+        update=update,
+    )
 
 
 def _key(plugin: NodePlugin, state: AgentState) -> CallKey:

@@ -14,10 +14,3 @@ RETURNS: dict[Slot, tuple[str, ...]] = {
     "before_answer": ("messages",),
 }
 """What of the state a node of a slot may return."""
-
-_PREFIX = "node_"
-
-
-def graph_name(name: str) -> str:
-    """What the node is called in the graph, where it must not meet a step or a key of the state."""
-    return f"{_PREFIX}{name}"

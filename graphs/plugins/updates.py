@@ -1,22 +1,23 @@
 """What a node returned, as the trace keeps it, and what that changes of the state.
 
-The record is all that there is of it: a first run, a resumed one and a fork apply the same record.
+The event is all that there is of it: a first run, a resumed one and a fork apply the same event.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from branchwise.graphs.plugins.slots import RETURNS, Slot
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
+from branchwise.graphs.reduce import Change, tokens_of
 from branchwise.graphs.state import AgentState
 from branchwise.tools.plugins.results import ResultError, bounded, read_artifact, whole
+from branchwise.trace.events import ChangedMessage, Node, Update
 
 MAX_MESSAGES = 100
 """Of an opening: more are no question that somebody asks."""
 
-Record = dict[str, Any]
 _KINDS: Mapping[str, type[BaseMessage]] = {
     "system": SystemMessage,
     "human": HumanMessage,
@@ -28,14 +29,14 @@ class WrongUpdate(ValueError):  # noqa: N818 - it is what the call came to
     """A node returned what its slot does not take; the text says what it may return."""
 
 
-def update_record(slot: Slot, returned: Any, state: AgentState) -> Record:
-    """What `returned` changes of `state`, JSON-serialisable; empty where it changes nothing.
+def update_of(slot: Slot, returned: Any, state: AgentState) -> Update:
+    """What `returned` changes of `state`; empty where it changes nothing.
 
     Messages are taken as their kind and their text, at most 200,000 characters of it, so that what
     goes on is what is recorded. Raises WrongUpdate.
     """
     if returned is None:
-        return {}
+        return Update()
     allowed = " and ".join(RETURNS[slot])
     if not isinstance(returned, Mapping):
         raise WrongUpdate(
@@ -43,65 +44,59 @@ def update_record(slot: Slot, returned: Any, state: AgentState) -> Record:
         )
     if unknown := [key for key in returned if key not in RETURNS[slot]]:
         raise WrongUpdate(f"returned {str(unknown[0])[:80]!r}; a node {slot} returns {allowed}")
-    return {
-        key: value
-        for key in returned
-        if (value := _READERS[slot, key](returned[key], state)) is not None
-    }
+    return Update(**{key: _READERS[slot, key](value, state) for key, value in returned.items()})
 
 
-def applied(record: Mapping[str, Any], state: AgentState) -> dict[str, Any]:
-    """The part of the state that a record changes, as a step of the graph returns it.
+def applied(node: Node, state: AgentState) -> Change:
+    """What a node's event changes of the state.
 
-    Raises LookupError, TypeError or ValueError for a record that no version of ours wrote.
+    Raises LookupError for an event that no version of ours wrote.
     """
-    update: dict[str, Any] = {}
-    if "messages" in record:
+    update, change = node.update, Change()
+    if update.messages is not None:
         # What is read is an answer, whatever was wrong with the words that it replaces.
-        update |= {"messages": [message_of(one) for one in record["messages"]], "finish": "stop"}
-    if "readings" in record:
-        update["readings"] = tuple(record["readings"])
-    if "pending" in record:
-        update["pending"] = list(state["pending"])
-        evidence: list[str] = []
-        for one in record["pending"]:
-            if "of" in one:
-                evidence += _put(update["pending"], one)
-            else:
-                update["pending"] = [message_of(other) for other in record["pending"]]
-                break
-        if new := [id for id in dict.fromkeys(evidence) if id not in state["evidence"]]:
-            update["evidence"] = new
-    return update
+        change |= {"messages": list(map(_message, update.messages)), "finish": "stop"}
+    if update.readings is not None:
+        change["readings"] = update.readings
+    if update.pending is not None:
+        pending = list(state["pending"])
+        for one in update.results:
+            _put(pending, one)
+        change["pending"] = pending if update.results else list(map(_message, update.pending))
+        shown = dict.fromkeys(p.id for one in update.results for p in one.found.passages)
+        if new := [id for id in shown if id not in state["evidence"]]:
+            change["evidence"] = new
+    if node.asked:
+        change["spent"] = state["spent"].plus(usage=tokens_of(node.asked))
+    return change
 
 
-def message_of(record: Mapping[str, Any]) -> BaseMessage:
+def _message(changed: ChangedMessage) -> BaseMessage:
     """A message of the system, the user or the agent."""
-    return _KINDS[record["type"]](content=record["content"])
+    return _KINDS[changed.type or ""](content=changed.content)
 
 
-def _put(pending: list[BaseMessage], record: Mapping[str, Any]) -> Iterable[str]:
-    """Change a tool message; returns the ids of its passages."""
-    of, artifact = record["of"], record["artifact"]
-    changed = {"content": record["content"], "artifact": artifact}
-    pending[of] = pending[of].model_copy(update=changed)
-    return [str(passage["id"]) for passage in artifact.get("passages", ())]
+def _put(pending: list[BaseMessage], changed: ChangedMessage) -> None:
+    """Change a tool message."""
+    of = changed.of or 0
+    now = {"content": changed.content, "artifact": changed.artifact}
+    pending[of] = pending[of].model_copy(update=now)
 
 
-def _opening(messages: Any, state: AgentState) -> list[Record] | None:
+def _opening(messages: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
     """What the agent is told first: the system's, the user's, and perhaps examples between."""
     listed = _messages(messages, "pending")
     records = [_plain(message, n) for n, message in enumerate(listed)]
-    if not records or records[-1]["type"] != "human":
+    if not records or records[-1].type != "human":
         raise WrongUpdate("returned pending without a message of the user at its end")
     if len(records) > MAX_MESSAGES:
         raise WrongUpdate(f"returned {len(records):,} messages; return at most {MAX_MESSAGES}")
     before = [(message.type, message.text) for message in state["pending"]]
-    same = [(record["type"], record["content"]) for record in records] == before
-    return None if same else records
+    same = [(record.type, record.content) for record in records] == before
+    return None if same else tuple(records)
 
 
-def _plain(message: BaseMessage, number: int) -> Record:
+def _plain(message: BaseMessage, number: int) -> ChangedMessage:
     if type(message) not in _KINDS.values() or getattr(message, "tool_calls", None):
         what = type(message).__name__
         raise WrongUpdate(
@@ -111,19 +106,19 @@ def _plain(message: BaseMessage, number: int) -> Record:
     return _record(message)
 
 
-def _readings(value: Any, state: AgentState) -> list[str] | None:
+def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
         raise WrongUpdate("returned readings that are no list of texts")
-    readings = [" ".join(whole(one).split()) for one in value]
+    readings = tuple(" ".join(whole(one).split()) for one in value)
     if len(readings) > MAX_READINGS or any(not 0 < len(one) <= MAX_CHARS for one in readings):
         raise WrongUpdate(
             f"returned readings that are not at most {MAX_READINGS} texts of 1 to {MAX_CHARS} "
             "characters"
         )
-    return None if tuple(readings) == tuple(state.get("readings", ())) else readings
+    return None if readings == tuple(state.get("readings", ())) else readings
 
 
-def _results(messages: Any, state: AgentState) -> list[Record] | None:
+def _results(messages: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
     """Those of a turn's tool messages that are not as they were."""
     listed, before = _messages(messages, "pending"), state["pending"]
     if [_call(message) for message in listed] != [_call(message) for message in before]:
@@ -133,7 +128,7 @@ def _results(messages: Any, state: AgentState) -> list[Record] | None:
         )
     pairs = zip(before, listed, strict=True)
     records = [_changed(n, old, new) for n, (old, new) in enumerate(pairs)]
-    return [record for record in records if record is not None] or None
+    return tuple(record for record in records if record is not None) or None
 
 
 def _call(message: BaseMessage) -> Any:
@@ -141,7 +136,7 @@ def _call(message: BaseMessage) -> Any:
     return message.tool_call_id if is_result else type(message)  # type: ignore[attr-defined]
 
 
-def _changed(number: int, old: BaseMessage, new: BaseMessage) -> Record | None:
+def _changed(number: int, old: BaseMessage, new: BaseMessage) -> ChangedMessage | None:
     assert isinstance(old, ToolMessage)
     assert isinstance(new, ToolMessage)
     content = bounded(str(new.text))
@@ -149,28 +144,28 @@ def _changed(number: int, old: BaseMessage, new: BaseMessage) -> Record | None:
     artifact = before if new.artifact == old.artifact else _artifact(new.artifact)
     if content == old.text and artifact == before:
         return None
-    return {"of": number, "content": content, "artifact": artifact}
+    return ChangedMessage(of=number, content=content, artifact=artifact)
 
 
-def _artifact(value: Any) -> Record:
+def _artifact(value: Any) -> Mapping[str, Any]:
     try:
         return read_artifact({} if value is None else value)
     except ResultError as error:
         raise WrongUpdate(str(error)) from None
 
 
-def _last_words(messages: Any, state: AgentState) -> list[Record]:
+def _last_words(messages: Any, state: AgentState) -> tuple[ChangedMessage, ...]:
     listed = _messages(messages, "messages")
     if len(listed) != 1 or type(listed[0]) is not AIMessage or listed[0].tool_calls:
         raise WrongUpdate(
             "returned other messages than one AIMessage without tool calls; its text is read as "
             "the answer"
         )
-    return [_record(listed[0])]
+    return (_record(listed[0]),)
 
 
-def _record(message: BaseMessage) -> Record:
-    return {"type": message.type, "content": bounded(str(message.text))}
+def _record(message: BaseMessage) -> ChangedMessage:
+    return ChangedMessage(type=message.type, content=bounded(str(message.text)))
 
 
 def _messages(value: Any, key: str) -> Sequence[BaseMessage]:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from branchwise.agents.bodies import MAX_TEXT, StreamFold, read_body, read_usage
 from branchwise.agents.failures import one_line, retry_after
-from branchwise.agents.reply import Completion, ModelError, Usage
+from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.retries import backoff
 from branchwise.agents.think import split_thinking
+from branchwise.trace.events import Usage
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

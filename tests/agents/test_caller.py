@@ -22,12 +22,13 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from branchwise.agents.answer import parse_answer
-from branchwise.agents.caller import ModelCaller, ModelError, Usage
+from branchwise.agents.caller import ModelCaller, ModelError
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
+from branchwise.trace.events import Usage
 
 from .asking import QUESTION, ask, both_ways, error_of, local_retriever
 from .conftest import KEY, MakeCaller, RecordingJournal

@@ -129,8 +129,6 @@ def _events(record: Record) -> Iterator[Event]:
         kind, data = _EVENTS[name](short, calls)
         if kind == "model" and "role" not in data:
             calls = [*data["tool_calls"], *data["invalid_tool_calls"]]
-        if record.get("old"):
-            data = {k: v for k, v in data.items() if k not in ("of", "failure")}
         yield Event(number, kind, float(number), data)
 
 

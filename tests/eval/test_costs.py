@@ -3,10 +3,11 @@ from typing import Any
 
 import pytest
 
-from branchwise.agents.reply import Reply, Usage
+from branchwise.agents.reply import Reply
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, RoleCost, Spent, file_costs, run_costs
 from branchwise.graphs.ledger import Ledger, RoleUsage
+from branchwise.trace.events import Usage
 
 PRICES = Prices.load()
 SYSTEM = {"model": "openai:gpt-5", "roles": {"extractor": "openai:gpt-5-nano", "expander": None}}

@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,22 +10,21 @@ from hypothesis import strategies as st
 
 from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
 from branchwise.eval.errors.node_work import NodeWork, node_names
+from branchwise.trace.events import Event
 
 
-class Happened(NamedTuple):
-    seq: int
-    kind: str
-    data: Mapping[str, Any]
+def happened(seq: int, kind: str, data: Any) -> Event:
+    return Event(seq, kind, 0.0, data)
 
 
 def expansion(*readings: str, how: str | None = None, error: str | None = None, **drops: int):
     kind = how or ("readings" if readings else "none")
     record = {"readings": list(readings), "how": kind, "error": error, "dropped": dropped(drops)}
-    return Happened(1, "expansion", record)
+    return happened(1, "expansion", record)
 
 
 def extraction(*passages: Mapping[str, Any]):
-    return Happened(2, "extraction", {"passages": list(passages)})
+    return happened(2, "extraction", {"passages": list(passages)})
 
 
 def passage(*spans: str, whole: bool = False, error: str | None = None, **drops: int):
@@ -89,7 +88,7 @@ def test_passages_with_spans_without_emptied_and_failed_are_counted_apart():
 
 
 def test_a_trace_without_these_events_has_no_work():
-    others = [Happened(1, "model", {"text": "…"}), Happened(2, "tool", {"passages": [passage()]})]
+    others = [happened(1, "model", {"text": "…"}), happened(2, "tool", {"passages": [passage()]})]
     assert module_work(others) == module_work([]) == ModuleWork()
     assert ModuleWork().to_json() == {"expansion": None, "extraction": None}
 
@@ -105,8 +104,8 @@ def test_a_module_that_was_on_and_had_no_work_is_there_with_zeros():
     assert ModuleWork().of_system({}) == ModuleWork()
 
 
-def node(name: str, *, update: Any = None, error: str | None = None) -> Happened:
-    return Happened(3, "node", {"name": name, "error": error, "update": update or {}})
+def node(name: str, *, update: Any = None, error: str | None = None) -> Event:
+    return happened(3, "node", {"name": name, "error": error, "update": update or {}})
 
 
 def test_calls_of_nodes_that_changed_something_nothing_and_failed_are_counted_by_name():
@@ -130,7 +129,7 @@ def test_calls_of_nodes_that_changed_something_nothing_and_failed_are_counted_by
 
 def test_records_of_nodes_of_anyone_else_are_bounded_and_raise_nothing():
     records = [{}, {"name": 7}, {"name": "x" * 99, "error": "e" * 10_000, "update": 3}]
-    found = module_work([Happened(1, "node", record) for record in records])
+    found = module_work([happened(1, "node", record) for record in records])
     assert found.nodes == {"x" * 64: NodeWork(1, failed=1, first_error="e" * 500)}
 
 
@@ -146,7 +145,7 @@ def test_the_names_of_nodes_are_read_from_the_identity_in_their_order():
 def test_reasons_and_errors_of_anyone_else_are_counted_and_not_repeated():
     hostile = "\x1b[31m" + "x" * 10_000
     record = {"how": "failed", "error": hostile, "dropped": [{"why": hostile}, {"why": None}, 3]}
-    found = module_work([Happened(1, "expansion", record)]).to_json()["expansion"]
+    found = module_work([happened(1, "expansion", record)]).to_json()["expansion"]
     assert (found["failures"], found["dropped"]) == ({"no usable reply": 1}, {"other": 2})
 
 
@@ -158,7 +157,7 @@ def test_reasons_and_errors_of_anyone_else_are_counted_and_not_repeated():
     ],
 )
 def test_records_that_are_no_such_records_raise_nothing(record):
-    found = module_work([Happened(1, kind, record) for kind in ("expansion", "extraction")])
+    found = module_work([happened(1, kind, record) for kind in ("expansion", "extraction")])
     assert found.expansion is not None
     assert found.extraction is not None
     assert (found.expansion.items, found.expansion.expanded, found.expansion.failed) == (1, 0, 0)

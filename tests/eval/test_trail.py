@@ -5,7 +5,9 @@ from typing import Any
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
-from branchwise.eval.errors.trail import CallCost, Place, Trail, read_trail
+from branchwise.eval.errors.sought import Sought
+from branchwise.eval.errors.trail import CallCost, Place, Trail, trail_of
+from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 
 QUESTION = Question(
@@ -37,7 +39,7 @@ def model(total: int, calls: int = 0, **more: Any) -> tuple[str, Any]:
 def trail(*events: tuple[str, Any], wrong: tuple[str, ...] = ()) -> Trail:
     gold = gold_branches(QUESTION.branches)
     numbered = (Event(seq, kind, 0.0, data) for seq, (kind, data) in enumerate(events))
-    return read_trail(gold, QUESTION, wrong, numbered)
+    return trail_of(Sought(gold, QUESTION, wrong), read_conversation(numbered))
 
 
 def test_an_answer_of_two_branches_has_its_places_in_both() -> None:

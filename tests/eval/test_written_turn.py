@@ -9,9 +9,16 @@ from hypothesis import strategies as st
 from branchwise.corpora.errors import InputError
 from branchwise.eval.forks.edits import edited
 from branchwise.eval.forks.written_turn import read_turn, written_turn
-from branchwise.trace.events import Event
+from branchwise.trace.events import Event, Model, Usage
 
-TURN = {"text": "old", "tool_calls": [], "invalid_tool_calls": [], "finish": "stop"}
+TURN = Model(
+    text="old",
+    tool_calls=(),
+    invalid_tool_calls=(),
+    finish="stop",
+    usage=Usage(1, 1),
+    seconds=0.1,
+)
 CALL = {"name": "local_retriever", "args": {"query": "Heat"}}
 
 
@@ -28,7 +35,7 @@ CALL = {"name": "local_retriever", "args": {"query": "Heat"}}
 )
 def test_a_form_that_is_broken_is_refused_on_one_line(text: str) -> None:
     with pytest.raises(InputError, match="the text for step 7") as raised:
-        edited(Event(7, "model", 0.0, TURN), text)
+        edited(Event(7, "model", 0.0, TURN.record()), text)
     assert "\n" not in str(raised.value)
     assert 'write {"text"' in str(raised.value)
 
@@ -46,16 +53,16 @@ def test_a_form_that_is_broken_is_refused_on_one_line(text: str) -> None:
     ],
 )
 def test_whatever_else_begins_with_a_bracket_is_the_reply(text: str) -> None:
-    assert read_turn(TURN, text)["text"] == text
+    assert read_turn(TURN, text).text == text
 
 
 def test_either_key_may_stand_alone() -> None:
     said = read_turn(TURN, '{"text": "Al Pacino"}')
-    assert (said["text"], said["tool_calls"], said["finish"]) == ("Al Pacino", [], "stop")
+    assert (said.text, said.tool_calls, said.finish) == ("Al Pacino", (), "stop")
     called = read_turn(TURN, json.dumps({"tool_calls": [CALL]}))
-    assert called["text"] == ""
-    assert [call["name"] for call in called["tool_calls"]] == ["local_retriever"]
-    assert called["finish"] == "tool_calls"
+    assert called.text == ""
+    assert [call.name for call in called.tool_calls] == ["local_retriever"]
+    assert called.finish == "tool_calls"
 
 
 @given(
@@ -67,5 +74,5 @@ def test_either_key_may_stand_alone() -> None:
     )
 )
 def test_what_is_written_is_read_back(text: str) -> None:
-    turn = {**TURN, "text": text}
+    turn = TURN.changed(text=text)
     assert read_turn(turn, written_turn(turn)) == turn

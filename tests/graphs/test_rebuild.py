@@ -1,29 +1,26 @@
 """The state that a trace's first events left, and which events one run of a node wrote."""
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.eval.forks.written_turn import read_turn, written_turn
-from branchwise.graphs.executions import executions, taken_up_at
 from branchwise.graphs.ledger import Ledger
-from branchwise.graphs.rebuild import Setting, rebuild
+from branchwise.graphs.rebuild import Entry, rebuild
+from branchwise.graphs.route import Route
 from branchwise.graphs.state import Spent
+from branchwise.trace.events import Event, Model
+from branchwise.trace.executions import executions, taken_up_at
 
 USAGE = {"input": 10, "output": 1, "cached": 2, "reasoning": 0}
 READ = {"error": None, "usage": USAGE, "seconds": 0.5, "replayed": False}
 
 
-class Event(NamedTuple):
-    seq: int
-    kind: str
-    data: dict[str, Any]
-
-
 def trace(*steps: tuple[str, dict[str, Any]]) -> list[Event]:
-    return [Event(seq, kind, data) for seq, (kind, data) in enumerate(steps)]
+    return [Event(seq, kind, 0.0, data) for seq, (kind, data) in enumerate(steps)]
 
 
 def start(*ids: str) -> tuple[str, dict[str, Any]]:
@@ -40,11 +37,21 @@ def turn(*names: str, **more: Any) -> tuple[str, dict[str, Any]]:
 def result(of: int, content: str, *ids: str, **more: Any) -> tuple[str, dict[str, Any]]:
     passages = [{"id": id, "title": "t", "text": "x"} for id in ids]
     data = {"of": of, "content": content, "artifact": {"passages": passages} if ids else {}}
-    return "tool", {**data, "call": {"id": f"c{of}"}, "error": None, "failure": None, **more}
+    return "tool", {
+        **data,
+        "call": {"id": f"c{of}", "name": "a", "args": {}},
+        "error": None,
+        "failure": None,
+        **more,
+    }
 
 
-def setting(*, expands: bool = False, extracts: bool = False, has_tools: bool = True) -> Setting:
-    return Setting(expands, extracts, has_tools, shown=lambda r: f"[{' | '.join(r)}]")
+def way(*, expands: bool = False, extracts: bool = False, has_tools: bool = True) -> Route:
+    return Route(expands, extracts, has_tools)
+
+
+def rebuilt(events: Sequence[Event], route: Route, ledger: Ledger | None = None) -> Entry:
+    return rebuild(events, route, lambda r: f"[{' | '.join(r)}]", ledger or Ledger())
 
 
 NOT_RUN = {"error": "not run: the tool-call budget is spent", "failure": "not_run"}
@@ -56,7 +63,7 @@ def test_a_whole_turn_is_shown_in_the_order_of_its_calls() -> None:
         result(0, "first", "p", "q"), result(1, "second", "p"),
     )  # fmt: skip
     ledger = Ledger()
-    entry = rebuild(events, setting(), ledger)
+    entry = rebuilt(events, way(), ledger)
     state = entry.state
     assert entry.node == "agent"
     assert entry.fragments == ("f1",)
@@ -69,23 +76,12 @@ def test_a_whole_turn_is_shown_in_the_order_of_its_calls() -> None:
 
 
 def test_results_of_a_turn_that_is_not_whole_are_kept() -> None:
-    entry = rebuild(trace(start(), turn("a", "b"), result(1, "second", "p")), setting(), Ledger())
+    entry = rebuilt(trace(start(), turn("a", "b"), result(1, "second", "p")), way())
     assert entry.node == "tools"
     assert {of: kept.content for of, kept in entry.state["kept"].items()} == {1: "second"}
     assert entry.state["pending"] == []
     assert entry.state["evidence"] == []
     assert entry.state["spent"] == Spent(turns=1, tokens=11)
-
-
-def test_results_without_a_place_belong_to_the_call_of_their_id() -> None:
-    late = result(1, "second")[1]
-    early = result(0, "first")[1]
-    for data in (late, early):
-        del data["of"]
-    entry = rebuild(
-        trace(start(), turn("a", "b"), ("tool", late), ("tool", early)), setting(), Ledger()
-    )
-    assert [message.text for message in entry.state["pending"]] == ["first", "second"]
 
 
 def test_expansion_and_extraction_are_what_the_agent_reads() -> None:
@@ -96,11 +92,11 @@ def test_expansion_and_extraction_are_what_the_agent_reads() -> None:
         start(), expansion, turn("a", "b"), result(0, "none"), result(1, "whole", "p", "q"),
         extraction,
     )  # fmt: skip
-    modules, ledger = setting(expands=True, extracts=True), Ledger()
-    assert rebuild(events[:1], modules, Ledger()).node == "expand"
-    assert rebuild(events[:2], modules, Ledger()).node == "agent"
-    assert rebuild(events[:5], modules, Ledger()).node == "extract"
-    entry = rebuild(events, modules, ledger)
+    modules, ledger = way(expands=True, extracts=True), Ledger()
+    assert rebuilt(events[:1], modules).node == "expand"
+    assert rebuilt(events[:2], modules).node == "agent"
+    assert rebuilt(events[:5], modules).node == "extract"
+    entry = rebuilt(events, modules, ledger)
     assert entry.node == "agent"
     assert entry.state["messages"][1].text == "who?\n\n[x? | y?]"
     assert entry.state["readings"] == ("x?", "y?")
@@ -113,10 +109,10 @@ def test_expansion_and_extraction_are_what_the_agent_reads() -> None:
 def test_a_note_of_the_budget_ends_the_calls() -> None:
     note = "budget", {"reason": "1 tool calls", "text": "answer now"}
     events = trace(start(), turn("a"), result(0, "r"), note, turn("b"))
-    told = rebuild(events[:4], setting(), Ledger())
+    told = rebuilt(events[:4], way())
     assert (told.node, told.state["told"]) == ("agent", True)
     assert [message.text for message in told.state["pending"]] == ["r", "answer now"]
-    ended = rebuild(events, setting(), Ledger())
+    ended = rebuilt(events, way())
     assert (ended.node, ended.state["told"]) == ("answer", False)
     assert ended.state["messages"][-2].text == "answer now"
 
@@ -124,7 +120,7 @@ def test_a_note_of_the_budget_ends_the_calls() -> None:
 def test_omissions_finish_and_direct_answers() -> None:
     trimmed = "context_trimmed", {"omitted": 3, "newly": 3}
     events = trace(start(), trimmed, turn("a", finish="refusal"))
-    entry = rebuild(events, setting(has_tools=False), Ledger())
+    entry = rebuilt(events, way(has_tools=False))
     assert entry.node == "answer"
     assert (entry.state["omitted"], entry.state["finish"]) == (3, "refusal")
 
@@ -159,7 +155,7 @@ def test_an_error_is_of_the_node_that_failed(steps, place) -> None:
 
 def test_a_trace_without_a_start_is_refused() -> None:
     with pytest.raises(ValueError, match="begin"):
-        rebuild(trace(("answer", {})), setting(), Ledger())
+        rebuilt(trace(("budget", {"text": ""})), way())
 
 
 JSON = st.recursive(
@@ -186,8 +182,10 @@ SAID = TEXT | st.sampled_from(['{"tool_calls": [', '{"text": "a", "tool_calls": 
 @given(SAID, st.lists(VALID, max_size=3), st.lists(INVALID, max_size=2))
 def test_a_turn_that_is_written_and_read_is_the_same(text, valid, invalid) -> None:
     calls = [{**call, "id": f"c{n}"} for n, call in enumerate([*valid, *invalid])]
-    data = {
-        "text": text, "tool_calls": calls[: len(valid)], "invalid_tool_calls": calls[len(valid) :],
-        "finish": "length",
-    }  # fmt: skip
-    assert read_turn(data, written_turn(data)) == data
+    data = turn(text=text, tool_calls=calls[: len(valid)], invalid_tool_calls=calls[len(valid) :])[
+        1
+    ]
+    said = Model.read(data)
+    assert said.problems == ()
+    assert said.record() == data | {"reasoning": ""}
+    assert read_turn(said, written_turn(said)) == said

@@ -16,7 +16,7 @@ from branchwise.eval.forks import Changes, editable, make_fork, run_fork
 from branchwise.eval.forks.edits import edited
 from branchwise.eval.forks.folders import default_folder
 from branchwise.eval.store import open_run
-from branchwise.graphs.executions import executions, taken_up_at
+from branchwise.trace.executions import executions, taken_up_at
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,6 @@ import pytest
 from chat_server import Answer, Body, hang
 
 from branchwise.agents.caller import ModelError
-from branchwise.agents.reply import Usage
 from branchwise.agents.restraints import AllowanceSpentError
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
@@ -17,6 +16,7 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.running import StudyPace, run_study
 from branchwise.eval.studies.spending import Spending, check_bounded
 from branchwise.graphs.system import Roles
+from branchwise.trace.events import Usage
 
 from .studies import design_of, four_systems, outcomes, reply
 

@@ -1,0 +1,124 @@
+"""What each event of a trace changes of the state.
+
+A node writes its event and returns what this says of it; a fork begins with the events of another
+run and folds the same changes. So a run and what is taken up behind its steps cannot differ.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+
+from branchwise.graphs.state import AgentState, Spent
+from branchwise.trace.events import (
+    Asked,
+    BudgetSpent,
+    ContextTrimmed,
+    Expansion,
+    Extraction,
+    Model,
+    Start,
+    Tool,
+    Usage,
+)
+
+Change = dict[str, Any]
+"""What a step returns of the state: `messages` and `evidence` are added, the rest is replaced."""
+NOT_RUN: Literal["not_run"] = "not_run"
+"""Why a call beyond the budget has no result; it costs no call."""
+
+
+def folded(state: AgentState, change: Mapping[str, Any]) -> AgentState:
+    """The state behind a change."""
+    before: Mapping[str, Any] = state
+    added = [key for key in ("messages", "evidence") if key in change]
+    grown = {key: [*before.get(key, ()), *change[key]] for key in added}
+    return AgentState(**{**state, **change, **grown})  # type: ignore[typeddict-item]
+
+
+def begun(start: Start) -> AgentState:
+    """The state in which the graph begins with a question."""
+    return AgentState(
+        messages=[],
+        pending=[SystemMessage(start.system), HumanMessage(start.content)],
+        evidence=given_ids(start),
+        spent=Spent(),
+        omitted=0,
+        finish="stop",
+    )
+
+
+def given_ids(start: Start) -> list[str]:
+    """Ids of the passages that the user's message numbers, in that order."""
+    return [passage.id for passage in start.given.passages]
+
+
+def expanded(expansion: Expansion, state: AgentState, shown: str) -> Change:
+    """The readings, as the agent is shown them, behind the user's message, which is the last.
+
+    One message: several servers refuse two of the user in a row.
+    """
+    change: Change = {"spent": state["spent"].plus(usage=expansion.usage)}
+    if expansion.readings:
+        *before, question = state["pending"]
+        change["pending"] = [*before, HumanMessage(f"{question.text}\n\n{shown}")]
+        change["readings"] = expansion.readings
+    return change
+
+
+def told(note: BudgetSpent, state: AgentState) -> Change:
+    """The agent is told to answer."""
+    return {"pending": [*state["pending"], HumanMessage(note.text)], "told": True}
+
+
+def trimmed(event: ContextTrimmed) -> Change:
+    """More of the oldest tool results are left out of requests."""
+    return {"omitted": event.omitted}
+
+
+def turned(turn: Model, message: AIMessage, state: AgentState) -> Change:
+    """What waited becomes the conversation, and the reply stands behind it."""
+    return {
+        "messages": [*state["pending"], message],
+        "pending": [],
+        "spent": state["spent"].plus(turns=1, usage=turn.usage),
+        "finish": turn.finish,
+        **({"told": False} if state.get("told") else {}),
+    }
+
+
+def answered(results: Sequence[Tool], state: AgentState) -> Change:
+    """The results of a turn, one for each call and in their order."""
+    messages = [
+        ToolMessage(
+            result.content,
+            tool_call_id=result.call.id or "",
+            name=result.call.name or "",
+            artifact=result.artifact,
+        )
+        for result in results
+    ]
+    usage = tokens_of([one for result in results for one in result.asked])
+    made = sum(result.failure != NOT_RUN for result in results)
+    change = {
+        "pending": messages,
+        "evidence": [passage.id for result in results for passage in result.found.passages],
+        "spent": state["spent"].plus(calls=made, usage=usage),
+    }
+    return {**change, "kept": {}} if state.get("kept") else change
+
+
+def extracted(extraction: Extraction, state: AgentState) -> Change:
+    """Of a tool result the agent sees what was copied out of it."""
+    pending, spent = list(state["pending"]), state["spent"]
+    content = {"content": extraction.content}
+    pending[extraction.of] = pending[extraction.of].model_copy(update=content)
+    for passage in extraction.passages:
+        spent = spent.plus(usage=passage.usage)
+    return {"pending": pending, "spent": spent}
+
+
+def tokens_of(asked: Sequence[Asked]) -> Usage:
+    """The tokens of what a plug-in's call asked, which are part of the item's budget."""
+    usages = [one.usage for one in asked if one.usage]
+    return Usage(sum(u.input for u in usages), sum(u.output for u in usages))
