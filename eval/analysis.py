@@ -18,20 +18,20 @@ from branchwise.eval.errors.totals import ErrorTotals, totals
 from branchwise.eval.examination import examine_items
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import Scores
-
-SPREAD_METRICS = ("strict_precision", "strict_recall", "strict_em")
+from branchwise.eval.tasks import Task, get_task
 
 
 @dataclass(frozen=True)
 class Analysis:
     """Errors of every item of a run, and from them, when asked for: ceilings, curves, breakdowns.
 
-    `reach`: what the tools could have given, None where nobody looked. `modules`: what query
-    expansion, evidence extraction and plug-ins' nodes did.
+    `task`: what the items were scored as. `reach`: what the tools could have given, None where
+    it was not looked up. `modules`: what query expansion, extraction and plug-ins' nodes did.
     """
 
     items: tuple[TracedItem, ...]
     item_errors: tuple[ItemErrors, ...]
+    task: Task
     reach: Reach | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
 
@@ -43,7 +43,7 @@ class Analysis:
     @cached_property
     def ceilings(self) -> CeilingScores:
         """What a perfect reader would have found at each place on the way."""
-        return ceilings(self.items, self.reach)
+        return ceilings(self.items, self.reach, recall=self.task.main.key)
 
     def curve(self, by: Effort) -> Curve:
         """Recall of a perfect reader against tool calls or tokens."""
@@ -54,7 +54,7 @@ class Analysis:
     def breakdown(self, by: str) -> Breakdown:
         """Scores and ceilings by a property of the question; InputError for an unknown one."""
         if by not in self._breakdowns:
-            self._breakdowns[by] = breakdown(by, self.items, self.ceilings)
+            self._breakdowns[by] = breakdown(by, self.items, self.ceilings, self.task.headline)
         return self._breakdowns[by]
 
     # Page, tables and figures of one report ask for the same ones, which take seconds each.
@@ -69,7 +69,7 @@ class Analysis:
     @cached_property
     def epochs(self) -> EpochSpread | None:
         """Spread over epochs; None where there is one."""
-        return epoch_spread(self.items, SPREAD_METRICS)
+        return epoch_spread(self.items, self.task.headline)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: all of it, each item's errors included."""
@@ -100,4 +100,5 @@ def analyse(
         for item, one in zip(listed, found, strict=True)
     )
     modules = total_work(one.modules for one in found)
-    return Analysis(traced, tuple(one.errors for one in found), reach, modules)
+    task = get_task(scores.scorer.task)
+    return Analysis(traced, tuple(one.errors for one in found), task, reach, modules)

@@ -1,6 +1,6 @@
-"""Means with bootstrap intervals, the question being the unit that is drawn."""
+"""Means, and functions of sums, with bootstrap intervals: questions are what is drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,10 @@ _BLOCK_DRAWS = 2_000_000
 
 @dataclass(frozen=True)
 class Aggregate:
-    """A mean over n questions and its 95% interval, `low` to `high`.
+    """A mean over n questions, or a function of sums over them, and its 95% interval.
 
-    Without any scored question `mean` is None; with fewer than two so is the interval, since one
-    question says nothing about the spread.
+    The interval goes from `low` to `high`. Without any scored question `mean` is None; with fewer
+    than two so is the interval, since one question says nothing about the spread.
     """
 
     mean: float | None
@@ -29,6 +29,18 @@ class Aggregate:
 
     def to_json(self) -> dict[str, Any]:
         return {"mean": self.mean, "n": self.n, "low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True)
+class Summed:
+    """A score of a set of questions that is a function of sums over them.
+
+    `values`: a question's addends, all of one length, None where it is unscored. `of`: from their
+    sums over questions, in order, to the score; None where it is undefined.
+    """
+
+    values: Sequence[Sequence[float] | None]
+    of: Callable[..., float | None]
 
 
 def aggregate(
@@ -61,27 +73,62 @@ def aggregate(
     return found
 
 
+def aggregate_sums(summed: Summed, *, seed: int = 0, resamples: int = RESAMPLES) -> Aggregate:
+    """The score of all questions, and its percentile bootstrap interval over the same draws.
+
+    A resample without any scored question, or for which the score is undefined, is left out.
+    """
+    import numpy as np
+
+    scored = [vector for vector in summed.values if vector is not None]
+    n = len(scored)
+    score = summed.of(*map(sum, zip(*scored, strict=True))) if n else None
+    if n < 2 or score is None:
+        return Aggregate(score, n, None, None)
+    width, questions = len(scored[0]), len(summed.values)
+    # The last column counts the scored questions of a resample.
+    table = np.array([(0.0,) * (width + 1) if v is None else (*v, 1.0) for v in summed.values])
+    found = [
+        value
+        for drawn in _draws(questions, seed, resamples)
+        for *sums, count in (drawn @ table).tolist()
+        if count and (value := summed.of(*sums)) is not None
+    ]
+    if not found:
+        return Aggregate(score, n, None, None)
+    low, high = (float(x) for x in np.percentile(found, [_LOW, _HIGH]))
+    return Aggregate(score, n, low, high)
+
+
 def _resampled_means(
     table: "NDArray[np.float64]", scored: "NDArray[np.bool_]", seed: int, resamples: int
 ) -> "NDArray[np.float64]":
     """Means of each resample: float64 [resamples, metrics], NaN where it drew nothing scored.
 
-    `table` and `scored`: [metrics, questions]. A resample is a vector of how often each question
-    was drawn, so that all means are one matrix product.
+    `table` and `scored`: [metrics, questions].
     """
     import numpy as np
 
-    questions = table.shape[1]
-    generator = np.random.default_rng(seed)
     filled, weights = np.where(scored, table, 0.0).T, scored.astype(np.float64).T
-    block = max(1, _BLOCK_DRAWS // questions)
     means = []
+    for drawn in _draws(table.shape[1], seed, resamples):
+        with np.errstate(invalid="ignore"):
+            means.append((drawn @ filled) / (drawn @ weights))
+    return np.concatenate(means)
+
+
+def _draws(questions: int, seed: int, resamples: int) -> "Iterator[NDArray[np.float64]]":
+    """Blocks of resamples: float64 [some, questions], how often each question was drawn.
+
+    So that the sums of all metrics are one matrix product.
+    """
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    block = max(1, _BLOCK_DRAWS // questions)
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
         draws = generator.integers(questions, size=(rows, questions))
         draws += np.arange(rows)[:, None] * questions
         times = np.bincount(draws.ravel(), minlength=rows * questions).reshape(rows, questions)
-        drawn = times.astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            means.append((drawn @ filled) / (drawn @ weights))
-    return np.concatenate(means)
+        yield times.astype(np.float64)

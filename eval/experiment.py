@@ -172,8 +172,8 @@ def make_agent(system: System, task: str, restraints: Restraints = UNRESTRAINED)
     """The agent that answers a task's questions in a run. Raises InputError."""
     from branchwise.graphs.agent import Agent
 
-    answer_format = get_task(task).format
-    return Agent(system, answer_format, restraints=restraints, recordings=open_recordings)
+    flow = get_task(task).flow
+    return Agent(system, flow, restraints=restraints, recordings=open_recordings)
 
 
 def _continue(

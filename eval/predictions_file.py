@@ -104,7 +104,7 @@ def _item(line: _Line, question: Question, task_name: str) -> AnsweredItem:
     evidence = line.evidence
     if evidence is None:
         task = get_task(task_name)
-        evidence = task.fragments(question, task.setting(question, has_tools=False))
+        evidence = tuple(p.id for p in task.brief(question, has_tools=False).passages)
     return AnsweredItem(
         question,
         Prediction(reasoning=line.reasoning, answers=line.answers, citations=line.citations),

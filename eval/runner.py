@@ -17,7 +17,7 @@ from branchwise.eval.outcomes import error_record, outcome_record
 from branchwise.eval.store import PendingItem, RunStore, StoreError
 from branchwise.eval.store.journal import ItemJournal
 from branchwise.eval.tasks import Task
-from branchwise.graphs.agent import Agent, Brief
+from branchwise.graphs.agent import Agent
 from branchwise.graphs.ledger import Ledger
 from branchwise.trace.events import Error
 
@@ -48,14 +48,6 @@ class RunState:
 
 class _PassEnded(Exception):  # noqa: N818 - says what happened; it is no error of ours
     """Ends the pass: going on would fail every item that is left."""
-
-
-def brief_for(task: Task, question: Question, *, has_tools: bool) -> Brief:
-    """What the task tells the agent about a question."""
-    setting = task.setting(question, has_tools)
-    given = question.passages if setting == "given" else ()
-    line = " ".join(question.question.split())
-    return Brief(task.prompt(setting), task.user_message(question, setting), line, given)
 
 
 @dataclass(frozen=True)
@@ -150,7 +142,7 @@ class _Pass:
 
     async def _answer(self, question: Question, journal: ItemJournal) -> dict[str, Any]:
         task, ledger = self._part.task, Ledger()
-        brief = brief_for(task, question, has_tools=self._has_tools)
+        brief = task.brief(question, has_tools=self._has_tools)
         try:
             answered = await self._agent.answer(brief, journal, ledger, journal.opening)
             return outcome_record(answered, ledger)

@@ -2,23 +2,21 @@
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.alignment import LEFTOVER_THRESHOLD, MATCHER
-from branchwise.eval.bootstrap import RESAMPLES, Aggregate, aggregate
-from branchwise.eval.items import Accepted, AnsweredItem
+from branchwise.eval.bootstrap import RESAMPLES, Aggregate
+from branchwise.eval.items import AnsweredItem
 from branchwise.eval.predictions_file import MISSING
-from branchwise.eval.tasks import Column, Metrics, Task, get_task
+from branchwise.eval.question_scores import ItemScore, aggregates_by_subset, of_subset
+from branchwise.eval.tasks import Column, Task, get_task, totals_of
 
 if TYPE_CHECKING:
     from branchwise.eval.plugins.loading import LoadedMetric
     from branchwise.eval.plugins.measuring import Measure
-
-SUBSETS = ("all", "ambiguous", "unambiguous")
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Scorer:
     def columns(self) -> tuple[Column, ...]:
         """The columns of its reports: the task's, then those of plug-ins."""
         further = (
-            Column(**{key: value for key, value in one.items() if key != "source"})
+            Column(**{key: value for key, value in one.items() if key != "source"}, unit="value")
             for one in self.metrics
         )
         return (*get_task(self.task).columns, *further)
@@ -79,41 +77,6 @@ class Counts:
     format_errors: int
     missing: int = 0
     pending: int = 0
-
-
-@dataclass(frozen=True)
-class ItemScore:
-    """One item's metrics; None is unscored on purpose.
-
-    `matcher` says what aligned its branches where a model was to (`llm`, or `lexical` where that
-    brought nothing, which `problem` explains); `accepted` is what a judge settled. `failures`: by
-    metric of a plug-in, why it brought nothing.
-    """
-
-    id: str
-    epoch: int
-    ambiguous: bool
-    metrics: Metrics
-    matcher: str | None = None
-    problem: str | None = None
-    accepted: tuple[Accepted, ...] = ()
-    failures: Mapping[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """Without what does not apply."""
-        record: dict[str, Any] = {
-            "id": self.id,
-            "epoch": self.epoch,
-            "ambiguous": self.ambiguous,
-            "metrics": dict(self.metrics),
-        }
-        if self.matcher:
-            record |= {"matcher": self.matcher, "problem": self.problem}
-        if self.accepted:
-            record["accepted"] = [vars(pair) for pair in self.accepted]
-        if self.failures:
-            record["failures"] = dict(self.failures)
-        return record
 
 
 @dataclass(frozen=True)
@@ -157,8 +120,7 @@ class Scores:
 
     def questions(self, subset: str) -> int:
         """How many questions a subset has, scored or not."""
-        wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
-        return len({item.id for item in self.items if item.ambiguous in wanted})
+        return len({item.id for item in of_subset(self.items, subset)})
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: scorer, digest, counts, aggregates by subset and metric, items."""
@@ -210,7 +172,8 @@ def score_items(
     if metrics:
         scorer = replace(scorer, metrics=tuple(metric.to_json() for metric in metrics))
     keys = [*(column.key for column in task.columns), *(metric.name for metric in metrics)]
-    return Scores(scorer, _count(ordered), _aggregates(keys, rows, seed), rows)
+    aggregates = aggregates_by_subset(rows, keys, seed, totals_of(task.columns))
+    return Scores(scorer, _count(ordered), aggregates, rows)
 
 
 def _measures(metrics: Sequence["LoadedMetric"]) -> Sequence["Measure"]:
@@ -256,32 +219,3 @@ def _is_answered(prediction: Prediction) -> bool:
     """Whether any branch holds a text that is not blank, or there is other output."""
     texts = (text for branch in prediction.answers.values() for text in branch)
     return prediction.task_output is not None or any(text.strip() for text in texts)
-
-
-def _aggregates(
-    metrics: Sequence[str], rows: Sequence[ItemScore], seed: int
-) -> dict[str, dict[str, Aggregate]]:
-    chosen = {
-        "all": rows,
-        "ambiguous": [row for row in rows if row.ambiguous],
-        "unambiguous": [row for row in rows if not row.ambiguous],
-    }
-    return {
-        subset: aggregate(
-            {metric: question_means(chosen[subset], metric) for metric in metrics}, seed=seed
-        )
-        for subset in SUBSETS
-    }
-
-
-def question_means(rows: Iterable[ItemScore], metric: str) -> list[float | None]:
-    """Mean of a metric over the epochs of each question, questions in order of first mention.
-
-    Epochs in which it is unscored stay out; None where all are.
-    """
-    by_question: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        values = by_question[row.id]
-        if (value := row.metrics[metric]) is not None:
-            values.append(value)
-    return [sum(values) / len(values) if values else None for values in by_question.values()]

@@ -22,7 +22,6 @@ from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import run_sources
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, run_costs
-from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
 from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
 from branchwise.eval.errors.node_work import node_names
 from branchwise.eval.experiment import Run
@@ -164,7 +163,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         costs = run_costs(outcomes, reader.system, prices, spent_by(choice, settled))
         left_out = run_left_out(outcomes, settled)
     analysis = looked_up = None
-    if task.name in ATTRIBUTED:
+    if task.is_attributable:
         looked_up = _reach(reader, settings)
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     modules = _modules(reader, analysis)

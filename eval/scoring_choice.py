@@ -9,8 +9,8 @@ from typing import Any, Literal, Self, get_args
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.eval.errors.attribution import TASKS as SETTLED
 from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
+from branchwise.eval.tasks import is_attributable
 
 Kind = Literal["lexical", "llm", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -76,7 +76,7 @@ class ScoringChoice:
 
     def check_task(self, task: str, where: str | None = None) -> None:
         """Raise InputError where a model is to settle answers that are no entities."""
-        if self.asks and task not in SETTLED:
+        if self.asks and not is_attributable(task):
             raise InputError(
                 f"the task {task} is not scored by a model",
                 where=where,

@@ -13,7 +13,6 @@ from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, file_costs
 from branchwise.eval.cycles import without_cycle_search
-from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.totals import ErrorTotals, totals
@@ -96,7 +95,7 @@ def score_predictions(
     if settled.lexical is not None:
         lexical = scores_of(settled.lexical, replace(choice, matcher="lexical"))
     found = None
-    if task.name in ATTRIBUTED:
+    if task.is_attributable:
         with without_cycle_search():
             found = tuple(attribute(item, ()) for item in settled.items)
     missing = tuple(item.question.id for item in items if item.how == MISSING)

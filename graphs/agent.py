@@ -13,7 +13,6 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
@@ -24,17 +23,16 @@ from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.keys import Keys
 from branchwise.corpora.open import needs_corpus, open_retriever
-from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Retriever
-from branchwise.graphs.base import READINGS_PROMPTS, build_graph, recursion_limit
+from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.expand_node import shown_readings
+from branchwise.graphs.flows import DEFAULT, FLOWS, Brief, Flow, GraphParts
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
-from branchwise.graphs.plugins.making import check_named, make_nodes, names_by_slot
+from branchwise.graphs.plugins.making import check_named, make_nodes
 from branchwise.graphs.rebuild import Entry, rebuild
 from branchwise.graphs.reduce import begun, given_ids
-from branchwise.graphs.route import Route
-from branchwise.graphs.state import AgentState, ItemContext, Spent
+from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_mcp_tools
@@ -43,21 +41,7 @@ from branchwise.tools.registry import GRAPH_TOOLS, ToolContext, make_tools, sect
 from branchwise.trace.events import Event, Start
 
 if TYPE_CHECKING:
-    from langgraph.graph.state import CompiledStateGraph
-
-
-@dataclass(frozen=True)
-class Brief:
-    """What the agent is told: a prompt file's name, the user's message, the passages in it.
-
-    `passages` are those that the message numbers from 1 ("Fragment 1"), in that order. `question`
-    is the question alone on one line: what the modules are told.
-    """
-
-    prompt: str
-    message: str
-    question: str
-    passages: tuple[Passage, ...] = ()
+    from branchwise.graphs.flows.flow import AgentGraph
 
 
 @dataclass(frozen=True)
@@ -79,17 +63,17 @@ class Outcome:
 class Agent:
     """A system ready to answer: its client, tools and compiled graph are made once.
 
-    `model`, `retriever` and `graph` put objects of this process in the place of the spec's model,
-    the corpus and the graph; several agents may share a retriever in a `Batcher`. `restraints`
-    hold requests to models back; `recordings` opens the runs that `replay:` names. Raises
-    InputError before any work: an unknown model spec, prompt or tool, a missing key, endpoint,
-    corpus, index, graph or run; extraction without tools.
+    `flow` is the task's. `model`, `retriever` and `graph` put objects of this process in the place
+    of the spec's model, the corpus and the graph; several agents may share a retriever in a
+    `Batcher`. `restraints` hold requests to models back; `recordings` opens the runs that `replay:`
+    names. Raises InputError before any work: an unknown model spec, prompt or tool, a missing key,
+    endpoint, corpus, index, graph or run; extraction without tools.
     """
 
     def __init__(
         self,
         system: System,
-        answer_format: str = "branches",
+        flow: Flow = DEFAULT,
         *,
         model: BaseChatModel | None = None,
         retriever: Retriever | Batcher | None = None,
@@ -113,15 +97,11 @@ class Agent:
         self._sections = [self.prompts.render(name) for name in sections(names)]
         self._sections += plugin_sections(self.tools)
         self.nodes = make_nodes(system.nodes, surroundings(around))
-        self._format = FORMATS[answer_format]
-        self._route = Route(
-            expands=self._models.expander is not None,
-            extracts=self._models.extractor is not None,
-            has_tools=bool(self.tools),
-            nodes=names_by_slot(self.nodes),
-        )
+        self.flow = flow
+        models, budget = self._models, system.budget
+        self._parts = GraphParts(models, self.tools, self.prompts, flow, budget, self.nodes)
         self.graph = self._built()
-        self._entered: dict[str, CompiledStateGraph[AgentState, ItemContext, Any, Any]] = {}
+        self._entered: dict[str, AgentGraph] = {}
         self._models.explain(lambda: self.identity)
 
     def _default_tools(self) -> tuple[str, ...]:
@@ -137,6 +117,7 @@ class Agent:
     def identity(self) -> Mapping[str, Any]:
         """Everything that answers depend on, JSON-serialisable, free of paths and keys."""
         graph = {"kg": self._graph.identity()} if self._graph else {}
+        flow = {"flow": self.flow.name} if self.flow.graph else {}
         nodes = {"nodes": [node.identity for node in self.nodes]} if self.nodes else {}
         return {
             **graph,
@@ -147,7 +128,8 @@ class Agent:
             "tools": [_tool_identity(tool) for tool in self.tools],
             "k": self.system.k,
             "retriever": dict(self._retriever.identity) if self._retriever else None,
-            "format": self._format.name,
+            "format": self.flow.format.name,
+            **flow,
         }
 
     @property
@@ -166,9 +148,10 @@ class Agent:
 
     def _prompt_names(self) -> set[str]:
         """Prompts that answers depend on: those of a module only where it is there."""
-        names = set(self.prompts.texts) - SCORING_PROMPTS
+        others = (flow.own_prompts for flow in FLOWS.values() if flow is not self.flow)
+        names = set(self.prompts.texts) - SCORING_PROMPTS.union(*others)
         if self._models.expander is None:
-            names -= {"expander", *READINGS_PROMPTS.values()}
+            names -= {"expander", *(flow.readings for flow in FLOWS.values())}
         if self._models.extractor is None:
             names -= {"extractor"}
         return names
@@ -188,7 +171,9 @@ class Agent:
         counted = ledger or Ledger()
         entry = self.entry(opening, counted) if opening else self.beginning(brief)
         seconds = self.system.budget.seconds
-        context = ItemContext(journal, seconds, entry.fragments, brief.question, counted)
+        context = ItemContext(
+            journal, seconds, entry.fragments, brief.question, counted, brief.follow_ups
+        )
         if not opening:
             context.event(self._start(brief))
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget, len(self.nodes)))
@@ -208,8 +193,8 @@ class Agent:
 
         Raises LookupError or ValueError for records that no version of ours wrote.
         """
-        shown = partial(shown_readings, self.prompts, READINGS_PROMPTS[self._format.name])
-        return rebuild(opening, self._route, shown, ledger or Ledger())
+        shown = partial(shown_readings, self.prompts, self.flow.readings)
+        return rebuild(opening, self._parts.route, shown, ledger or Ledger())
 
     def beginning(self, brief: Brief) -> Entry:
         """The state in which the graph begins with a question."""
@@ -221,7 +206,7 @@ class Agent:
         given = {"passages": [passage.model_dump() for passage in brief.passages]}
         return Start(system=system_prompt, content=brief.message, artifact=given)
 
-    def _graph_at(self, node: str) -> "CompiledStateGraph[AgentState, ItemContext, Any, Any]":
+    def _graph_at(self, node: str) -> "AgentGraph":
         """The graph entered at a node, compiled when it is first needed; "" is the beginning."""
         if not node:
             return self.graph
@@ -229,11 +214,8 @@ class Agent:
             self._entered[node] = self._built(node)
         return self._entered[node]
 
-    def _built(
-        self, start_at: str | None = None
-    ) -> "CompiledStateGraph[AgentState, ItemContext, Any, Any]":
-        parts = (self._models, self.tools, self.prompts, self._format, self.system.budget)
-        return build_graph(*parts, self._route, start_at=start_at, plugins=self.nodes)
+    def _built(self, start_at: str | None = None) -> "AgentGraph":
+        return self.flow.build(self._parts, start_at)
 
 
 def retriever_of(system: System) -> Retriever | None:

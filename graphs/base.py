@@ -1,73 +1,94 @@
 """The graph: agent and tools in a loop under the budget, modules before and between, the answer."""
 
-from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
 
-from branchwise.agents.formats import AnswerFormat
-from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.agent_node import make_agent_node
 from branchwise.graphs.answer_node import make_answer_node
 from branchwise.graphs.expand_node import make_expand_node
 from branchwise.graphs.extract_node import make_extract_node
-from branchwise.graphs.models import Models
-from branchwise.graphs.plugins.running import MadeNode, make_plugin_node
-from branchwise.graphs.route import Route
+from branchwise.graphs.flows.flow import GraphParts
+from branchwise.graphs.plugins.running import make_plugin_node
+from branchwise.graphs.plugins.slots import Slot
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
 from branchwise.trace.events import graph_name
 
 if TYPE_CHECKING:
-    from langgraph.graph.state import CompiledStateGraph
+    from branchwise.graphs.flows.flow import AgentGraph
 
 
-READINGS_PROMPTS = {"branches": "readings", "conditions": "conditions_readings"}
-"""By answer format, the prompt file that presents a question's readings to the agent."""
-
-
-def build_graph(
-    models: Models,
-    tools: Sequence[BaseTool],
-    prompts: Prompts,
-    answer_format: AnswerFormat,
-    budget: Budget,
-    route: Route,
-    start_at: str | None = None,
-    plugins: Sequence[MadeNode] = (),
-) -> "CompiledStateGraph[AgentState, ItemContext, AgentState, AgentState]":
+def build_graph(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
     """Compile the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`.
 
-    `route` says which of them there are: the modules where `models` has one for them, `plugins` in
-    their slots, several of one slot in their order. Without tools it is the direct-answer setting:
-    one turn, then the answer. `start_at`: the node that is entered first, with a state that earlier
-    steps left (graphs/rebuild.py); None is the beginning.
+    Without tools it is the direct-answer setting: one turn, then the answer. `start_at`: the node
+    that is entered first, with a state that earlier steps left (graphs/rebuild.py); None is the
+    beginning.
     """
+    graph = new_graph()
+    first = add_agent(graph, parts, then=add_answer(graph, parts))
+    graph.add_edge(START, start_at or first)
+    return graph.compile()
+
+
+def new_graph() -> "StateGraph[AgentState, ItemContext, Any, Any]":
+    """A graph without nodes."""
     # ItemContext is not declared: it is no JSON, and LangGraph's tools ask for schemas of all.
-    graph: StateGraph[AgentState, ItemContext, Any, Any] = StateGraph(AgentState)
-    caller = models.agent
-    agent = make_agent_node(caller, tools, prompts, budget, answer_format.schema, route)
+    return StateGraph(AgentState)
+
+
+def add_answer(graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts) -> str:
+    """Add the node that reads the last message, behind the plug-ins' nodes before it.
+
+    Returns the first of them: where the agent's last words go.
+    """
+    answer = make_answer_node(parts.models.agent, parts.prompts, parts.flow.format)
+    graph.add_node("answer", answer)
+    graph.add_edge("answer", END)
+    _add_slots(graph, parts, "before_answer")
+    return parts.route.into("before_answer")
+
+
+def add_agent(
+    graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts, *, then: str
+) -> str:
+    """Add `[expand]? -> agent <-> (tools -> [extract]?)`; its last words go to the node `then`.
+
+    The modules are there where there is a model for them. Returns the node that comes first.
+    """
+    models, prompts, flow = parts.models, parts.prompts, parts.flow
+    route = replace(parts.route, last_words=then)
+    schema = flow.format.schema
+    agent = make_agent_node(models.agent, parts.tools, prompts, parts.budget, schema, route)
     # The agent names its successor itself: a conditional edge reads the whole state again, which
     # costs a quarter of a millisecond a turn.
     behind = {route.after_turn(calls=True), route.after_turn(calls=False)}
     graph.add_node("agent", agent, destinations=tuple(sorted(behind)))
-    graph.add_node("answer", make_answer_node(caller, prompts, answer_format))
     if models.expander:
-        shown_by = READINGS_PROMPTS[answer_format.name]
-        graph.add_node("expand", make_expand_node(models.expander, prompts, shown_by))
+        graph.add_node("expand", make_expand_node(models.expander, prompts, flow.readings))
     if models.extractor:
         graph.add_node("extract", make_extract_node(models.extractor, prompts))
-    if tools:
-        graph.add_node("tools", make_tool_node(tools, budget, caller))
-    for made in plugins:
-        graph.add_node(graph_name(made.plugin.name), make_plugin_node(made, caller))
-    for step, then in route.edges():
-        graph.add_edge(step, then)
-    graph.add_edge("answer", END)
-    graph.add_edge(START, start_at or route.first)
-    return graph.compile()
+    if parts.tools:
+        graph.add_node("tools", make_tool_node(parts.tools, parts.budget, models.agent))
+    _add_slots(graph, parts, "before_agent", *(("after_tools",) if parts.tools else ()))
+    return route.first
+
+
+def _add_slots(
+    graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts, *slots: Slot
+) -> None:
+    """Add the plug-ins' nodes of these slots, and the edges along them."""
+    for made in parts.plugins:
+        if made.plugin.slot in slots:
+            step = make_plugin_node(made, parts.models.agent)
+            graph.add_node(graph_name(made.plugin.name), step)
+    for slot in slots:
+        for before, then in pairwise(parts.route.along(slot)):
+            graph.add_edge(before, then)
 
 
 def recursion_limit(budget: Budget, plugins: int = 0) -> int:

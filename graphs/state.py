@@ -66,7 +66,8 @@ class AgentState(TypedDict, total=False):
 class ItemContext:
     """What the nodes of one item need beside the state (LangGraph's run-time context).
 
-    `question` is on one line; `ledger` counts what is asked of models. `waited`: seconds in which
+    `question` is on one line; `ledger` counts what is asked of models. `follow_ups`: what the user
+    says after the agent's first answer, in flows of several turns. `waited`: seconds in which
     all that the item could do was to wait for its turn at a server that takes few requests.
     """
 
@@ -75,6 +76,7 @@ class ItemContext:
     fragments: tuple[str, ...] = ()
     question: str = ""
     ledger: Ledger = field(default_factory=Ledger)
+    follow_ups: tuple[str, ...] = ()
     clock: Callable[[], float] = time.monotonic
     waited: float = 0.0
     started: float = field(init=False)

@@ -12,8 +12,9 @@ from typing_extensions import TypedDict
 from branchwise.agents.bodies import whole_characters
 from branchwise.agents.journal import MemoryJournal
 from branchwise.corpora.errors import InputError
-from branchwise.graphs.agent import Agent, Brief
+from branchwise.graphs.agent import Agent
 from branchwise.graphs.base import recursion_limit
+from branchwise.graphs.flows import DEFAULT, FLOWS, Brief, Flow
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import System
@@ -27,11 +28,6 @@ if TYPE_CHECKING:
 
 MAX_QUESTION_CHARS = 100_000
 NODE = "branchwise"
-_PROMPTS = {
-    "branches": {True: "answer_with_tools", False: "answer_directly"},
-    "conditions": {True: "conditions_with_tools", False: "conditions_directly"},
-}
-"""By answer format and whether there are tools, the prompt file that says what to do."""
 
 
 class Asked(TypedDict):
@@ -63,7 +59,7 @@ class AskedAndAnswered(Asked, Answered):
 
 def build(
     system: System,
-    answer_format: str = "branches",
+    answer_format: str = DEFAULT.name,
     *,
     model: "BaseChatModel | None" = None,
     checkpointer: "Checkpointer" = None,
@@ -84,19 +80,19 @@ def build(
         InputError: what `system` names cannot be had, before anything is asked; or, when it is
             invoked, `question` is no text.
     """
-    if answer_format not in _PROMPTS:
+    flow = FLOWS.get(answer_format)
+    if flow is None:
         raise InputError(
-            f"there is no answer format {answer_format!r}",
-            remedy=f"known are {', '.join(_PROMPTS)}",
+            f"there is no answer format {answer_format!r}", remedy=f"known are {', '.join(FLOWS)}"
         )
-    agent = Agent(system, answer_format, model=model)
+    agent = Agent(system, flow, model=model)
     agent.check_settings()
     steps = agent.graph
     limit = recursion_limit(system.budget, len(agent.nodes))
     loop = _Loop()
 
     async def answer(steps: "_Steps", state: Asked) -> Answered:
-        brief = _brief(state, answer_format, has_tools=bool(agent.tools))
+        brief = _brief(state, flow, has_tools=bool(agent.tools))
         journal, ledger = MemoryJournal(), Ledger()
         context = ItemContext(
             journal, system.budget.seconds, question=brief.question, ledger=ledger
@@ -121,7 +117,7 @@ def build(
     return graph.compile(checkpointer, name=NODE)
 
 
-def _brief(state: Mapping[str, Any], answer_format: str, *, has_tools: bool) -> Brief:
+def _brief(state: Mapping[str, Any], flow: Flow, *, has_tools: bool) -> Brief:
     question = state.get("question")
     if not isinstance(question, str) or not question.strip():
         raise InputError("there is no question", remedy='invoke the graph with {"question": "..."}')
@@ -131,7 +127,7 @@ def _brief(state: Mapping[str, Any], answer_format: str, *, has_tools: bool) -> 
             remedy=f"ask with at most {MAX_QUESTION_CHARS}",
         )
     line = " ".join(whole_characters(question).split())
-    return Brief(_PROMPTS[answer_format][has_tools], line, line)
+    return Brief(flow.prompts[flow.setting(has_tools=has_tools)], line, line)
 
 
 def _answered(end: AgentState, ledger: Ledger) -> Answered:

@@ -1,6 +1,7 @@
 """What the documents point at is there."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import typer.main
 from branchwise.cli import app
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("examples/*/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*/*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -31,3 +32,11 @@ def test_commands_and_options_exist(page):
             command = command.commands[words.pop(0)]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in words if word.startswith("--")} <= known, line
+
+
+@pytest.mark.usefixtures("process")
+@pytest.mark.parametrize("name", ["task"])
+def test_an_example_of_a_contribution_still_applies(name):
+    diff = ROOT / "docs" / "contributing" / f"{name}.diff"
+    assert diff.read_text("utf-8").count("\ndiff --git") + 1 <= 10
+    subprocess.run(["git", "apply", "--check", str(diff)], cwd=ROOT, check=True)

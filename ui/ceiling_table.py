@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 from branchwise.eval.ceilings.ceilings import LOSSES, CeilingScores
 from branchwise.eval.ceilings.curves import Curve, CurvePoint
+from branchwise.eval.question_scores import told_subsets
+from branchwise.eval.statistics.words import metric_words
 from branchwise.ui.cells import (
     heading,
     indented,
@@ -29,14 +31,13 @@ _SHARES = (
     ("ceiling_retrieved", "\nretrieved"),
     ("ceiling_extracted", "\nextracted"),
     ("ceiling_shown", "\nshown"),
-    ("strict_recall", "the\nagent"),
 )
 _PLACES = ("retrieval", "extraction", "context", "reasoning")
 _LOST = tuple((key, f"lost in\n{place}") for key, place in zip(LOSSES, _PLACES, strict=True))
 _NEEDS = {"ceiling_extracted": "extraction_loss"}
 """Columns that say nothing where there is no such loss."""
 _NOTE = (
-    "strict recall of a perfect reader: of what the tools could have given, of",
+    "{} of a perfect reader: of what the tools could have given, of",
     "what was retrieved, of what extraction left of that, and of what the agent",
     "was shown; then the agent's own, which may be higher where it knew answers",
     "by heart. Losses are the differences. A mention need not state an answer, so",
@@ -52,10 +53,10 @@ def ceiling_tables(runs: Sequence[NamedCeilings]) -> "Iterator[RenderableType]":
     if not shown:
         return
     yield heading("what a perfect reader would have found", [name for name, _, _ in runs])
-    yield _table(shown, _SHARES)
+    yield _table(shown, (*_SHARES, (shown[0][1].recall, "the\nagent")))
     yield plain("")
     yield _table(shown, _LOST)
-    yield notes([*_NOTE, *_unknown(shown)])
+    yield notes([_NOTE[0].format(metric_words(shown[0][1].recall)), *_NOTE[1:], *_unknown(shown)])
     yield indented(plain("\n".join(_curves(shown))))
 
 
@@ -65,13 +66,13 @@ def _table(runs: Sequence[NamedCeilings], columns: Sequence[tuple[str, str]]) ->
     known = [column for column in columns if _says_something(column[0], runs)]
     for _, title in known:
         table.add_column(title, justify="right", no_wrap=True)
-    for subset in _subsets(runs):
+    for subset in told_subsets(lambda kind: _has(runs, kind)):
         if len(runs) > 1:
             table.add_section()
             table.add_row(plain(subset, "bold"))
         for name, ceilings, _ in runs:
             found = ceilings.aggregates[subset]
-            n = found["strict_recall"].n
+            n = found[ceilings.recall].n
             label = plain(subset) if len(runs) == 1 else indented(plain(run_name(name)))
             cells = [mean_cell(found[key], 2, n) for key, _ in known]
             table.add_row(label, str(n), *cells)
@@ -84,13 +85,8 @@ def _says_something(key: str, runs: Sequence[NamedCeilings]) -> bool:
     return any(one[key].n and (needed is None or one[needed].mean) for one in found)
 
 
-def _subsets(runs: Sequence[NamedCeilings]) -> list[str]:
-    kinds = [
-        kind
-        for kind in ("ambiguous", "unambiguous")
-        if any(found.aggregates[kind]["strict_recall"].n for _, found, _ in runs)
-    ]
-    return kinds if len(kinds) == 1 else [*kinds, "all"]
+def _has(runs: Sequence[NamedCeilings], kind: str) -> bool:
+    return any(found.aggregates[kind][found.recall].n for _, found, _ in runs)
 
 
 def _unknown(runs: Sequence[NamedCeilings]) -> Iterator[str]:

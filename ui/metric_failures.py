@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from branchwise.eval.scores import ItemScore, Scores
+from branchwise.eval.question_scores import ItemScore
+from branchwise.eval.scores import Scores
 from branchwise.ui.console import printable
 
 _MAX_ID = 80

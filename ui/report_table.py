@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.question_scores import told_subsets
 from branchwise.eval.scores import Counts, Scorer, Scores, all_columns
 from branchwise.eval.tasks import Column
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
@@ -54,7 +55,7 @@ def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
     table.add_column("\nn", justify="right")
     for column in columns:
         table.add_column(plain(column.heading), justify="right", no_wrap=True)
-    for subset in _subsets(runs):
+    for subset in told_subsets(lambda kind: any(s.questions(kind) for _, s in runs)):
         if len(runs) > 1:
             table.add_section()
             table.add_row(plain(subset, "bold"))
@@ -65,11 +66,6 @@ def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
             cells = [mean_cell(found, digits, n) for found, digits in means]
             table.add_row(label, str(n), *cells)
     return table
-
-
-def _subsets(runs: Sequence[NamedScores]) -> list[str]:
-    kinds = [k for k in ("ambiguous", "unambiguous") if any(s.questions(k) for _, s in runs)]
-    return kinds if len(kinds) == 1 else [*kinds, "all"]
 
 
 def _notes(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Padding":

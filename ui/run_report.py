@@ -42,10 +42,11 @@ def run_report(
     yield from error_tables([(name, analysis.errors) for name, analysis in analysed])
     if not brief:
         yield from ceiling_tables([(n, a.ceilings, a.curve("calls")) for n, a in analysed])
-    yield from epoch_tables([(name, a.epochs) for name, a in analysed if a.epochs])
+    yield from epoch_tables([(name, a.epochs, a.task.headline) for name, a in analysed if a.epochs])
     for grouping in by:
         for name, analysis in analysed:
-            yield from breakdown_tables(name, analysis.breakdown(grouping))
+            found = analysis.breakdown(grouping)
+            yield from breakdown_tables(name, found, analysis.task.headline)
     if any(map(_has_costs, (run for _, run in runs))) or not brief:
         yield from cost_tables([(name, run.costs) for name, run in runs])
     # Last, where they are seen: a module that never worked leaves no other mark.

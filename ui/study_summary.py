@@ -12,11 +12,6 @@ from branchwise.ui.report_table import NamedScores
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-MAIN = 3
-"""Metrics that are summed up: the task's first ones (strict precision, recall, exact match).
-
-Those of plug-ins come behind them."""
-
 
 def study_summary(systems: Sequence[NamedScores]) -> "Iterator[RenderableType]":
     """The differences to the first system; nothing where it is the only one."""
@@ -24,7 +19,7 @@ def study_summary(systems: Sequence[NamedScores]) -> "Iterator[RenderableType]":
         return
     (base, scores), others = systems[0], dict(systems[1:])
     further = common_columns([scores, *others.values()])
-    columns = (*get_task(scores.scorer.task).columns[:MAIN], *further)
+    columns = (*get_task(scores.scorer.task).shown, *further)
     metrics = [column.key for column in columns]
     compared = compare_systems(scores, others, metrics=metrics, subsets=("all",))
     yield heading(f"changes against {run_name(base)}", [])

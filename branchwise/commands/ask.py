@@ -66,8 +66,7 @@ async def watch(
     """
     from branchwise.agents.journal import MemoryJournal
     from branchwise.corpora.questions import Question
-    from branchwise.eval.runner import brief_for
-    from branchwise.eval.tasks import get_task
+    from branchwise.eval.tasks import DEFAULT
     from branchwise.trace.events import Answer, Event
     from branchwise.ui.console import print_line
     from branchwise.ui.steps.describe import describe
@@ -84,7 +83,7 @@ async def watch(
     # A shell may pass bytes that are no text; no model server takes them.
     text = question.encode(errors="surrogateescape").decode(errors="replace")
     asked = Question(id="ask", question=text)
-    brief = brief_for(get_task("branches"), asked, has_tools=bool(agent.tools))
+    brief = DEFAULT.brief(asked, has_tools=bool(agent.tools))
     try:
         return await agent.answer(brief, Printing())
     finally:

@@ -118,15 +118,15 @@ def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
 def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[str]:
     """Scores and answers of both, and how to look at them."""
     from branchwise.trace.events import Answer
+    from branchwise.ui.cells import number
     from branchwise.ui.steps.text import branch_lines
-    from branchwise.ui.traces.score_cells import score_cell
 
     for run in runs:
         row = run.find(question, epoch)
         assert row is not None
         line, trace = run.line(row), run.trace(row)
         scores = [
-            f"{head} {score_cell(value, head)}"
+            f"{head} {number(value)}"
             for head, value in zip(run.heads, (line.precision, line.recall, line.em), strict=False)
         ]
         yield f"{run.name}: {line.status}, {', '.join(scores)}"

@@ -15,7 +15,7 @@ from branchwise.corpora.questions import Question, QuestionSet
 _Loader = Callable[[Path], list[PlacedQuestion]]
 
 _FORMATS: dict[str, tuple[str, _Loader]] = {
-    "condambigqa": ("condambigqa", condambigqa.load),
+    "condambigqa": (condambigqa.TASK, condambigqa.load),
 }
 
 
@@ -60,7 +60,7 @@ def _resolve(source: str) -> tuple[str, _Loader, Path]:
             where=source,
             remedy=f"{hint} (native JSONL takes no prefix)",
         )
-    return "branches", native.load, Path(source)
+    return native.TASK, native.load, Path(source)
 
 
 def _check_ids(placed: Sequence[PlacedQuestion]) -> None:

@@ -26,6 +26,9 @@ from branchwise.corpora.loaders.placed import PlacedQuestion
 from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
 
+TASK = "condambigqa"
+"""What its questions are asked and scored as."""
+
 _MARKER = r"\[[^\[\]]{0,200}\bfragments?\b[^\[\]]{0,200}\]"
 _MARKER_IN_SENTENCE = re.compile(rf"(?:\s*{_MARKER})+(?=\s*[.,;:!?])", re.IGNORECASE)
 _MARKER_ANYWHERE = re.compile(_MARKER, re.IGNORECASE)

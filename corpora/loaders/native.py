@@ -13,6 +13,9 @@ from branchwise.corpora.loaders.placed import PlacedQuestion
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.questions import Question
 
+TASK = "branches"
+"""What its questions are asked and scored as."""
+
 
 def load(path: Path) -> list[PlacedQuestion]:
     """Questions in file order. Raises InputError, with file and line, for what is not one."""

@@ -9,12 +9,11 @@ from typing import Any
 from branchwise.corpora.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.bins import Bins
-from branchwise.eval.ceilings.ceilings import METRICS as CEILING_METRICS
-from branchwise.eval.ceilings.ceilings import CeilingScores
-from branchwise.eval.ceilings.traced import TracedItem, in_order, means
-from branchwise.eval.scores import ItemScore
+from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
+from branchwise.eval.ceilings.traced import TracedItem, in_order
+from branchwise.eval.question_scores import ItemScore, aggregates_of
+from branchwise.eval.tasks import Column, totals_of
 
-METRICS = ("strict_precision", "strict_em", *CEILING_METRICS)
 UNKNOWN, OTHERS = "unknown", "others"
 MAX_LABELS = 30
 """Bins of a property that is a word; rarer ones are in `OTHERS`. Words come from question files."""
@@ -40,7 +39,7 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Bin:
-    """The items with a value: how many, of how many questions, and the means of `METRICS`."""
+    """The items with a value: how many, of how many questions, and their scores by metric."""
 
     label: str
     questions: int
@@ -67,9 +66,16 @@ class Breakdown:
 
 
 def breakdown(
-    by: str, items: Iterable[TracedItem], scores: CeilingScores, *, seed: int = 0
+    by: str,
+    items: Iterable[TracedItem],
+    scores: CeilingScores,
+    columns: Sequence[Column],
+    *,
+    seed: int = 0,
 ) -> Breakdown:
-    """Means of `METRICS` in the bins of one of `GROUPINGS`; `scores` are the same items' ceilings.
+    """Scores in the bins of one of `GROUPINGS`: of the task's `columns`, and ceilings.
+
+    `scores` are the same items' ceilings.
 
     Epochs of a question are averaged within a bin; where they fall into several (by calls), the
     question counts once in each. Questions without the property are in `UNKNOWN`; where none has
@@ -82,13 +88,25 @@ def breakdown(
         return Breakdown(grouping.name, grouping.words, ())
     kept = _most_common(places.values())
     known = {(row.id, row.epoch): row.metrics for row in scores.items}
+    totals = totals_of(columns)
+    own = [column.key for column in columns if column.key != scores.recall]
+    added = [*own, *(name for total in totals.values() for name in total.sums)]
     rows: dict[_Place, list[ItemScore]] = defaultdict(list)
     for item in ordered:
-        row = item.row({m: item.metrics.get(m) for m in METRICS} | dict(known[item.key]))
+        row = item.row({m: item.metrics.get(m) for m in added} | dict(known[item.key]))
         found = places[item.key] or [_UNKNOWN_PLACE]
         for place in {p if p in kept else _OTHERS_PLACE for p in found}:
             rows[place].append(row)
-    bins = tuple(_bin(place, rows[place], seed) for place in sorted(rows))
+    metrics = (*own, *ceiling_metrics(scores.recall))
+    bins = tuple(
+        Bin(
+            place[1],
+            len({row.id for row in rows[place]}),
+            len(rows[place]),
+            aggregates_of(rows[place], metrics, seed, totals),
+        )
+        for place in sorted(rows)
+    )
     return Breakdown(grouping.name, grouping.words, bins)
 
 
@@ -105,11 +123,6 @@ def _most_common(places: Iterable[Sequence[_Place] | None]) -> set[_Place]:
     counts = Counter(place for found in places for place in set(found or ()))
     ranked = sorted(counts, key=lambda place: (-counts[place], place))
     return {*ranked[:MAX_LABELS], _UNKNOWN_PLACE}
-
-
-def _bin(place: _Place, rows: Sequence[ItemScore], seed: int) -> Bin:
-    questions = len({row.id for row in rows})
-    return Bin(place[1], questions, len(rows), means(rows, METRICS, seed))
 
 
 def _binned(

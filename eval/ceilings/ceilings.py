@@ -16,13 +16,19 @@ from typing import Any
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.reach import Reach
-from branchwise.eval.ceilings.traced import TracedItem, in_order, means_by_subset, with_evidence
-from branchwise.eval.scores import ItemScore
+from branchwise.eval.ceilings.traced import TracedItem, in_order, with_evidence
+from branchwise.eval.question_scores import ItemScore, aggregates_by_subset
 
 CEILINGS = ("ceiling_reach", "ceiling_retrieved", "ceiling_extracted", "ceiling_shown")
 LOSSES = ("retrieval_loss", "extraction_loss", "context_loss", "reasoning_loss")
-METRICS = (*CEILINGS, "strict_recall", *LOSSES)
-"""Each loss is the ceiling at its place in `CEILINGS` less what comes after it."""
+
+
+def ceiling_metrics(recall: str) -> tuple[str, ...]:
+    """The ceilings, the answer's own recall under its task's key, and the losses.
+
+    Each loss is the ceiling at its place in `CEILINGS` less what comes after it.
+    """
+    return (*CEILINGS, recall, *LOSSES)
 
 
 @dataclass(frozen=True)
@@ -67,22 +73,24 @@ class Ceilings:
         """
         return _difference(self.shown, self.recall)
 
-    def metrics(self) -> dict[str, float | None]:
-        """The shares and losses by the names in `METRICS`."""
+    def metrics(self, recall: str) -> dict[str, float | None]:
+        """The shares and losses by the names in `ceiling_metrics(recall)`."""
         shares = (self.reach, self.retrieved, self.extracted, self.shown, self.recall)
         losses = map(_difference, shares, shares[1:])
-        return dict(zip(METRICS, (*shares, *losses), strict=True))
+        return dict(zip(ceiling_metrics(recall), (*shares, *losses), strict=True))
 
 
 @dataclass(frozen=True)
 class CeilingScores:
-    """Ceilings of a run: `METRICS` of every item, and their means by subset.
+    """Ceilings of a run: `ceiling_metrics` of every item, and their means by subset.
 
+    `recall`: the key under which the answers' own recall stands beside them.
     As in `Scores`, means are over questions, epochs of one question averaged first. A loss is the
     mean of the items' differences, over those where both sides are known. `unknown`: in words,
     what reach could not be found out about.
     """
 
+    recall: str
     aggregates: Mapping[str, Mapping[str, Aggregate]]
     items: tuple[ItemScore, ...]
     unknown: tuple[str, ...] = ()
@@ -100,26 +108,28 @@ class CeilingScores:
 
 
 def ceilings(
-    items: Iterable[TracedItem], reach: Reach | None = None, *, seed: int = 0
+    items: Iterable[TracedItem], reach: Reach | None = None, *, recall: str, seed: int = 0
 ) -> CeilingScores:
     """Ceilings of the items of one run; their order changes nothing.
 
-    Where no item recorded any evidence (no tools, answers from a file) there are none, but strict
-    recall stays. In a run that searched, an item that found nothing, even one that failed, counts
-    0. Without `reach` it is unscored, and the loss of retrieval with it.
+    `recall`: the task's key for the share of gold pairs that the answer has. Where no item
+    recorded any evidence (no tools, answers from a file) there are no ceilings, but it stays. In a
+    run that searched, an item that found nothing, even one that failed, counts 0. Without `reach`
+    it is unscored, and the loss of retrieval with it.
     """
     ordered = in_order(items)
     known = {item.key for item in with_evidence(ordered)}
     found = _found_in_any_epoch(ordered)
     rows = tuple(
         item.row(
-            item_ceilings(item, reach, found[item.item.question.id]).metrics()
+            item_ceilings(item, reach, found[item.item.question.id]).metrics(recall)
             if item.key in known
-            else Ceilings(recall=item.share(item.right)).metrics()
+            else Ceilings(recall=item.share(item.right)).metrics(recall)
         )
         for item in ordered
     )
-    return CeilingScores(means_by_subset(rows, METRICS, seed), rows, reach.unknown if reach else ())
+    means = aggregates_by_subset(rows, ceiling_metrics(recall), seed)
+    return CeilingScores(recall, means, rows, reach.unknown if reach else ())
 
 
 def item_ceilings(

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.ceilings.traced import TracedItem, in_order, means, with_evidence
+from branchwise.eval.ceilings.traced import TracedItem, in_order, with_evidence
 from branchwise.eval.errors.trail import Place, Trail
+from branchwise.eval.question_scores import aggregates_of
 
 Effort = Literal["calls", "tokens"]
 
@@ -64,7 +65,7 @@ def recall_curve(items: Iterable[TracedItem], by: Effort, *, seed: int = 0) -> C
     seen = {item.key: _first_seen(item, by) for item in known}
     # The others have rows too, unscored, so that the draws are those of the other ceilings.
     rows = [item.row(_recall_at(grid, item, seen.get(item.key))) for item in ordered]
-    found = means(rows, [str(effort) for effort in grid], seed)
+    found = aggregates_of(rows, [str(effort) for effort in grid], seed)
     points = [
         CurvePoint(effort, found[str(effort)], sum(last > before for last in lasts))
         for before, effort in zip([-1, *grid], grid, strict=False)

@@ -4,13 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, TypeVar
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.ceilings.traced import TracedItem, in_order, means, of_subset
-from branchwise.eval.scores import SUBSETS, ItemScore
+from branchwise.eval.ceilings.traced import TracedItem, in_order
+from branchwise.eval.question_scores import SUBSETS, ItemScore, aggregates_by_subset, of_subset
+from branchwise.eval.tasks import Column, Total
 
+T = TypeVar("T")
 MEAN_RECALL, UNION_RECALL, GAIN = "mean_recall", "union_recall", "gain"
 UNION_METRICS = (MEAN_RECALL, UNION_RECALL, GAIN)
 
@@ -21,7 +23,8 @@ class MetricSpread:
 
     `within`: mean over questions of the standard deviation of a question's epochs. `between`:
     standard deviation of the epochs' means. Both divide by the number of epochs less one.
-    `best` and `worst`: the highest and the lowest epoch mean. All None where n is 0.
+    `best` and `worst`: the highest and the lowest epoch mean. All None where n is 0. Of a score
+    that is not a mean, `between`, `best` and `worst` are of the epochs' scores, `within` is None.
     """
 
     n: int
@@ -39,7 +42,7 @@ class MetricSpread:
 class EpochSpread:
     """Spread of a run, by subset (all, ambiguous, unambiguous) and metric.
 
-    `union`: over the questions that ended in every epoch, the mean of strict recall, the recall of
+    `union`: over the questions that ended in every epoch, the mean of recall, the recall of
     all epochs' right pairs together, and the gain, one less the other: what asking again finds.
     """
 
@@ -63,7 +66,7 @@ class EpochSpread:
 
 
 def epoch_spread(
-    items: Iterable[TracedItem], metrics: Sequence[str], *, seed: int = 0
+    items: Iterable[TracedItem], columns: Sequence[Column], *, seed: int = 0
 ) -> EpochSpread | None:
     """Spread of these metrics of the items over their epochs; None where there is only one.
 
@@ -74,36 +77,50 @@ def epoch_spread(
     epochs = sorted({item.item.epoch for item in ordered})
     if len(epochs) < 2:
         return None
-    rows = [item.row({metric: item.metrics.get(metric) for metric in metrics}) for item in ordered]
+    rows = [item.row(item.metrics) for item in ordered]
     union = _union_rows(ordered, epochs)
     return EpochSpread(
         len(epochs),
         {
-            subset: {metric: _spread(chosen, metric, epochs) for metric in metrics}
+            subset: {column.key: _spread(chosen, column, epochs) for column in columns}
             for subset in SUBSETS
             for chosen in [of_subset(rows, subset)]
         },
-        {subset: means(of_subset(union, subset), UNION_METRICS, seed) for subset in SUBSETS},
+        aggregates_by_subset(union, UNION_METRICS, seed),
     )
 
 
-def _spread(rows: Iterable[ItemScore], metric: str, epochs: Sequence[int]) -> MetricSpread:
-    values: dict[str, dict[int, float]] = defaultdict(dict)
-    for row in rows:
-        if (value := row.metrics[metric]) is not None:
-            values[row.id][row.epoch] = value
-    # A row a question, a column an epoch.
-    table = [[of[e] for e in epochs] for of in values.values() if len(of) == len(epochs)]
+def _spread(rows: Iterable[ItemScore], column: Column, epochs: Sequence[int]) -> MetricSpread:
+    if column.total:
+        return _spread_of_total(rows, column.total, epochs)
+    table = _in_every_epoch({(r.id, r.epoch): r.metrics.get(column.key) for r in rows}, epochs)
     if not table:
         return MetricSpread(0)
-    epoch_means = [fmean(column) for column in zip(*table, strict=True)]
-    return MetricSpread(
-        len(table),
-        fmean(map(stdev, table)),
-        stdev(epoch_means),
-        max(epoch_means),
-        min(epoch_means),
-    )
+    means = [fmean(values) for values in zip(*table, strict=True)]
+    return MetricSpread(len(table), fmean(map(stdev, table)), stdev(means), max(means), min(means))
+
+
+def _spread_of_total(
+    rows: Iterable[ItemScore], total: Total, epochs: Sequence[int]
+) -> MetricSpread:
+    table = _in_every_epoch({(r.id, r.epoch): total.vector(r.metrics) for r in rows}, epochs)
+    by_epoch = zip(*table, strict=True)
+    found = [total.of(*map(sum, zip(*vectors, strict=True))) for vectors in by_epoch]
+    scores = [score for score in found if score is not None]
+    if len(scores) < len(epochs):
+        return MetricSpread(len(table))
+    return MetricSpread(len(table), None, stdev(scores), max(scores), min(scores))
+
+
+def _in_every_epoch(
+    values: Mapping[tuple[str, int], T | None], epochs: Sequence[int]
+) -> list[list[T]]:
+    """A row a question that has a value in every epoch, a column an epoch."""
+    found: dict[str, dict[int, T]] = defaultdict(dict)
+    for (id, epoch), value in values.items():
+        if value is not None:
+            found[id][epoch] = value
+    return [[of[e] for e in epochs] for of in found.values() if len(of) == len(epochs)]
 
 
 def _union_rows(items: Sequence[TracedItem], epochs: Sequence[int]) -> list[ItemScore]:

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from branchwise.eval.bootstrap import Aggregate, aggregate
 from branchwise.eval.branch_matches import BranchMatches, GoldPair
 from branchwise.eval.errors.trail import Trail
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.scores import SUBSETS, ItemScore, question_means
+from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.tasks import Metrics
 
 
@@ -89,22 +88,3 @@ def with_evidence(items: Sequence[TracedItem]) -> list[TracedItem]:
     if not any(item.has_evidence for item in items):
         return []
     return [item for item in items if item.trail is not None]
-
-
-def of_subset(rows: Iterable[ItemScore], subset: str) -> list[ItemScore]:
-    """The rows of one of `SUBSETS`."""
-    wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
-    return [row for row in rows if row.ambiguous in wanted]
-
-
-def means(rows: Iterable[ItemScore], metrics: Sequence[str], seed: int = 0) -> dict[str, Aggregate]:
-    """Mean of each metric over questions, epochs of a question averaged first."""
-    rows = list(rows)
-    return aggregate({metric: question_means(rows, metric) for metric in metrics}, seed=seed)
-
-
-def means_by_subset(
-    rows: Sequence[ItemScore], metrics: Sequence[str], seed: int = 0
-) -> dict[str, dict[str, Aggregate]]:
-    """The same for all, ambiguous and unambiguous questions."""
-    return {subset: means(of_subset(rows, subset), metrics, seed) for subset in SUBSETS}

@@ -25,10 +25,6 @@ from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.trace.conversation import Conversation, read_conversation
 from branchwise.trace.events import Answer, BudgetSpent, Event, Model, Node
 
-TASKS = ("branches",)
-"""Tasks whose items can be attributed: answers are entities, which texts mention. The answers of
-`condambigqa` are sentences, and no passage mentions a sentence."""
-
 MAX_ANSWERING_CHARS = 200_000
 
 _DECLINED = ("refusal", "content_filter")
@@ -70,8 +66,8 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     plug-in's node, wherever it was retrieved (the first place decides); in the agent's answer, and
     not in that of a node behind it (node); lost with a text that could not be read (repair);
     retrieved (agent); or never retrieved. A
-    result that never fitted the context window was retrieved, and lost at the agent. For tasks in
-    `TASKS` only.
+    result that never fitted the context window was retrieved, and lost at the agent. For tasks
+    that are attributable only: no passage mentions a sentence.
     """
     return examine(item, events).errors
 
@@ -156,9 +152,9 @@ def _written(reading: Conversation, sought: Sought) -> frozenset[GoldPair]:
     if said is None or reading.rewritten is None or said.finish in _DECLINED:
         return frozenset()
     from branchwise.agents.answer import parse_answer
-    from branchwise.agents.formats import FORMATS
+    from branchwise.agents.branches_format import BranchesFormat
 
-    read = parse_answer(said.text[-MAX_ANSWERING_CHARS:], FORMATS["branches"]).prediction
+    read = parse_answer(said.text[-MAX_ANSWERING_CHARS:], BranchesFormat()).prediction
     answers = read.answers.values() if read else ()
     return _pairs_in([one for texts in answers for one in texts], sought)
 

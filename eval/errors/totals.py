@@ -7,7 +7,7 @@ from typing import Any
 
 from branchwise.eval.errors.item_errors import ItemErrors, plain
 from branchwise.eval.errors.labels import CallFailure, Label, LostAt
-from branchwise.eval.scores import SUBSETS
+from branchwise.eval.question_scores import SUBSETS
 
 LOST_AT: tuple[LostAt, ...] = ("agent", "extraction", "node", "repair")
 CALL_FAILURES: tuple[CallFailure, ...] = ("arguments", "unknown_tool", "failed", "not_run")

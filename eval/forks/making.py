@@ -168,6 +168,12 @@ def _system(
 
 def _check_entry(parent: _Parent, place: int, agent: "Agent", opening: Sequence[Event]) -> None:
     """Raise InputError where the agent cannot go on behind the opening."""
+    if agent.flow.graph is not None:
+        raise InputError(
+            f"the task {parent.meta['task']} has a graph of its own, which no fork can enter",
+            where=str(parent.path),
+            remedy="run the question again instead: branchwise run --ids FILE",
+        )
     node = next(e.node for e in executions(parent.events) if e.first <= place < e.end)
     if node in ("tools", "extract") and not agent.tools:
         raise InputError(

@@ -33,11 +33,11 @@ class LoadedMetric:
         """Its column in reports."""
         plugin = self.plugin
         note = f"{plugin.name.replace('_', ' ')}: {plugin.note.removesuffix('.')}"
-        return Column(plugin.name, plugin.heading, TABLE, plugin.digits, note)
+        return Column(plugin.name, plugin.heading, TABLE, plugin.digits, note, unit="value")
 
     def to_json(self) -> dict[str, Any]:
         """What its values depend on, and how they are shown: JSON-serialisable, free of paths."""
-        return {**vars(self.column), "source": self.source.identity}
+        return {**self.column.described(), "source": self.source.identity}
 
 
 Named = str | MetricPlugin

@@ -18,7 +18,7 @@ from branchwise.eval.reporting.question_reports import (
 from branchwise.eval.scores import Scores, all_columns, common_columns
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.statistics import Comparison, compare_systems
-from branchwise.eval.tasks import Column
+from branchwise.eval.tasks import Column, Task, get_task
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class StudyReport:
     systems: tuple[SystemReport, ...]
     comparisons: Mapping[str, Comparison]
     questions: tuple[QuestionReport, ...]
-    task: str
+    task: Task
     source: str
     version: str
     benchmark: str | None = None
@@ -71,7 +71,7 @@ class StudyReport:
         """JSON-serialisable, all of it."""
         return {
             "title": self.title,
-            "task": self.task,
+            "task": self.task.name,
             "source": self.source,
             "version": self.version,
             "benchmark": self.benchmark,
@@ -105,7 +105,7 @@ def study_report(
         tuple(systems),
         compared,
         tuple(question_report(one, answers.get(one.id, ())) for one in questions),
-        base.scores.scorer.task,
+        get_task(base.scores.scorer.task),
         source,
         version("branchwise"),
         benchmark if isinstance(benchmark, str) else None,

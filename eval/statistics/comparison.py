@@ -5,11 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.scores import SUBSETS, ItemScore, Scores
+from branchwise.eval.question_scores import SUBSETS, ItemScore
+from branchwise.eval.scores import Scores
 from branchwise.eval.statistics.holm import holm
 from branchwise.eval.statistics.interval import students_intervals
 from branchwise.eval.statistics.paired_tests import FLIPS, PairedTest, TestName, paired_tests
 from branchwise.eval.statistics.pairs import LeftOut, Pairs, check_same_questions, pair_questions
+from branchwise.eval.statistics.totals import TotalPairs, pair_totals, total_interval, total_test
+from branchwise.eval.tasks import totals_of
 
 _SCORER_FIELDS = ("version", "matcher", "threshold", "model", "judge", "prompts")
 
@@ -21,8 +24,10 @@ class Difference:
     `base`, `other`: means over these n; `low` to `high`: 95% interval of `difference`. All are
     None for n = 0, the interval and `p` also for n = 1. `higher`, `lower`, `same`: how many
     questions have a higher value in the other system and so on (better and worse, where more is
-    better). `p_holm` is `p` corrected for the `family` of systems that were compared with the base
-    on this metric and subset; None where the comparison stands alone.
+    better). Of a score that is not a mean, `base` and `other` are the scores of these n questions,
+    the interval is a paired bootstrap's, and a question is compared by its score alone. `p_holm`
+    is `p` corrected for the `family` of systems that were compared with the base on this metric
+    and subset; None where the comparison stands alone.
     """
 
     metric: str
@@ -95,12 +100,19 @@ def compare(
     check_same_questions(base, other)
     if metrics is None:
         metrics = [metric for metric in base.aggregates["all"] if metric in other.aggregates["all"]]
+    totals = totals_of(base.scorer.columns)
+    means = [metric for metric in metrics if metric not in totals]
     found: list[Difference] = []
     for subset in subsets:
-        pairs = pair_questions(base, other, metrics, subset)
+        pairs = pair_questions(base, other, means, subset)
         intervals = students_intervals(pairs.differences)
         tests = paired_tests(pairs, seed=seed, flips=flips)
-        found += _differences(pairs, subset, intervals, tests)
+        by_metric = {d.metric: d for d in _differences(pairs, subset, intervals, tests)}
+        for metric in metrics:
+            if total := totals.get(metric):
+                summed = pair_totals(base, other, total, subset)
+                by_metric[metric] = _of_total(summed, metric, subset, seed, flips)
+        found += [by_metric[metric] for metric in metrics]
     return Comparison(tuple(found), _cautions(base, other))
 
 
@@ -180,6 +192,30 @@ def _differences(
             )
         )
     return found
+
+
+def _of_total(pairs: TotalPairs, metric: str, subset: str, seed: int, flips: int) -> Difference:
+    base, other = pairs.score(0), pairs.score(1)
+    defined = base is not None and other is not None
+    low, high = (total_interval(pairs, seed=seed) if defined else None) or (None, None)
+    test = total_test(pairs, seed=seed, flips=flips)
+    alone = [*pairs.questions()]
+    return Difference(
+        metric=metric,
+        subset=subset,
+        n=len(pairs.paired),
+        base=base,
+        other=other,
+        difference=other - base if base is not None and other is not None else None,
+        low=low,
+        high=high,
+        higher=sum(change > 0 for change in alone),
+        lower=sum(change < 0 for change in alone),
+        same=sum(change == 0 for change in alone),
+        test=test.name if test else None,
+        p=test.p if test else None,
+        left_out=pairs.left_out,
+    )
 
 
 def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Tests of no difference between two systems on the same questions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -14,9 +15,10 @@ TestName = Literal["McNemar", "exact permutation", "permutation"]
 FLIPS = 9_999
 """Random sign vectors of a Monte Carlo test: its smallest p-value is .0001."""
 
-_EXACT_UP_TO = 16
+EXACT_UP_TO = 16
+"""Questions that differ: of so many, every choice of signs is tried."""
 # Sums that differ by rounding only are equal: a tie must count as "at least as extreme".
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 # Signs are drawn in blocks so that memory does not grow with flips x questions.
 _BLOCK_SIGNS = 2_000_000
 
@@ -64,7 +66,7 @@ def _choose(pairs: Pairs, row: int) -> TestName | None:
     values = np.concatenate([pairs.base[row][paired], pairs.other[row][paired]])
     if np.isin(values, (0.0, 1.0)).all():
         return "McNemar"
-    few = len(_changed(pairs, row)) <= _EXACT_UP_TO
+    few = len(_changed(pairs, row)) <= EXACT_UP_TO
     return "exact permutation" if few else "permutation"
 
 
@@ -98,7 +100,7 @@ def all_flips(differences: "NDArray[np.float64]") -> float:
     sums = np.zeros(1)
     for value in differences:
         sums = np.concatenate([sums + value, sums - value])
-    least = abs(differences.sum()) - _ROUNDING * np.abs(differences).sum()
+    least = abs(differences.sum()) - ROUNDING * np.abs(differences).sum()
     return float((np.abs(sums) >= least).mean())
 
 
@@ -116,17 +118,26 @@ def random_flips(
 
     filled = np.nan_to_num(differences)
     observed, size = filled.sum(axis=1), np.abs(filled).sum(axis=1)
-    least = np.abs(observed) - _ROUNDING * size
-    questions = filled.shape[1]
+    least = np.abs(observed) - ROUNDING * size
+    extreme = np.zeros(len(filled), dtype=np.int64)
+    for heads in random_heads(filled.shape[1], seed=seed, flips=flips):
+        # Heads keep their sign and tails lose it: the sum of heads, minus the rest.
+        sums = 2 * (heads @ filled.T) - observed
+        extreme += (np.abs(sums) >= least).sum(axis=0)
+    return [float(p) for p in (extreme + 1) / (flips + 1)]
+
+
+def random_heads(
+    questions: int, *, seed: int = 0, flips: int = FLIPS
+) -> "Iterator[NDArray[np.float64]]":
+    """`flips` throws of a fair coin for each question, in blocks: float64 [some, questions]."""
+    import numpy as np
+
     words = -(-questions // 32)
     generator = np.random.default_rng(seed)
-    extreme = np.zeros(len(filled), dtype=np.int64)
     block = max(1, _BLOCK_SIGNS // max(1, questions))
     for start in range(0, flips, block):
         rows = min(block, flips - start)
         drawn = generator.integers(2**32, size=(rows, words), dtype=np.uint32).astype("<u4")
         heads = np.unpackbits(drawn.view(np.uint8), axis=1, count=questions)
-        # Heads keep their sign and tails lose it: the sum of heads, minus the rest.
-        sums = 2 * (heads.astype(np.float64) @ filled.T) - observed
-        extreme += (np.abs(sums) >= least).sum(axis=0)
-    return [float(p) for p in (extreme + 1) / (flips + 1)]
+        yield heads.astype(np.float64)

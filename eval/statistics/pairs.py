@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.scores import ItemScore, Scores, question_means
+from branchwise.eval.question_scores import ItemScore, of_subset, question_means
+from branchwise.eval.scores import Scores
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,7 +89,7 @@ class Pairs:
 
 def pair_questions(base: Scores, other: Scores, metrics: Sequence[str], subset: str) -> Pairs:
     """Pair two systems' questions of one subset (all, ambiguous, unambiguous) by id."""
-    ours, theirs = _of_subset(base, subset), _of_subset(other, subset)
+    ours, theirs = of_subset(base.items, subset), of_subset(other.items, subset)
     in_base, in_other = {row.id for row in ours}, {row.id for row in theirs}
     common = in_base & in_other
     return Pairs(
@@ -113,11 +114,6 @@ def check_same_questions(base: Scores, other: Scores) -> None:
                 "other",
                 remedy="compare runs over the same questions",
             )
-
-
-def _of_subset(scores: Scores, subset: str) -> list[ItemScore]:
-    wanted = {"ambiguous": (True,), "unambiguous": (False,), "all": (True, False)}[subset]
-    return [row for row in scores.items if row.ambiguous in wanted]
 
 
 def _columns(

@@ -120,8 +120,8 @@ def run_study(
     with study_lock(out):
         shared = SharedSources()
         try:
-            answer_format = get_task(design.questions.task).format
-            agents = make_agents(design.systems, answer_format, restraints, shared)
+            flow = get_task(design.questions.task).flow
+            agents = make_agents(design.systems, flow, restraints, shared)
             folder = _folder(design, out, agents)
             folder.keep_prices(pace.prices.path if pace.prices else None)
             going = _Going(design, folder, agents, pace, restraints)

@@ -12,6 +12,7 @@ from branchwise.corpora.keys import Keys
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.systems import NamedSystem
+from branchwise.graphs.flows import Flow
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
 
@@ -59,23 +60,23 @@ class SharedSources:
 
 def make_agents(
     systems: Sequence[NamedSystem],
-    answer_format: str,
+    flow: Flow,
     restraints: Restraints,
     shared: SharedSources,
 ) -> list["Agent"]:
     """The agents of all systems, in order; InputError where one cannot start, by its name."""
-    return [_agent(named, answer_format, restraints, shared) for named in systems]
+    return [_agent(named, flow, restraints, shared) for named in systems]
 
 
 def _agent(
-    named: NamedSystem, answer_format: str, restraints: Restraints, shared: SharedSources
+    named: NamedSystem, flow: Flow, restraints: Restraints, shared: SharedSources
 ) -> "Agent":
     from branchwise.graphs.agent import Agent
 
     try:
         return Agent(
             named.system,
-            answer_format,
+            flow,
             retriever=shared.retriever(named.system),
             graph=shared.graph(named.system),
             restraints=restraints,

@@ -1,5 +1,6 @@
 """How far a system of a study is, item by item: scores by names, tokens, money, failures."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,9 +14,6 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import RunReader
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.tasks import Column, Metrics, Task, get_task
-
-SHOWN = 3
-"""Metrics that are watched: the task's first ones (strict precision, recall and exact match)."""
 
 
 @dataclass
@@ -36,8 +34,8 @@ class Tally:
     failed: int = 0
     tokens: int = 0
     cost: float | None = 0.0
-    _sums: list[float] = field(default_factory=lambda: [0.0] * SHOWN)
-    _counts: list[int] = field(default_factory=lambda: [0] * SHOWN)
+    _sums: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _counts: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
     @classmethod
     def of(
@@ -55,13 +53,19 @@ class Tally:
     @property
     def columns(self) -> Sequence[Column]:
         """The metrics that are watched."""
-        return self.task.columns[:SHOWN]
+        return self.task.shown
 
     @property
     def means(self) -> list[float | None]:
-        """Their means over the items that ended; a failed one counts 0."""
-        pairs = zip(self._sums, self._counts, strict=True)
-        return [total / count if count else None for total, count in pairs]
+        """Their scores over the items that ended; a failed one counts 0."""
+        return [self._score(column) for column in self.columns]
+
+    def _score(self, column: Column) -> float | None:
+        if column.total:
+            sums = [self._sums[name] for name in column.total.sums]
+            return column.total.of(*sums) if self._counts[column.total.sums[0]] else None
+        count = self._counts[column.key]
+        return self._sums[column.key] / count if count else None
 
     @property
     def here(self) -> int:
@@ -73,10 +77,10 @@ class Tally:
         self.ended_items += 1
         self.failed += record["error"] is not None
         metrics = self._metrics(question, record)
-        for n, column in enumerate(self.columns):
-            if (value := metrics[column.key]) is not None:
-                self._sums[n] += value
-                self._counts[n] += 1
+        for key, value in metrics.items():
+            if value is not None:
+                self._sums[key] += value
+                self._counts[key] += 1
         costs = run_costs([record], self.settings, self.prices)
         self.tokens += costs.usage.input + costs.usage.output
         known = self.cost is not None and costs.cost is not None

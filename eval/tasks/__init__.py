@@ -1,13 +1,28 @@
-"""Kinds of question, each with its prompts, parser, metrics and report columns."""
+"""Kinds of question, each with its flow, metrics and report columns."""
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.tasks.branches import BranchesTask
+from branchwise.eval.tasks.column import Column, Family, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
-from branchwise.eval.tasks.task import Column, Metrics, Setting, Task
+from branchwise.eval.tasks.task import Task
 
-__all__ = ["TASKS", "Column", "Metrics", "Setting", "Task", "get_task"]
+__all__ = [
+    "DEFAULT",
+    "TASKS",
+    "Column",
+    "Family",
+    "Metrics",
+    "Role",
+    "Task",
+    "Total",
+    "get_task",
+    "is_attributable",
+    "totals_of",
+]
 
-TASKS: dict[str, Task] = {task.name: task for task in (BranchesTask(), CondAmbigQATask())}
+DEFAULT: Task = BranchesTask()
+"""The task of a question that comes without a question set."""
+TASKS: dict[str, Task] = {task.name: task for task in (DEFAULT, CondAmbigQATask())}
 
 
 def get_task(name: str) -> Task:
@@ -15,3 +30,8 @@ def get_task(name: str) -> Task:
     if name not in TASKS:
         raise InputError(f"unknown task {name!r}", remedy=f"known tasks: {', '.join(TASKS)}")
     return TASKS[name]
+
+
+def is_attributable(name: str) -> bool:
+    """Whether it can be said where an answer was lost; False for a task that is not known."""
+    return name in TASKS and TASKS[name].is_attributable

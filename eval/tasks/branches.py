@@ -1,13 +1,12 @@
 """The task `branches`: find every reading of a question and every entity of its answer set."""
 
-from branchwise.corpora.questions import Question
 from branchwise.eval.alignment import MATCHER
 from branchwise.eval.branch_scores import align_answers, gold_branches, pooled_score, strict_score
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.support import DEPTHS, support_recall
-from branchwise.eval.tasks.task import Column, Metrics, Setting, ask
-
-_PROMPTS: dict[Setting, str] = {"search": "answer_with_tools", "direct": "answer_directly"}
+from branchwise.eval.tasks.column import Column, Family, Metrics
+from branchwise.eval.tasks.task import Task
+from branchwise.graphs.flows.branches import BRANCHES
 
 _SETS, _MORE = "answer sets", "answered and retrieval"
 _STRICT_NOTE = "strict: an entity is right under a branch of the same reading only"
@@ -27,35 +26,71 @@ def _support_column(k: int | None) -> Column:
     return Column(_support_key(k), heading, _MORE, note=note, needs_evidence=True)
 
 
-class BranchesTask:
+_STRICT = (
+    Column(
+        "strict_precision",
+        "strict\nP",
+        _SETS,
+        note=_STRICT_NOTE,
+        role="precision",
+        short="P",
+        words="strict precision",
+    ),
+    Column("strict_recall", "strict\nR", _SETS, role="recall", short="R", words="strict recall"),
+    Column(
+        "strict_em",
+        "strict\nEM",
+        _SETS,
+        note=_EM_NOTE,
+        role="exact",
+        short="EM",
+        words="strict EM",
+    ),
+)
+# Published numbers stand under the pooled metrics: the nearest reading of what is undefined.
+_POOLED = (
+    Column(
+        "pooled_precision",
+        "pooled\nP",
+        _SETS,
+        note=_POOLED_NOTE,
+        short="P",
+        published="precision",
+    ),
+    Column("pooled_recall", "pooled\nR", _SETS, short="R", published="recall"),
+    Column("pooled_em", "pooled\nEM", _SETS, short="EM", published="em"),
+)
+
+
+class BranchesTask(Task):
     """Entities under branch names, scored as sets."""
 
     name = "branches"
     version = 1
-    format = "branches"
+    flow = BRANCHES
     matcher = MATCHER
+    is_attributable = True
     columns: tuple[Column, ...] = (
-        Column("strict_precision", "strict\nP", _SETS, note=_STRICT_NOTE),
-        Column("strict_recall", "strict\nR", _SETS),
-        Column("strict_em", "strict\nEM", _SETS, note=_EM_NOTE),
-        Column("pooled_precision", "pooled\nP", _SETS, note=_POOLED_NOTE),
-        Column("pooled_recall", "pooled\nR", _SETS),
-        Column("pooled_em", "pooled\nEM", _SETS),
+        *_STRICT,
+        *_POOLED,
         Column("precision_answered", "answered\nstrict P", _MORE, note=_ANSWERED_NOTE),
         *map(_support_column, DEPTHS),
     )
 
-    def setting(self, question: Question, has_tools: bool) -> Setting:
-        return "search" if has_tools else "direct"
-
-    def prompt(self, setting: Setting) -> str:
-        return _PROMPTS[setting]
-
-    def user_message(self, question: Question, setting: Setting) -> str:
-        return ask(question, setting)
-
-    def fragments(self, question: Question, setting: Setting) -> tuple[str, ...]:
-        return ()
+    @property
+    def families(self) -> tuple[Family, ...]:
+        return (
+            Family(
+                "Scores by branch (strict)",
+                tuple((column.key, column.short) for column in _STRICT),
+                "An answer is right only under the branch that it belongs to.",
+            ),
+            Family(
+                "Scores with branches ignored (pooled)",
+                tuple((column.key, column.short) for column in _POOLED),
+                "The answers of all branches are put together, on both sides.",
+            ),
+        )
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Strict and pooled set scores, and support recall.

@@ -5,17 +5,19 @@ tools the question's own passages are given, which is the main protocol of the C
 with tools the agent searches, and cites passage ids.
 """
 
-from branchwise.corpora.questions import Question
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.citations import cite_everything, score_citations
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.properties import align_properties, gold_properties, predicted_properties
-from branchwise.eval.tasks.task import Column, Metrics, Setting, ask
-
-_PROMPTS: dict[Setting, str] = {
-    "search": "conditions_with_tools",
-    "given": "conditions_given",
-    "direct": "conditions_directly",
-}
+from branchwise.eval.properties import (
+    Property,
+    align_properties,
+    gold_properties,
+    predicted_properties,
+)
+from branchwise.eval.tasks.column import Column, Metrics
+from branchwise.eval.tasks.task import Beside, Task
+from branchwise.graphs.flows.conditions import CONDITIONS
 
 _TEXT, _CITED = "answers in free text", "citations"
 _F1_NOTE = "F1: shared tokens of best-aligned properties; missed gold properties count 0"
@@ -24,37 +26,23 @@ _CITATION_NOTE = "citation P, R: means over predicted, gold properties; unaligne
 _BASELINE_NOTE = "cite all: the same answers, each citing every passage that the agent was shown"
 
 
-class CondAmbigQATask:
+class CondAmbigQATask(Task):
     """Free-text answers under conditions, scored by token overlap and citations."""
 
     name = "condambigqa"
     version = 1
-    format = "conditions"
+    flow = CONDITIONS
     matcher = "answer F1"
     columns: tuple[Column, ...] = (
-        Column("answer_f1", "answer\nF1", _TEXT, note=_F1_NOTE),
-        Column("condition_f1", "condition\nF1", _TEXT),
-        Column("count_difference", "answers\n+/-", _TEXT, note=_COUNT_NOTE),
-        Column("count_error", "answers\noff by", _TEXT),
+        Column("answer_f1", "answer\nF1", _TEXT, note=_F1_NOTE, role="headline"),
+        Column("condition_f1", "condition\nF1", _TEXT, role="headline"),
+        Column("count_difference", "answers\n+/-", _TEXT, note=_COUNT_NOTE, unit="value"),
+        Column("count_error", "answers\noff by", _TEXT, unit="value"),
         Column("citation_precision", "citation\nP", _CITED, note=_CITATION_NOTE),
         Column("cite_all_precision", "cite all\nP", _CITED, needs_evidence=True),
         Column("citation_recall", "citation\nR", _CITED, note=_BASELINE_NOTE),
         Column("cite_all_recall", "cite all\nR", _CITED, needs_evidence=True),
     )
-
-    def setting(self, question: Question, has_tools: bool) -> Setting:
-        if has_tools:
-            return "search"
-        return "given" if question.passages else "direct"
-
-    def prompt(self, setting: Setting) -> str:
-        return _PROMPTS[setting]
-
-    def user_message(self, question: Question, setting: Setting) -> str:
-        return ask(question, setting)
-
-    def fragments(self, question: Question, setting: Setting) -> tuple[str, ...]:
-        return tuple(passage.id for passage in question.passages) if setting == "given" else ()
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Token F1, citations and answer counts; all None for a question without gold.
@@ -84,3 +72,30 @@ class CondAmbigQATask:
             "citation_recall": cited.recall,
             "cite_all_recall": baseline.recall,
         }
+
+    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
+        """Gold properties in their order, then the predicted ones that stand for none."""
+        gold, predicted = gold_properties(question), predicted_properties(prediction)
+        pairs = {pair.gold: pair for pair in align_properties(predicted, gold)}
+        found = []
+        for place, wanted in enumerate(gold):
+            # The first wording: the others are what counts as it, too.
+            own = _name(wanted), wanted.answers[:1]
+            pair = pairs.get(place)
+            if pair is None:
+                found.append(Beside(own, None))
+                continue
+            scores = [("answer F1", pair.answer_f1)]
+            scores += [("condition F1", pair.condition_f1)] if wanted.condition else []
+            found.append(Beside(own, _said(predicted[pair.predicted]), scores))
+        aligned = {pair.predicted for pair in pairs.values()}
+        alone = [one for place, one in enumerate(predicted) if place not in aligned]
+        return found + [Beside(None, _said(one)) for one in alone]
+
+
+def _name(one: Property) -> str:
+    return one.condition or DEFAULT_BRANCH
+
+
+def _said(one: Property) -> tuple[str, tuple[str, ...]]:
+    return _name(one), one.answers

@@ -1,70 +1,90 @@
 """What a task is: how a kind of question is put to an agent, and how its answers are scored."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
+from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.tasks.column import Column, Family, Metrics, Role
+from branchwise.graphs.flows import Brief, Flow, Setting
 
-Setting = Literal["search", "given", "direct"]
-"""The agent has tools / finds fixed passages in its prompt / has neither."""
-
-Metrics = Mapping[str, float | None]
-"""Metric key to value; None is unscored on purpose and stays out of the mean."""
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Column:
-    """A metric in the report table.
+class Beside:
+    """A gold answer (its name and texts) and the predicted one that stands for it.
 
-    `heading` may hold one line break; columns with the same `table` stand side by side; `note`
-    is the line under the table that says what the number means. A metric that `needs_evidence`
-    is left unscored where no item of a set was shown any passage (no tools, or answers from a
-    file): zero would blame the agent for what nobody recorded.
+    Either may be None: what was missed, and what stands for nothing. `scores`: how far they
+    agree, each with what it is called, 0 to 1.
     """
 
-    key: str
-    heading: str
-    table: str
-    digits: int = 2
-    note: str = ""
-    needs_evidence: bool = False
+    gold: tuple[str, Sequence[str]] | None
+    predicted: tuple[str, Sequence[str]] | None
+    scores: Sequence[tuple[str, float]] = ()
 
 
 class Task(Protocol):
     """A kind of question. Stateless; `get_task` returns the one instance of each.
 
-    `format` is the answer format that the parser reads (a key of `agents.formats.FORMATS`);
-    `version` changes whenever a score of the same item may change; `matcher` says by what
-    predicted branches are aligned with gold ones.
+    `flow` is how its questions go through a graph; `version` changes whenever a score of the same
+    item may change; `matcher` says by what predicted branches are aligned with gold ones.
+    `families`: how a page puts its columns side by side. `is_attributable`: answers are entities
+    in the answer format `branches`, which texts mention, so that it can be said where one was lost
+    and models may align and judge them. Such a task has a column with the role `recall`: the share
+    of the gold answers that are right under their branch.
     """
 
     name: str
     version: int
-    format: str
+    flow: Flow
     matcher: str
     columns: tuple[Column, ...]
-
-    def setting(self, question: Question, has_tools: bool) -> Setting:
-        """How this question is asked of an agent with or without tools."""
-        ...
-
-    def prompt(self, setting: Setting) -> str:
-        """Name of the prompt file for a setting that `setting` returns, without its ending."""
-        ...
-
-    def user_message(self, question: Question, setting: Setting) -> str:
-        """What the agent is asked: see `ask`."""
-        ...
-
-    def fragments(self, question: Question, setting: Setting) -> tuple[str, ...]:
-        """Ids of the passages in the user message, in the order numbered; else empty."""
-        ...
+    is_attributable: bool = False
 
     def score(self, item: AnsweredItem) -> Metrics:
-        """All metrics of one item."""
+        """All metrics of one item: a value for each column, and for the sums of its totals."""
         ...
+
+    def brief(self, question: Question, *, has_tools: bool) -> Brief:
+        """What an agent with or without tools is told."""
+        setting = self.flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
+        given = question.passages if setting == "given" else ()
+        line = " ".join(question.question.split())
+        return Brief(self.flow.prompts[setting], ask(question, setting), line, given)
+
+    def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
+        """Gold and predicted answers as `score` aligns them, where a trace cannot tell by itself.
+
+        None: branches of the same name stand beside each other.
+        """
+        return None
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        return Family.by_table(self.columns)
+
+    @property
+    def headline(self) -> tuple[Column, ...]:
+        """The metrics that a change is told by."""
+        return tuple(column for column in self.columns if column.role)
+
+    @property
+    def main(self) -> Column:
+        """The metric that a report turns on: recall, or the first of the headline."""
+        return self.of_role("recall") or self.headline[0]
+
+    @property
+    def shown(self) -> tuple[Column, ...]:
+        """The metrics that a line has room for, those of the headline first."""
+        others = tuple(column for column in self.columns if not column.role)
+        return (*self.headline, *others)[:_SHOWN]
+
+    def of_role(self, role: Role) -> Column | None:
+        """The column of a role; None where there is none."""
+        return next((column for column in self.columns if column.role == role), None)
 
 
 def ask(question: Question, setting: Setting) -> str:

@@ -11,7 +11,6 @@ from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.graphs.plugins.declared import NodePlugin
 from branchwise.graphs.plugins.running import MadeNode
-from branchwise.graphs.plugins.slots import SLOTS, Slot
 from branchwise.tools.plugins.injection import Surroundings, check_settings, fill
 
 
@@ -62,10 +61,3 @@ def check_named(settings: Iterable[str], names: Iterable[str], retriever: str | 
                 where=f"--set {name}",
                 remedy=f"did you mean {near[0]}?" if near else listed,
             )
-
-
-def names_by_slot(nodes: Sequence[MadeNode]) -> dict[Slot, list[str]]:
-    """The nodes' names in the order in which each slot runs them."""
-    return {
-        slot: [node.plugin.name for node in nodes if node.plugin.slot == slot] for slot in SLOTS
-    }

@@ -1,6 +1,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -10,15 +11,18 @@ from traced_cases import traced, traced_items, trail
 from branchwise.corpora.errors import InputError
 from branchwise.eval.ceilings.bins import Bins
 from branchwise.eval.ceilings.breakdowns import GROUPINGS, MAX_LABELS, Breakdown, breakdown
-from branchwise.eval.ceilings.ceilings import ceilings
+from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.tasks import get_task
 
+ceilings = partial(run_ceilings, recall="strict_recall")
 ONE = [(0, 0)]
 FOUND, NOTHING = trail({(0, 0): [(1, True)]}, [10]), trail({}, [10])
 
 
 def by(name: str, items: Sequence[TracedItem]) -> Breakdown:
-    return breakdown(name, items, ceilings(items))
+    columns = get_task("branches").headline
+    return breakdown(name, items, ceilings(items), columns)
 
 
 def sizes(found: Breakdown) -> dict[str, tuple[int, int]]:

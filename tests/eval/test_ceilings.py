@@ -1,5 +1,6 @@
 import json
 import random
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -11,14 +12,17 @@ from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.ceilings import (
     CEILINGS,
     LOSSES,
-    METRICS,
     Ceilings,
-    ceilings,
+    ceiling_metrics,
     item_ceilings,
 )
+from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem
 
+RECALL = "strict_recall"
+ceilings = partial(run_ceilings, recall=RECALL)
+METRICS = ceiling_metrics(RECALL)
 FOUR = [(0, 0), (0, 1), (1, 0), (1, 1)]
 # The first was shown; the second was retrieved twice and cut off both times; the others never came.
 SOME = trail({(0, 0): [(1, True)], (0, 1): [(1, False), (2, False)], (1, 0): []}, [500, 900])
@@ -40,7 +44,7 @@ def test_losses_of_one_item_by_hand() -> None:
     assert found == Ceilings(reach=0.75, retrieved=0.5, extracted=0.25, shown=0.25, recall=0.25)
     assert (found.retrieval_loss, found.extraction_loss) == (0.25, 0.25)
     assert (found.context_loss, found.reasoning_loss) == (0, 0)
-    assert found.metrics() == {
+    assert found.metrics(RECALL) == {
         "ceiling_reach": 0.75,
         "ceiling_retrieved": 0.5,
         "ceiling_extracted": 0.25,

@@ -18,6 +18,7 @@ from branchwise.eval.properties import (
     predicted_properties,
 )
 from branchwise.eval.tasks import get_task
+from branchwise.graphs.flows import Brief
 
 PASSAGES = tuple(make_passage(f"T{k}", f"text {k}") for k in range(1, 5))
 P1, P2, P3, P4 = (passage.id for passage in PASSAGES)
@@ -142,19 +143,18 @@ def test_questions_without_gold_are_unscored() -> None:
 
 
 def test_without_tools_the_questions_own_passages_are_given_by_number() -> None:
-    setting = TASK.setting(QUESTION, has_tools=False)
-    assert setting == "given"
-    assert TASK.fragments(QUESTION, setting) == (P1, P2, P3, P4)
-    blocks = TASK.user_message(QUESTION, setting).split("\n\n")
+    brief = TASK.brief(QUESTION, has_tools=False)
+    assert brief.prompt == "conditions_given"
+    assert [passage.id for passage in brief.passages] == [P1, P2, P3, P4]
+    blocks = brief.message.split("\n\n")
     assert blocks[0] == "When did Spain win?"
     assert blocks[1] == "Fragment 1: T1\ntext 1"
     assert blocks[4] == "Fragment 4: T4\ntext 4"
 
 
 def test_with_tools_the_agent_searches_and_nothing_is_given() -> None:
-    assert TASK.setting(QUESTION, has_tools=True) == "search"
-    assert TASK.fragments(QUESTION, "search") == ()
-    assert TASK.user_message(QUESTION, "search") == "When did Spain win?"
+    line = "When did Spain win?"
+    assert TASK.brief(QUESTION, has_tools=True) == Brief("conditions_with_tools", line, line)
 
 
 TEXTS = st.lists(st.sampled_from(["spain", "won", "2010", "2023", "july"]), min_size=1).map(

@@ -9,7 +9,9 @@ from traced_cases import traced, traced_items
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.epochs import MetricSpread, epoch_spread
 from branchwise.eval.ceilings.traced import TracedItem
+from branchwise.eval.tasks import Column
 
+EM = Column("em", "EM", "scores")
 FOUR = [(0, 0), (0, 1), (0, 2), (0, 3)]
 
 
@@ -23,7 +25,7 @@ def asked(id: str, *values: float | None, ambiguous: bool = False) -> list[Trace
 
 def test_spread_of_a_metric_by_hand() -> None:
     items = asked("a", 1.0, 0.0, 0.5) + asked("b", 1.0, 1.0, 1.0)
-    spread = epoch_spread(items, ["em"])
+    spread = epoch_spread(items, [EM])
     assert spread is not None
     found = spread.metrics["all"]["em"]
     # a: sqrt((1/4 + 1/4 + 0) / 2) = 1/2; b: 0. Epochs: 1, 1/2, 3/4.
@@ -33,7 +35,7 @@ def test_spread_of_a_metric_by_hand() -> None:
 
 def test_spread_is_apart_for_ambiguous_questions() -> None:
     items = asked("a", 1.0, 0.0, ambiguous=True) + asked("b", 0.5, 0.5)
-    spread = epoch_spread(items, ["em"])
+    spread = epoch_spread(items, [EM])
     assert spread is not None
     assert spread.metrics["unambiguous"]["em"] == MetricSpread(1, 0.0, 0.0, 0.5, 0.5)
     assert spread.metrics["ambiguous"]["em"].within == pytest.approx(2**-0.5)
@@ -43,7 +45,7 @@ def test_spread_is_apart_for_ambiguous_questions() -> None:
 def test_only_questions_with_every_epoch_are_compared() -> None:
     # b has not ended in the second epoch, c is unscored there: epoch means are a's alone.
     items = asked("a", 0.0, 1.0) + asked("b", 1.0) + asked("c", 1.0, None)
-    spread = epoch_spread(items, ["em"])
+    spread = epoch_spread(items, [EM])
     assert spread is not None
     assert spread.metrics["all"]["em"] == MetricSpread(1, stdev([0, 1]), stdev([0, 1]), 1.0, 0.0)
     assert spread.metrics["ambiguous"]["em"] == MetricSpread(0)
@@ -51,8 +53,8 @@ def test_only_questions_with_every_epoch_are_compared() -> None:
 
 
 def test_one_epoch_has_no_spread() -> None:
-    assert epoch_spread(asked("a", 1.0) + asked("b", 1.0), ["em"]) is None
-    assert epoch_spread([], ["em"]) is None
+    assert epoch_spread(asked("a", 1.0) + asked("b", 1.0), [EM]) is None
+    assert epoch_spread([], [EM]) is None
 
 
 def test_what_asking_again_finds_by_hand() -> None:
@@ -75,7 +77,7 @@ def test_what_asking_again_finds_by_hand() -> None:
 
 
 def test_json_holds_spread_and_union_by_subset() -> None:
-    spread = epoch_spread(asked("a", 1.0, 0.0), ["em"])
+    spread = epoch_spread(asked("a", 1.0, 0.0), [EM])
     assert spread is not None
     document = json.loads(json.dumps(spread.to_json()))
     assert document["epochs"] == 2

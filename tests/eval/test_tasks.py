@@ -1,9 +1,11 @@
 import pytest
 from scoring_cases import item
 
+from branchwise.agents.prompt_files import Prompts
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.tasks import TASKS, Task, get_task
+from branchwise.eval.tasks import TASKS, Task, get_task, totals_of
+from branchwise.graphs.flows import DEFAULT
 
 QUESTION = Question(id="q", question=" Who directed\nKing Kong? ")
 
@@ -16,16 +18,31 @@ def test_an_unknown_task_is_refused_with_the_known_ones() -> None:
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_every_column_has_a_metric_and_every_metric_a_column(task: Task) -> None:
     found = task.score(item("q", {"a": ["x"], "b": ["y"]}, {"a": ["x"]}))
-    assert set(found) == {column.key for column in task.columns}
+    sums = {name for total in totals_of(task.columns).values() for name in total.sums}
+    assert set(found) == {column.key for column in task.columns} | sums
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+def test_every_task_has_a_metric_that_reports_turn_on(task: Task) -> None:
+    assert task.main in task.headline
+    assert task.main in task.shown
+
+
+@pytest.mark.parametrize(
+    "task", [t for t in TASKS.values() if t.is_attributable], ids=lambda t: t.name
+)
+def test_what_is_attributed_are_entities_with_a_recall(task: Task) -> None:
+    assert task.flow.format is DEFAULT.format
+    assert task.main.role == "recall"
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 @pytest.mark.parametrize("has_tools", [True, False])
 def test_every_setting_has_its_prompt(task: Task, has_tools: bool) -> None:
-    setting = task.setting(QUESTION, has_tools)
-    assert setting == ("search" if has_tools else "direct")
-    assert task.prompt(setting).endswith("_with_tools" if has_tools else "_directly")
-    assert task.user_message(QUESTION, setting) == "Who directed King Kong?"
+    brief = task.brief(QUESTION, has_tools=has_tools)
+    assert brief.prompt.endswith("_with_tools" if has_tools else "_directly")
+    assert brief.message == brief.question == "Who directed King Kong?"
+    assert brief.prompt in Prompts.load().texts
 
 
 def test_scoring_changes_neither_gold_nor_prediction() -> None:

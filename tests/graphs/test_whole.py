@@ -25,7 +25,6 @@ from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.questions import Question
-from branchwise.eval.runner import brief_for
 from branchwise.eval.tasks import get_task
 from branchwise.graphs import build
 from branchwise.graphs.agent import Agent
@@ -95,7 +94,7 @@ def test_it_asks_what_a_run_asks(chat_server, system):
     async def as_a_run_does():
         agent = Agent(system)
         question = Question(id="q", question=HEAT)
-        brief = brief_for(get_task("branches"), question, has_tools=True)
+        brief = get_task("branches").brief(question, has_tools=True)
         await agent.answer(brief, MemoryJournal())
         await agent.aclose()
 
@@ -110,8 +109,8 @@ def test_its_prompts_are_those_of_the_tasks(chat_server, system, answer_format, 
     system = system.model_copy(update={"tools": tools, "expand": False, "extract": False})
     chat_server.play(lambda _: say("{}"))
     asyncio.run(build(system, answer_format).ainvoke({"question": HEAT}))
-    brief = brief_for(task, Question(id="q", question=HEAT), has_tools=bool(tools))
-    expected = Agent(system, answer_format).beginning(brief).state["pending"]
+    brief = task.brief(Question(id="q", question=HEAT), has_tools=bool(tools))
+    expected = Agent(system, task.flow).beginning(brief).state["pending"]
     shown = chat_server.requests[0]["messages"][:2]
     assert [message["content"] for message in shown] == [message.text for message in expected]
 

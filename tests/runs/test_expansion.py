@@ -9,7 +9,9 @@ from chat_server import call, calls, cut, fail, hang, refuse, say, too_long
 from branchwise import run
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
-from branchwise.graphs.agent import Agent, Brief
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.flows import Brief
+from branchwise.graphs.flows.conditions import CONDITIONS
 
 QUESTION = "Question number 0000: who directed Heat?"
 READINGS = ["Who directed Heat (1995 film)?", "Who directed Heat (1986 film)?"]
@@ -169,7 +171,7 @@ async def test_conditions_are_presented_as_conditions(chat_server, make_system):
             agent=say(json.dumps({"conditions": [{"condition": "c", "answer": "a"}]})),
         )
     )
-    agent = Agent(make_system().model_copy(update={"expand": True, "tools": ()}), "conditions")
+    agent = Agent(make_system().model_copy(update={"expand": True, "tools": ()}), CONDITIONS)
     brief = Brief("conditions_directly", f"{QUESTION}\n\nFragment 1: T\ntext", QUESTION)
     await agent.answer(brief, MemoryJournal())
     await agent.aclose()

@@ -137,7 +137,7 @@ def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
     usage = vars(RoleUsage(case.calls + 1, case.tokens, 0))
     outcomes = [{"error": item.error, "usage": {"agent": usage}} for item in items]
     costs = run_costs(outcomes, {"model": case.model}, Prices.load())
-    analysis = Analysis(tuple(traced), tuple(errors))
+    analysis = Analysis(tuple(traced), tuple(errors), get_task("branches"))
     return ScoredRun(Path("run"), scores, costs, Settled(items), None, analysis)
 
 

@@ -4,6 +4,7 @@ from rich.console import Console
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.epochs import EpochSpread, MetricSpread
+from branchwise.eval.tasks import get_task
 from branchwise.ui.epoch_table import epoch_tables
 
 SPREAD = EpochSpread(
@@ -27,7 +28,8 @@ SPREAD = EpochSpread(
 def shown(*runs: tuple[str, EpochSpread]) -> list[str]:
     console = Console(width=80, no_color=True)
     with console.capture() as captured:
-        for part in epoch_tables(runs):
+        headline = get_task("branches").headline
+        for part in epoch_tables([(*run, headline) for run in runs]):
             console.print(part)
     return [" ".join(line.split()) for line in captured.get().splitlines()]
 

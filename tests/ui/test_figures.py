@@ -9,9 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
-from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.ui.figures.cost import Point, pareto_front
 from branchwise.ui.figures.drawing import (
     add_legend,
     legend_height,
@@ -114,23 +112,6 @@ def test_systems_of_unknown_cost_are_left_out_and_named(files: dict[str, bytes])
 def test_without_a_price_tokens_or_calls_stand_for_cost(changed: dict[str, Any], axis: str) -> None:
     cases = [replace(BASE, **changed), replace(EXPANDED, **changed)]
     assert axis in texts(figure_files(make_report(cases))["cost.svg"])
-
-
-def test_pareto_front_is_what_nothing_is_better_than_for_as_little() -> None:
-    def point(name: str, cost: float, recall: float) -> Point:
-        return Point(ord(name), name, cost, recall, Aggregate(recall, 2, None, None))
-
-    points = [
-        point("a", 1, 0.2),
-        point("b", 2, 0.2),  # dearer than a, no better
-        point("c", 3, 0.5),
-        point("d", 3, 0.4),  # as dear as c, worse
-        point("e", 2.5, 0.1),
-        point("f", 9, 0.6),
-        point("g", 9, 0.6),  # as f
-    ]
-    assert [one.name for one in pareto_front(points[::-1])] == ["a", "c", "f"]
-    assert pareto_front([]) == []
 
 
 HOSTILE = (

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.pareto import pareto_front
 from branchwise.ui.html.bars import StackedBar, draw_stacked
 from branchwise.ui.html.line_chart import LineChart, Series, draw
 from branchwise.ui.html.scales import around_zero, digits, from_zero, tick_words
-from branchwise.ui.html.scatter import Spent, draw_scatter, pareto_front
+from branchwise.ui.html.scatter import Spent, draw_scatter
 from branchwise.ui.html.spending import CALLS, COST, TOKENS, ratio_words, spending
 from branchwise.ui.html.summary import verdict
 from branchwise.ui.html.text import percent, short, shown

@@ -30,8 +30,8 @@ _PLACES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("ceiling_retrieved", "retrieved", {"color": ORANGE, "marker": "D"}),
     ("ceiling_extracted", "after extraction", {"color": GREEN, "marker": "v"}),
     ("ceiling_shown", "shown to the agent", {"color": VERMILION, "marker": "s"}),
-    ("strict_recall", "answered", {"color": BLACK, "marker": "o"}),
 )
+_OWN = {"color": BLACK, "marker": "o"}
 _HOLLOW = {"markerfacecolor": "white", "markeredgewidth": 0.8}
 
 
@@ -46,7 +46,9 @@ def draw_ceilings(report: StudyReport) -> Drawing | None:
         return None
     kinds = [subset for subset in subsets(report) if subset != "all"] or ["all"]
     names = [name for name, _ in known]
-    places = [place for place in _PLACES if _is_told(place[0], [found for _, found in known])]
+    recall = report.task.main
+    own = (*_PLACES, (recall.key, "answered", _OWN))
+    places = [place for place in own if _is_told(place[0], [found for _, found in known])]
     height = 0.95 + len(kinds) * (0.25 + len(names) * row_height(names))
     figure, panels = new_figure(height, len(kinds))
     for axes, subset in zip(panels, kinds, strict=True):
@@ -58,7 +60,7 @@ def draw_ceilings(report: StudyReport) -> Drawing | None:
         name_rows(axes, names)
     panels[-1].set_xlim(-0.02, 1.02)
     share_ticks(panels[-1].xaxis)
-    panels[-1].set_xlabel("strict recall of a perfect reader, and of the agent")
+    panels[-1].set_xlabel(f"{recall.name} of a perfect reader, and of the agent")
     add_legend(figure, [_handle(look) for _, _, look in places], [words for _, words, _ in places])
     caption = (
         "Recall that a perfect reader would have had over what the tools could have given, what "

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.results import main_metrics, metric_title
+from branchwise.eval.reporting.tables.changes import total_notes
 from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.eval.statistics import Difference
 from branchwise.ui.figures.drawing import (
@@ -36,7 +36,7 @@ def draw_changes(report: StudyReport) -> Drawing | None:
     kinds = [subset for subset in subsets(report) if subset in _LOOKS]
     if not names or not kinds:
         return None
-    metrics = main_metrics(report)
+    metrics = report.task.headline
     height = 0.7 + len(metrics) * (0.25 + len(names) * row_height(names, 0.24))
     figure, panels = new_figure(height, len(metrics))
     for axes, metric in zip(panels, metrics, strict=True):
@@ -45,7 +45,7 @@ def draw_changes(report: StudyReport) -> Drawing | None:
             shift = _APART * (place - (len(kinds) - 1) / 2)
             _draw(axes, found, shift, _LOOKS[subset])
         axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)
-        axes.set_title(metric_title(metric))
+        axes.set_title(metric.title)
         name_rows(axes, names)
     share_ticks(panels[-1].xaxis)
     panels[-1].set_xlabel(f"difference to {system_name(report.base.name)}")
@@ -55,6 +55,7 @@ def draw_changes(report: StudyReport) -> Drawing | None:
         f"Change of each system against {system_name(report.base.name)}: difference of the means "
         "over the questions that both have, with Student's paired 95% interval."
     )
+    caption = " ".join([caption, *total_notes(report)])
     return finish(figure, "changes", caption)
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.pareto import pareto_front
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.reporting.tables.results import main_metrics, metric_title
 from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.ui.figures.drawing import (
     Drawing,
@@ -31,12 +31,12 @@ _LOG_FROM = 20
 
 @dataclass(frozen=True)
 class Point:
-    """A system: its number in the report, its name, what an item costs, and its recall."""
+    """A system: its number in the report, its name, what an item costs, and its main metric."""
 
     index: int
     name: str
-    cost: float
-    recall: float
+    spent: float
+    value: float
     found: Aggregate
 
 
@@ -49,9 +49,9 @@ def draw_cost(report: StudyReport) -> Drawing | None:
     units = [one for one in _UNITS if any(one.of(system) for system in report.systems)]
     if not units:
         return None
-    metric, subset = _metric(report), subsets(report)[0]
-    points, unknown = _points(report, units[0], metric[0], subset)
-    if not any(point.cost for point in points):
+    main, subset = report.task.main, subsets(report)[0]
+    points, unknown = _points(report, units[0], main.key, subset)
+    if not any(point.spent for point in points):
         return None
     unit = units[0].words
     figure, (axes,) = new_figure(
@@ -62,36 +62,19 @@ def draw_cost(report: StudyReport) -> Drawing | None:
         axes.set_xscale("log")
     _tick_costs(axes, units[0].sign)
     axes.set_xlabel(unit)
-    axes.set_ylabel(metric[1])
+    axes.set_ylabel(main.name)
     axes.set_title(f"{subset} questions")
     if unknown:
         add_note(axes, f"unknown, not shown: {', '.join(unknown)}")
     _legend(figure, points)
     front = ", ".join(point.name for point in pareto_front(points))
     caption = (
-        f"Cost ({unit}) against {metric[1]} on {subset} questions, with 95% bootstrap intervals. "
+        f"Cost ({unit}) against {main.name} on {subset} questions, with 95% bootstrap intervals. "
         f"Dashed: the Pareto front, the best for at most so much ({front})."
     )
     if unknown:
         caption += f" Of unknown cost, and not shown: {', '.join(unknown)}."
     return finish(figure, "cost", caption)
-
-
-def pareto_front(points: Sequence[Point]) -> list[Point]:
-    """Those that no other is as cheap as and as good, and better in one; cheapest first."""
-    front: list[Point] = []
-    for point in sorted(points, key=lambda point: (point.cost, -point.recall, point.index)):
-        if not front or point.recall > front[-1].recall:
-            front.append(point)
-    return front
-
-
-def _metric(report: StudyReport) -> tuple[str, str]:
-    metrics = {one.key: one for one in main_metrics(report)}
-    if "strict_recall" in metrics:
-        return "strict_recall", "strict recall"
-    first = next(iter(metrics.values()))
-    return first.key, metric_title(first)
 
 
 def _points(
@@ -143,15 +126,15 @@ _UNITS = (
 
 def _draw(axes: "Axes", points: Sequence[Point]) -> None:
     front = pareto_front(points)
-    costs, recalls = [point.cost for point in front], [point.recall for point in front]
-    most = max(point.cost for point in points)
+    costs, recalls = [point.spent for point in front], [point.value for point in front]
+    most = max(point.spent for point in points)
     axes.step([*costs, most], [*recalls, recalls[-1]], where="post", **_FRONT)
     for point in points:
         look = line_look(point.index)
         if point.found.low is not None and point.found.high is not None:
             ends = [point.found.low, point.found.high]
-            axes.plot([point.cost] * 2, ends, color=look["color"], linewidth=0.6)
-        axes.plot([point.cost], [point.recall], **{**look, "linestyle": "none", "markersize": 5})
+            axes.plot([point.spent] * 2, ends, color=look["color"], linewidth=0.6)
+        axes.plot([point.spent], [point.value], **{**look, "linestyle": "none", "markersize": 5})
     axes.set_ylim(bottom=0, top=min(1.03, axes.get_ylim()[1]))
     axes.margins(x=0.08)
     share_ticks(axes.yaxis)
@@ -160,7 +143,7 @@ def _draw(axes: "Axes", points: Sequence[Point]) -> None:
 
 
 def _is_logarithmic(points: Sequence[Point]) -> bool:
-    costs = [point.cost for point in points]
+    costs = [point.spent for point in points]
     return min(costs) > 0 and max(costs) / min(costs) >= _LOG_FROM
 
 

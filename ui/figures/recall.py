@@ -31,7 +31,8 @@ _AXES = {
 
 
 def draw_recall_by(report: StudyReport, by: str) -> Drawing | None:
-    """Strict recall of each system by a property; None where no question has it."""
+    """Recall of each system by a property; None where no question has it."""
+    recall = report.task.main
     named = [
         (index, name, [one for one in analysis.breakdown(by).bins if one.label != UNKNOWN])
         for index, (name, analysis) in enumerate(analysed(report))
@@ -41,15 +42,15 @@ def draw_recall_by(report: StudyReport, by: str) -> Drawing | None:
         return None
     figure, (axes,) = new_figure(_HEIGHT + legend_height([system_name(one[1]) for one in named]))
     for index, _, bins in named:
-        _draw_bins(axes, index, _shift(index, len(named)), bins, labels)
+        _draw_bins(axes, index, _shift(index, len(named)), bins, labels, recall.key)
     axes.set_xticks(range(len(labels)), labels=_with_n(labels, [bins for _, _, bins in named]))
     axes.set_xlim(-0.5, len(labels) - 0.5)
     axes.set_xlabel(_AXES[by])
-    _finish_axes(axes, "strict recall")
+    _finish_axes(axes, recall.name)
     _legend(figure, [(index, name) for index, name, _ in named])
     caption = (
-        f"Strict recall against the number of {_AXES[by]}: means with 95% bootstrap intervals over "
-        "the questions in each bin (n, where it is the same for all systems)."
+        f"{recall.name.capitalize()} against the number of {_AXES[by]}: means with 95% bootstrap "
+        "intervals over the questions in each bin (n, where it is the same for all systems)."
     )
     return finish(figure, f"recall-by-{by}", caption)
 
@@ -93,9 +94,9 @@ def draw_retrieved(report: StudyReport) -> Drawing | None:
 
 
 def _draw_bins(
-    axes: "Axes", index: int, shift: float, bins: Sequence[Bin], labels: Sequence[str]
+    axes: "Axes", index: int, shift: float, bins: Sequence[Bin], labels: Sequence[str], recall: str
 ) -> None:
-    found = [(labels.index(one.label) + shift, one.aggregates["strict_recall"]) for one in bins]
+    found = [(labels.index(one.label) + shift, one.aggregates[recall]) for one in bins]
     known = [(x, value.mean, value) for x, value in found if value.mean is not None]
     axes.plot(
         [x for x, _, _ in known], [mean for _, mean, _ in known], clip_on=False, **line_look(index)

@@ -1,16 +1,18 @@
 """What each change does: paired differences to the base, as figures and tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from branchwise.eval.reporting.published import published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.reporting.tables.changes import total_notes
 from branchwise.eval.statistics import Difference, p_value, signed
+from branchwise.eval.tasks import Role
+from branchwise.eval.tasks.column import capital
 from branchwise.ui.html.figures import Figure
 from branchwise.ui.html.forest import ForestSystem, draw_forest
-from branchwise.ui.html.published import published_notes, published_rows
-from branchwise.ui.html.score_tables import STRICT, subset_groups
+from branchwise.ui.html.published import published_beside, published_notes, published_rows
+from branchwise.ui.html.score_tables import headline_family, subset_groups
 from branchwise.ui.html.spending import ratio_words
-from branchwise.ui.html.summary import main_metric, verdict
+from branchwise.ui.html.summary import told, verdict
 from branchwise.ui.html.systems import changes_words, subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, interval, subset_words
 
@@ -20,7 +22,11 @@ _NOTES = (
     "else a permutation test; corrected by Holm's method where several systems are compared with "
     "one base.",
 )
-_WORDS = {"strict_precision": "Precision", "strict_recall": "Recall", "strict_em": "Exact match"}
+_WORDS: Mapping[Role | None, str] = {
+    "precision": "Precision",
+    "recall": "Recall",
+    "exact": "Exact match",
+}
 
 
 def change_table(report: StudyReport) -> Table:
@@ -33,14 +39,14 @@ def change_table(report: StudyReport) -> Table:
         ("system", *headings, "spending"),
         tuple(rows),
         (("", 1), *subset_groups(report, len(metrics)), ("", 1)),
-        notes=_NOTES,
+        notes=(*_NOTES, *total_notes(report)),
     )
 
 
 def published_changes(report: StudyReport) -> Table | None:
     """What the paper's modules scored, where the benchmark is the same."""
-    known = published(report.benchmark)
-    if known is None or report.task != "branches":
+    known = published_beside(report)
+    if known is None:
         return None
     both = ["unambiguous", "ambiguous"]
     rows = [
@@ -95,7 +101,7 @@ def _metric_table(report: StudyReport, metric: str, words: str) -> Table:
         for one in _differences(report, system, metric)
     ]
     columns = ("system", "questions", "change", "higher / lower / same", "test")
-    return Table(words, columns, tuple(rows), words=(1,), notes=_NOTES)
+    return Table(words, columns, tuple(rows), words=(1,), notes=(*_NOTES, *total_notes(report)))
 
 
 def _row(report: StudyReport, system: SystemReport, chosen: Sequence[str]) -> Row:
@@ -121,16 +127,12 @@ def _p(found: Difference) -> str:
 
 
 def _metrics(report: StudyReport) -> tuple[tuple[str, str], ...]:
-    further = tuple((c.key, " ".join(c.heading.split())) for c in report.further)
-    if report.task == "branches":
-        return (*STRICT.columns, *further)
-    return ((main_metric(report), main_metric(report).replace("_", " ")), *further)
+    further = tuple((column.key, column.title) for column in report.further)
+    return (*headline_family(report).columns, *further)
 
 
 def _words(report: StudyReport) -> list[tuple[str, str]]:
     """Metric and its word, recall first."""
-    if report.task == "branches":
-        order = ("strict_recall", "strict_precision", "strict_em")
-        further = _metrics(report)[len(STRICT.columns) :]
-        return [*((metric, _WORDS[metric]) for metric in order), *further]
-    return [(metric, words.capitalize()) for metric, words in _metrics(report)]
+    own = [(column.key, _WORDS.get(column.role, capital(column.title))) for column in told(report)]
+    further = [(column.key, column.title) for column in report.further]
+    return [*own, *further]

@@ -1,11 +1,13 @@
 """What the systems spend, beside the recall that they get for it."""
 
+from branchwise.eval.reporting.pareto import pareto_front
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.tasks.column import capital
 from branchwise.ui.cells import NOTHING
 from branchwise.ui.html.figures import Figure, system_legend
-from branchwise.ui.html.scatter import Spent, draw_scatter, pareto_front
+from branchwise.ui.html.scatter import Spent, draw_scatter
 from branchwise.ui.html.spending import COST, Spending, ratio, spending
-from branchwise.ui.html.summary import main_metric
+from branchwise.ui.html.summary import metric_name
 from branchwise.ui.html.systems import aggregate, main_subset, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, count, mean, subset_words, usd
 
@@ -15,12 +17,12 @@ def cost_figure(report: StudyReport) -> Figure | None:
     unit = spending(report)
     if unit is None:
         return None
-    metric, subset = main_metric(report), main_subset(report)
-    points = _points(report, unit, metric, subset)
+    main, subset = report.task.main, main_subset(report)
+    points = _points(report, unit, main.key, subset)
     if not points:
         return None
-    called = "recall" if metric == "strict_recall" else metric.replace("_", " ")
-    title = f"{called[:1].upper()}{called[1:]} on {subset_words(subset)} against {unit.words}"
+    called = metric_name(main)
+    title = f"{capital(called)} on {subset_words(subset)} against {unit.words}"
     if subset != "all":
         title = title.replace(" against", " questions against")
     front = ", ".join(one.name for one in pareto_front(points))

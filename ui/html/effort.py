@@ -88,7 +88,8 @@ def _binned(by: str) -> Callable[[Analysis], Found]:
         bins = analysis.breakdown(by).bins
         if all(one.label == UNKNOWN for one in bins):
             return {}
-        return {one.label: (one.aggregates["strict_recall"], one.questions) for one in bins}
+        recall = analysis.task.main.key
+        return {one.label: (one.aggregates[recall], one.questions) for one in bins}
 
     return read
 

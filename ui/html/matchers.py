@@ -6,8 +6,6 @@ from branchwise.ui.cells import number
 from branchwise.ui.html.systems import scorer_words, subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, mean, subset_words
 
-_METRIC = "strict_recall"
-
 
 def agreement_table(report: StudyReport) -> Table | None:
     """A row a system that both matchers aligned; None where there is none."""
@@ -30,13 +28,13 @@ def matcher_scores(report: StudyReport) -> Table | None:
     both = [system for system in report.systems if system.run.lexical]
     if not both:
         return None
-    chosen = subsets(report)
+    chosen, recall = subsets(report), report.task.main.key
     rows = []
     for system in both:
         assert system.run.lexical is not None
         rows.append(Row(Cell(system_name(system)), kind="group"))
-        rows.append(_score_row(system.run.lexical, chosen))
-        rows.append(_score_row(system.scores, chosen))
+        rows.append(_score_row(system.run.lexical, recall, chosen))
+        rows.append(_score_row(system.scores, recall, chosen))
     columns = ("matcher", *(subset_words(subset) for subset in chosen))
     return Table("Recall by matcher", columns, tuple(rows))
 
@@ -62,6 +60,6 @@ def _agreement_row(system: SystemReport) -> Row | None:
     return Row(Cell(system_name(system)), tuple(Cell(text) for text in texts))
 
 
-def _score_row(scores: Scores, chosen: list[str]) -> Row:
-    cells = tuple(mean(scores.aggregates[subset][_METRIC]) for subset in chosen)
+def _score_row(scores: Scores, metric: str, chosen: list[str]) -> Row:
+    cells = tuple(mean(scores.aggregates[subset][metric]) for subset in chosen)
     return Row(Cell(scorer_words(scores.scorer)), cells)

@@ -2,9 +2,16 @@
 
 from collections.abc import Sequence
 
-from branchwise.eval.reporting.published import Published, PublishedSystem
+from branchwise.eval.reporting.published import Published, PublishedSystem, published
+from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.cells import number
 from branchwise.ui.html.tables import Cell, Row
+
+
+def published_beside(report: StudyReport) -> Published | None:
+    """What is published of a report's benchmark, where its task has metrics to stand beside."""
+    comparable = any(column.published for column in report.task.columns)
+    return published(report.benchmark) if comparable else None
 
 
 def published_rows(

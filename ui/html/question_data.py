@@ -7,7 +7,9 @@ from typing import Any
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.reporting.question_reports import QuestionReport, SystemAnswer
 from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.tasks import Column
 from branchwise.ui.html.lost import LABELS
+from branchwise.ui.html.summary import metric_name
 from branchwise.ui.html.systems import system_name
 from branchwise.ui.html.text import short
 from branchwise.ui.lost_answers import why_missing, why_wrong
@@ -16,7 +18,6 @@ MAX_ANSWERS = 200
 """Texts that a list keeps; the page says how many more there are."""
 MAX_QUESTION = 2_000
 _MAX_WHY, _MAX_NOTES = 240, 20
-_METRICS = ("strict_precision", "strict_recall", "strict_em")
 FAILED = "failed"
 _Json = dict[str, Any]
 
@@ -32,11 +33,16 @@ def questions_json(report: StudyReport) -> str:
     """
     numbers = {system.name: index for index, system in enumerate(report.systems)}
     labels = {label.value: index for index, label in enumerate(LABELS)} | {FAILED: len(LABELS)}
+    columns = report.task.shown
     document = {
         "systems": [system_name(system) for system in report.systems],
         "labels": [*LABELS.values(), "the item failed"],
         "epochs": len({answer.epoch for one in report.questions for answer in one.answers}),
-        "questions": [_question(one, numbers, labels) for one in report.questions],
+        "metrics": [column.short or column.title for column in columns],
+        "main": columns.index(report.task.main),
+        "exact": next((n for n, column in enumerate(columns) if column.role == "exact"), None),
+        "called": metric_name(report.task.main),
+        "questions": [_question(one, columns, numbers, labels) for one in report.questions],
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     for character, escaped in _ESCAPED.items():
@@ -44,23 +50,29 @@ def questions_json(report: StudyReport) -> str:
     return text
 
 
-def _question(one: QuestionReport, numbers: Mapping[str, int], labels: Mapping[str, int]) -> _Json:
+def _question(
+    one: QuestionReport,
+    columns: Sequence[Column],
+    numbers: Mapping[str, int],
+    labels: Mapping[str, int],
+) -> _Json:
     return {
         "i": short(one.id, 200),
         "q": short(one.question, MAX_QUESTION),
         "a": int(one.ambiguous),
         "g": [[short(name), _texts(texts)] for name, texts in one.gold.items()],
-        "s": [_answer(answer, list(one.gold), numbers, labels) for answer in one.answers],
+        "s": [_answer(answer, list(one.gold), columns, numbers, labels) for answer in one.answers],
     }
 
 
 def _answer(
     answer: SystemAnswer,
     gold: Sequence[str],
+    columns: Sequence[Column],
     numbers: Mapping[str, int],
     labels: Mapping[str, int],
 ) -> _Json:
-    """`n` system, `e` epoch, `m` precision, recall and EM, `l` labels, `x` notes.
+    """`n` system, `e` epoch, `m` the metrics that the task shows, `l` labels, `x` notes.
 
     `b`: what is predicted for each gold branch, in their order; `u`: [name, texts] of predicted
     branches that stand for none.
@@ -71,7 +83,7 @@ def _answer(
     return {
         "n": numbers[answer.system],
         "e": answer.epoch,
-        "m": [_rounded(answer.metrics.get(metric)) for metric in _METRICS],
+        "m": [_rounded(answer.metrics.get(column.key)) for column in columns],
         "l": [labels[label] for label in answer.labels],
         "b": branches,
         "u": [[short(name), _wrong_texts(answer, [name])] for name in alone],

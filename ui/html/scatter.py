@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.pareto import pareto_front
 from branchwise.ui.cells import number
 from branchwise.ui.html.scales import Scale, from_zero, tick_words
 from branchwise.ui.html.svg import colour, element, figure, label, line, mark, path, text
@@ -32,14 +33,6 @@ class Spent:
         return self.recall.mean or 0.0
 
 
-def pareto_front(systems: Sequence[Spent]) -> list[Spent]:
-    """The systems that no other equals or beats in both while beating it in one, cheapest first."""
-    return sorted(
-        (one for one in systems if not any(_dominates(other, one) for other in systems)),
-        key=lambda one: (one.spent, one.value, one.index),
-    )
-
-
 def draw_scatter(title: str, x_title: str, y_title: str, systems: Sequence[Spent]) -> Markup:
     """Points with intervals of recall; the front is a step line, and its points have a ring."""
     x = from_zero([one.spent for one in systems], _LEFT, _RIGHT, 4)
@@ -53,11 +46,6 @@ def draw_scatter(title: str, x_title: str, y_title: str, systems: Sequence[Spent
         parts += _names(systems, x, y)
     said = f"{y_title} against {x_title} of {len(systems)} systems; values below"
     return figure(_HEIGHT, title, said, parts)
-
-
-def _dominates(a: Spent, b: Spent) -> bool:
-    no_worse = a.spent <= b.spent and a.value >= b.value
-    return no_worse and (a.spent < b.spent or a.value > b.value)
 
 
 def _axes(x: Scale, y: Scale, x_title: str, y_title: str) -> Iterator[Markup]:

@@ -1,49 +1,35 @@
 """Scores as tables in the shape of DeepAmbigQA's: systems below each other, subsets beside."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from branchwise.eval.reporting.published import Published, published
+from branchwise.eval.reporting.published import Published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.tasks import Column, get_task
-from branchwise.ui.html.published import published_notes, published_rows
+from branchwise.eval.tasks import Family
+from branchwise.ui.html.published import published_beside, published_notes, published_rows
 from branchwise.ui.html.systems import aggregate, subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, mean, subset_words
 
 
-class Family(NamedTuple):
-    """Metrics that stand side by side: caption, (metric, heading) pairs, what they mean; `digits`
-    after the point where they are not two."""
-
-    caption: str
-    columns: tuple[tuple[str, str], ...]
-    note: str
-    digits: Mapping[str, int] = {}
-
-
-STRICT = Family(
-    "Scores by branch (strict)",
-    (("strict_precision", "P"), ("strict_recall", "R"), ("strict_em", "EM")),
-    "An answer is right only under the branch that it belongs to.",
-)
-POOLED = Family(
-    "Scores with branches ignored (pooled)",
-    (("pooled_precision", "P"), ("pooled_recall", "R"), ("pooled_em", "EM")),
-    "The answers of all branches are put together, on both sides.",
-)
-
-
 def score_tables(report: StudyReport) -> list[Table]:
     """The main tables; published numbers stand in the one whose metric is nearest to theirs."""
-    known = published(report.benchmark)
-    own = get_task(report.task).columns
+    known = published_beside(report)
+    own = report.task.columns
     further = [column for column in report.columns if column not in own]
-    families = [*_families(report.task), *_by_table(further)]
-    tables = [_table(report, family) for family in families]
-    if known and report.task == "branches":
-        tables[1] = _with_published(tables[1], known, subsets(report))
+    published_as = {column.key for column in own if column.published}
+    tables = []
+    for family in (*report.task.families, *Family.by_table(further)):
+        table = _table(report, family)
+        if known and published_as.intersection(metric for metric, _ in family.columns):
+            table = _with_published(table, known, subsets(report))
+        tables.append(table)
     return [table for table in tables if table.rows]
+
+
+def headline_family(report: StudyReport) -> Family:
+    """The metrics that a change is told by, as columns of a table about something else."""
+    columns = tuple((column.key, column.short or column.title) for column in report.task.headline)
+    return Family("", columns, "", {column.key: column.digits for column in report.task.headline})
 
 
 def score_cells(system: SystemReport, family: Family, chosen: Sequence[str]) -> tuple[Cell, ...]:
@@ -63,25 +49,6 @@ def subset_groups(report: StudyReport, width: int) -> tuple[tuple[str, int], ...
     """Headings that span the columns of a subset, with how many questions it has."""
     most = {s: max(one.scores.questions(s) for one in report.systems) for s in subsets(report)}
     return tuple((f"{subset_words(s)}, n = {n}", width) for s, n in most.items())
-
-
-def _families(task: str) -> list[Family]:
-    if task == "branches":
-        return [STRICT, POOLED]
-    return _by_table(get_task(task).columns)
-
-
-def _by_table(columns: Sequence[Column]) -> list[Family]:
-    return [
-        Family(
-            table[:1].upper() + table[1:],
-            tuple((c.key, c.heading.replace("\n", " ").strip()) for c in chosen),
-            " ".join(f"{c.note[:1].upper()}{c.note[1:]}." for c in chosen if c.note),
-            {c.key: c.digits for c in chosen},
-        )
-        for table in dict.fromkeys(column.table for column in columns)
-        for chosen in [[column for column in columns if column.table == table]]
-    ]
 
 
 def _table(report: StudyReport, family: Family) -> Table:

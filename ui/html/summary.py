@@ -1,11 +1,12 @@
 """The report in words: what each change does, what it costs, and what still goes wrong."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.statistics import Difference, summary_line
-from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks import Column, Role
 from branchwise.ui.cells import number
 from branchwise.ui.html.lost import losses
 from branchwise.ui.html.spending import ratio_words, spending
@@ -22,7 +23,7 @@ VERDICTS: dict[Verdict, tuple[str, str]] = {
     "none": ("·", "nothing to compare"),
 }
 _LEVEL = 0.05
-_NAMES = {"strict_recall": "recall", "strict_precision": "precision", "strict_em": "EM"}
+_NAMES: Mapping[Role | None, str] = {"recall": "recall", "precision": "precision", "exact": "EM"}
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,14 @@ def findings(report: StudyReport) -> list[Finding]:
     return [_finding(report, system) for system in report.systems[1:]]
 
 
-def main_metric(report: StudyReport) -> str:
-    """The metric that the report turns on: strict recall, or the first that its task has."""
-    if report.task == "branches":
-        return "strict_recall"
-    return get_task(report.task).columns[0].key
+def told(report: StudyReport) -> list[Column]:
+    """The headline metrics, recall first."""
+    return sorted(report.task.headline, key=lambda column: column.role != "recall")
 
 
-def metric_name(metric: str) -> str | None:
-    """What a metric is called where it is clear that scores are strict; None for its own words."""
-    return _NAMES.get(metric)
+def metric_name(column: Column) -> str:
+    """What a metric is called where it is clear how its task scores."""
+    return _NAMES.get(column.role, column.title)
 
 
 def verdict(difference: Difference) -> Verdict:
@@ -75,16 +74,15 @@ def verdict(difference: Difference) -> Verdict:
 
 def base_words(report: StudyReport) -> list[str]:
     """Where the base stands: its main metrics on each subset."""
-    metrics = list(_NAMES) if report.task == "branches" else [main_metric(report)]
     lines = []
     for subset in reversed(subsets(report)):
-        found = [(metric, aggregate(report.base, metric, subset)) for metric in metrics]
-        told = ", ".join(
-            f"{_called(metric)} {number(one.mean)} {interval(one.low, one.high)}".strip()
-            for metric, one in found
+        found = [(column, aggregate(report.base, column.key, subset)) for column in told(report)]
+        means = ", ".join(
+            f"{metric_name(column)} {number(one.mean)} {interval(one.low, one.high)}".strip()
+            for column, one in found
         )
         n = report.base.scores.questions(subset)
-        lines.append(f"{told} on {n:,} {subset_words(subset)} questions")
+        lines.append(f"{means} on {n:,} {subset_words(subset)} questions")
     return lines
 
 
@@ -120,29 +118,30 @@ def warnings(report: StudyReport) -> list[str]:
 
 def _finding(report: StudyReport, system: SystemReport) -> Finding:
     compared = report.comparisons[system.name]
-    metric, subset = main_metric(report), main_subset(report)
-    headline = compared.find(metric, subset)
+    main, subset = report.task.main, main_subset(report)
+    headline = compared.find(main.key, subset)
     ratio = ratio_words(report, system)
-    line = _line(headline) + (f", {ratio}" if ratio else "")
+    line = _line(headline, main) + (f", {ratio}" if ratio else "")
     if ratio is None and spending(report) is None:
         line += ", cost unknown"
-    found = [compared.find(*other) for other in _others(report, metric, subset)]
-    others = [(verdict(one), _line(one)) for one in found if one.n]
+    others = _others(report, main, subset)
+    named = [(column, compared.find(column.key, on)) for column, on in others]
+    lines = [(verdict(one), _line(one, column)) for column, one in named if one.n]
     cautions = tuple(short(caution) for caution in compared.cautions)
-    return Finding(system_name(system), verdict(headline), line, tuple(others), cautions)
+    return Finding(system_name(system), verdict(headline), line, tuple(lines), cautions)
 
 
-def _others(report: StudyReport, metric: str, subset: str) -> list[tuple[str, str]]:
+def _others(report: StudyReport, main: Column, subset: str) -> list[tuple[Column, str]]:
     """Metric and subset of what is said below the main difference."""
-    first = [(metric, "unambiguous")] if subset != "all" else []
-    more = [("strict_precision", subset), ("strict_em", "all")]
-    return [*first, *more] if report.task == "branches" else first
+    first = [(main, "unambiguous")] if subset != "all" else []
+    more = [
+        (column, "all" if column.role == "exact" else subset)
+        for column in told(report)
+        if column is not main
+    ]
+    return [*first, *more]
 
 
-def _line(difference: Difference) -> str:
-    line = summary_line(difference, name=metric_name(difference.metric))
+def _line(difference: Difference, column: Column) -> str:
+    line = summary_line(difference, name=metric_name(column))
     return line.replace(" on unambiguous questions", " on non-ambiguous questions", 1)
-
-
-def _called(metric: str) -> str:
-    return metric_name(metric) or metric.replace("_", " ")

@@ -3,11 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from branchwise.eval.reporting.published import published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.ui.cells import NOTHING
-from branchwise.ui.html.published import published_notes, published_rows
-from branchwise.ui.html.score_tables import STRICT, score_cells, subset_groups
+from branchwise.ui.html.published import published_beside, published_notes, published_rows
+from branchwise.ui.html.score_tables import headline_family, score_cells, subset_groups
 from branchwise.ui.html.systems import subsets, system_name
 from branchwise.ui.html.tables import Cell, Row, Table, count
 from branchwise.ui.html.text import percent, short
@@ -38,25 +37,25 @@ def tool_table(report: StudyReport) -> Table | None:
     used = [(system, tool_use(system)) for system in report.systems]
     if not any(found and found.calls for _, found in used):
         return None
-    chosen = subsets(report)
+    chosen, family = subsets(report), headline_family(report)
     rows = [
         Row(
             Cell(system_name(system)),
-            (*_use_cells(found), *score_cells(system, STRICT, chosen)),
+            (*_use_cells(found), *score_cells(system, family, chosen)),
             "base" if system is report.base else "plain",
         )
         for system, found in used
     ]
-    known = published(report.benchmark)
+    known = published_beside(report)
     if known:
         found = published_rows(known, (4, 7), chosen, 2)
         rows += [row for row in found if row.heading.text.startswith("GPT-5")]
-    width = len(STRICT.columns)
+    headings = tuple(heading for _, heading in family.columns)
     return Table(
         "Tools and scores",
-        ("system", "calls a question", "failed", *("P", "R", "EM") * len(chosen)),
+        ("system", "calls a question", "failed", *headings * len(chosen)),
         tuple(rows),
-        (("", 1), ("tools", 2), *subset_groups(report, width)),
+        (("", 1), ("tools", 2), *subset_groups(report, len(headings))),
         (1, 2),
         ("Failed: arguments that did not fit, no such tool, an error, or no budget left.",)
         + (published_notes(known) if known else ()),

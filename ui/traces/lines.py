@@ -8,9 +8,9 @@ class ItemLine:
     """One item of a run as the list shows it.
 
     `number` is its number in the store, `status` pending, running, done or failed. Precision,
-    recall and exact match are strict ones in percent, None where the item has not ended or has no
-    gold. `labels` are error labels, sorted; None until they are known. `tokens` and `seconds` are
-    None until the item has ended.
+    recall and exact match are the three metrics that its task shows, which may be others, as
+    reports have them; None where the item has not ended or has no gold. `labels` are error labels,
+    sorted; None until they are known. `tokens` and `seconds` are None until the item has ended.
     """
 
     number: int
@@ -32,7 +32,7 @@ class ItemLine:
 class RunLine:
     """A run in the list of runs. `system`: what was set for it, in few words.
 
-    The means are over the items that ended, in percent; None where none has.
+    The means are over the items that ended; None where none has.
     """
 
     name: str

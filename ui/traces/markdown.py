@@ -7,11 +7,11 @@ image, no HTML and no heading.
 import re
 from collections.abc import Iterator, Sequence
 
+from branchwise.ui.cells import number
 from branchwise.ui.exports.markdown import escape
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
-from branchwise.ui.traces.score_cells import score_cell
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace
 
 MAX_LINE = 2_000
@@ -60,7 +60,7 @@ def _facts(line: ItemLine, run_name: str, heads: Sequence[str]) -> Iterator[str]
         yield f"epoch {line.epoch}"
     yield escape(line.status)
     scores = zip(heads, (line.precision, line.recall, line.em), strict=True)
-    yield from (f"{escape(h)} {score_cell(v, h)}" for h, v in scores if h and v is not None)
+    yield from (f"{escape(h)} {number(v)}" for h, v in scores if h and v is not None)
     if line.labels:
         yield escape(", ".join(line.labels))
     if line.tokens is not None:

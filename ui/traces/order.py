@@ -86,7 +86,7 @@ def _ending(line: ItemLine) -> tuple[Any, ...]:
     # Scores are kept with all their digits and worked out with the same arithmetic; rounding only
     # keeps two ways of adding apart from a difference.
     metrics = (line.precision, line.recall, line.em)
-    return line.status, *(None if one is None else round(one, 6) for one in metrics)
+    return line.status, *(None if one is None else round(one, 8) for one in metrics)
 
 
 def _is_shown(line: ItemLine, how: Arrangement) -> bool:

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from branchwise.corpora.errors import InputError
-from branchwise.ui.cells import NOTHING
+from branchwise.ui.cells import NOTHING, number
 from branchwise.ui.console import printable
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
 from branchwise.ui.traces.records import ENDED
 from branchwise.ui.traces.runs import RunView
-from branchwise.ui.traces.score_cells import score_cell
 
 MAX_QUESTION = 500
 _MAX_ID = 200
@@ -68,7 +67,7 @@ def _cells(line: ItemLine, heads: Sequence[str], *, with_epoch: bool) -> Sequenc
     id = printable(line.id)[:_MAX_ID]
     return (
         line.status,
-        *map(score_cell, (line.precision, line.recall, line.em), heads),
+        *map(number, (line.precision, line.recall, line.em)),
         NOTHING if line.status in ("pending", "running") else labels,
         NOTHING if line.tokens is None else str(line.tokens),
         NOTHING if line.seconds is None else f"{line.seconds:.1f}",

@@ -7,16 +7,16 @@ from typing import Any
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.errors.attribution import TASKS, examine
+from branchwise.eval.errors.attribution import examine
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import DamagedError, RunReader
+from branchwise.eval.tasks import TASKS, is_attributable
 from branchwise.trace.events import Error, Event
 from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
+from branchwise.ui.traces.beside import beside_lines
 from branchwise.ui.traces.lines import ItemLine
-from branchwise.ui.traces.sentences import TASK as SENTENCES
-from branchwise.ui.traces.sentences import sentence_lines
 from branchwise.ui.traces.trace import BranchLines, Trace
 from branchwise.ui.traces.tree import steps
 
@@ -42,7 +42,7 @@ def trace_of(
     """
     events, damage = _events(reader, line.number)
     item = _item(line, question, outcome)
-    names = gold_names(question.branches) if reader.task in TASKS else []
+    names = gold_names(question.branches) if is_attributable(reader.task) else []
     judging = item if names else None
     if judging is None:
         errors = None
@@ -100,8 +100,9 @@ def _branches(
     prediction = item.prediction if item else Prediction()
     if errors is not None:
         return judged_lines(question.branches, prediction.answers, errors, events)
-    if task == SENTENCES:
-        return sentence_lines(question, prediction)
+    known = TASKS.get(task)
+    if known and (found := known.beside(question, prediction)) is not None:
+        return beside_lines(found)
     return open_lines(question.branches, prediction.answers)
 
 

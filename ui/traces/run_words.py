@@ -12,12 +12,10 @@ from branchwise.ui.traces.lines import ItemLine, RunLine
 from branchwise.ui.traces.records import one_line
 from branchwise.ui.traces.scores import SHOWN
 
-_STRICT = {"strict_precision": "P", "strict_recall": "R", "strict_em": "EM"}
-
 
 def heads(columns: Sequence[Column]) -> tuple[str, str, str]:
     """Headings of the metrics that rows show, on one line each; "" where there is none."""
-    named = [_STRICT.get(c.key) or " ".join(c.heading.split()) for c in columns]
+    named = [c.short or c.title for c in columns]
     first, second, third = [*named, "", "", ""][:SHOWN]
     return first, second, third
 
@@ -62,11 +60,13 @@ def run_line(
     )
 
 
-def means_of(rows: Iterable[ItemLine]) -> list[float | None]:
+def means_of(rows: Iterable[ItemLine], columns: Sequence[Column]) -> list[float | None]:
     """Means of the metrics over questions, the epochs of a question averaged first, as scores are;
-    None where no row has a value."""
+    None where no row has a value, and of a score that is not a mean: rows do not have its sums."""
     metrics = [(row.id, (row.precision, row.recall, row.em)) for row in rows]
-    return [_mean((id, values[k]) for id, values in metrics) for k in range(SHOWN)]
+    means = [_mean((id, values[k]) for id, values in metrics) for k in range(SHOWN)]
+    of_rows = [*(column.total is None for column in columns), True, True, True]
+    return [mean if known else None for mean, known in zip(means, of_rows, strict=False)]
 
 
 def _mean(values: Iterable[tuple[str, float | None]]) -> float | None:

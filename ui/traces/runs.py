@@ -12,10 +12,10 @@ import orjson
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
-from branchwise.eval.errors.attribution import TASKS as ATTRIBUTED
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.store import RunReader, open_run
 from branchwise.eval.store.item_rows import RawItem
+from branchwise.eval.tasks import is_attributable
 from branchwise.ui.traces.changes import Watch
 from branchwise.ui.traces.damage import as_input_errors, readable_items
 from branchwise.ui.traces.lines import ItemLine, RunLine
@@ -130,7 +130,7 @@ class RunView:
             fresh = self._scores.items == progress["done"] + progress["failed"]
             fresh = fresh and self._scores.failed == progress["failed"]
             quickly = self._scores.means if fresh else NO_VALUES
-            means = quickly if fresh or quick else means_of(self.lines())
+            means = quickly if fresh or quick else means_of(self.lines(), self._scores.columns)
             if self.is_damaged and not fresh:
                 # Of the rows that are left: a mean that looks like the run's.
                 means = NO_VALUES
@@ -252,7 +252,7 @@ class RunView:
             values = self._scores.kept(line.id, line.epoch, failed=failed, failures=failures)
             if values is None:
                 self._unscored.add(row)
-            labels = labels if self.task in ATTRIBUTED else ()
+            labels = labels if is_attributable(self.task) else ()
             labels = self._worked_out.get(row) if labels is None else labels
             line = scored(line, values or _NO_SCORES, labels)
         self._lines[row] = line
@@ -312,7 +312,7 @@ class RunView:
         try:
             raw = next(iter(reader.rows.between(line.number, line.number)), None)
             item = answered(raw) if raw else None
-            if item is None or self.task not in ATTRIBUTED:
+            if item is None or not is_attributable(self.task):
                 return ()
             errors = examine(item, reader.events(line.number, contents=False)).errors
         except InputError:

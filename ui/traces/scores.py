@@ -14,10 +14,10 @@ from branchwise.eval.store import RunReader
 from branchwise.eval.tasks import Column, Task, get_task
 
 SHOWN = 3
-"""Metrics of a row: the first of the task's columns."""
+"""Metrics of a row."""
 
 Values = tuple[float | None, ...]
-"""`SHOWN` metrics: shares in percent, counts as they are."""
+"""`SHOWN` metrics."""
 NO_VALUES: Values = (None,) * SHOWN
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, InputError)
@@ -33,7 +33,7 @@ class RunScores:
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader
         self._task = _known_task(reader.task)
-        self.columns: tuple[Column, ...] = self._task.columns[:SHOWN] if self._task else ()
+        self.columns: tuple[Column, ...] = self._task.shown if self._task else ()
         self._digests = _digests(reader, self._task) if self._task else []
         self._kept: dict[tuple[str, int], Values] = {}
         self.failed = 0
@@ -122,11 +122,8 @@ class RunScores:
         self._kept = kept
 
     def _values(self, metrics: Mapping[str, float | None]) -> Values:
-        return tuple(_shown(column, metrics[column.key]) for column in self.columns)
-
-
-def _shown(column: Column, value: float | None) -> float | None:
-    return value if value is None or column.key.startswith("count") else 100.0 * value
+        shown = [metrics[column.key] for column in self.columns]
+        return tuple([*shown, *NO_VALUES][:SHOWN])
 
 
 def _known_task(name: str) -> Task | None:

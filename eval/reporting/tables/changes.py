@@ -2,7 +2,6 @@
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.results import main_metrics, metric_title
 from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.eval.reporting.tables.table import (
     Cell,
@@ -12,6 +11,7 @@ from branchwise.eval.reporting.tables.table import (
     system_column,
 )
 from branchwise.eval.statistics import Difference
+from branchwise.eval.tasks.column import capital
 
 _NOTES = (
     "A difference is the system's mean less the base's, over the questions that both have.",
@@ -23,11 +23,10 @@ _HOLM = "p is corrected by Holm's method over the systems that are compared with
 
 def changes_table(report: StudyReport) -> Table:
     """The main metrics side by side: difference with its interval, then p after Holm."""
-    metrics = (*main_metrics(report), *report.further)
+    metrics = (*report.task.headline, *report.further)
     columns = [system_column(), subset_column(), Column("n", "n", "count")]
     for metric in metrics:
-        title = metric_title(metric)
-        columns.append(Column(metric.key, title, "change", metric.digits))
+        columns.append(Column(metric.key, metric.title, "change", metric.digits))
         columns.append(Column(f"{metric.key}_p_holm", "p", "p", 3))
     rows: list[tuple[Cell, ...]] = []
     for subset in subsets(report):
@@ -94,6 +93,16 @@ def _difference_row(name: str, found: Difference) -> tuple[Cell, ...]:
     )
 
 
+def total_notes(report: StudyReport) -> tuple[str, ...]:
+    """How scores that are not means are compared, a line each."""
+    return tuple(
+        f"{capital(column.name)} is a function of sums over questions: its interval is a paired "
+        "bootstrap's, its test swaps the two systems' sums of a question."
+        for column in report.columns
+        if column.total
+    )
+
+
 def _notes(report: StudyReport) -> tuple[str, ...]:
     cautions = tuple(
         f"{name}: {caution}."
@@ -101,4 +110,4 @@ def _notes(report: StudyReport) -> tuple[str, ...]:
         for caution in comparison.cautions
     )
     holm = (_HOLM,) if len(report.comparisons) > 1 else ()
-    return (*_NOTES, *holm, *cautions)
+    return (*_NOTES, *total_notes(report), *holm, *cautions)

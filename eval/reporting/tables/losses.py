@@ -22,12 +22,11 @@ from branchwise.eval.reporting.tables.table import (
 )
 
 _COUNTED = "Answers are counted by branch, over all items (an item is a question in one epoch)."
-_SHARES = (
+_CEILINGS = (
     ("ceiling_reach", "within reach"),
     ("ceiling_retrieved", "retrieved"),
     ("ceiling_extracted", "after extraction"),
     ("ceiling_shown", "shown"),
-    ("strict_recall", "answered"),
 )
 _LOSSES = (
     ("retrieval_loss", "lost in retrieval"),
@@ -101,11 +100,13 @@ def _counts(
 
 
 def _ceilings(report: StudyReport) -> Table:
+    recall = report.task.main
+    shares = (*_CEILINGS, (recall.key, "answered"))
     columns = (
         system_column(),
         subset_column(),
         Column("n", "n", "count"),
-        *(Column(key, title) for key, title in _SHARES),
+        *(Column(key, title) for key, title in shares),
         *(Column(key, title, "change", printed=False) for key, title in _LOSSES),
     )
     rows: list[tuple[Cell, ...]] = []
@@ -113,13 +114,14 @@ def _ceilings(report: StudyReport) -> Table:
     for subset in subsets(report):
         for name, analysis in analysed(report):
             found = analysis.ceilings.aggregates[subset]
-            means = [found[key] for key, _ in (*_SHARES, *_LOSSES)]
-            rows.append((name, subset, found["strict_recall"].n, *means))
+            means = [found[key] for key, _ in (*shares, *_LOSSES)]
+            rows.append((name, subset, found[recall.key].n, *means))
             unknown |= dict.fromkeys(analysis.ceilings.unknown)
     notes = (
-        "Strict recall of a perfect reader of what the tools could have given, of what they "
-        "returned, of what extraction left, of what the agent was shown; then the agent's own.",
+        f"{recall.name.capitalize()} of a perfect reader of what the tools could have given, of "
+        "what they returned, of what extraction left, of what the agent was shown; then the "
+        "agent's own.",
         "A mention need not state an answer, so all but the last are upper bounds.",
         *unknown,
     )
-    return Table("ceilings", "Ceilings of strict recall", columns, tuple(rows), notes)
+    return Table("ceilings", f"Ceilings of {recall.name}", columns, tuple(rows), notes)

@@ -8,18 +8,13 @@ from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.losses import analysed
 from branchwise.eval.reporting.tables.table import Cell, Column, Table, system_column
 
-_METRICS = (
-    ("strict_precision", "strict P"),
-    ("strict_recall", "strict R"),
-    ("strict_em", "strict EM"),
-    ("ceiling_retrieved", "retrieved"),
-    ("ceiling_shown", "shown"),
-)
+_CEILINGS = (("ceiling_retrieved", "retrieved"), ("ceiling_shown", "shown"))
 _EFFORTS: tuple[tuple[Effort, str], ...] = (("calls", "tool calls"), ("tokens", "tokens"))
 
 
 def breakdown_tables(report: StudyReport) -> Iterator[Table]:
     """A table for each property that questions have: branches, steps, operations, domain ..."""
+    metrics = (*((column.key, column.title) for column in report.task.headline), *_CEILINGS)
     for name, grouping in GROUPINGS.items():
         found = [(system, analysis.breakdown(name)) for system, analysis in analysed(report)]
         if not any(breakdown.bins for _, breakdown in found):
@@ -29,10 +24,10 @@ def breakdown_tables(report: StudyReport) -> Iterator[Table]:
             Column(name, grouping.words, "text"),
             Column("questions", "n", "count"),
             Column("items", "items", "count", printed=False),
-            *(Column(key, title) for key, title in _METRICS),
+            *(Column(key, title) for key, title in metrics),
         )
         rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (system, one.label, one.questions, one.items, *(one.aggregates[k] for k, _ in _METRICS))
+            (system, one.label, one.questions, one.items, *(one.aggregates[k] for k, _ in metrics))
             for system, breakdown in found
             for one in breakdown.bins
         )

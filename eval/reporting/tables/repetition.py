@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.losses import analysed
-from branchwise.eval.reporting.tables.results import main_metrics, metric_title
 from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.eval.reporting.tables.table import (
     Cell,
@@ -72,7 +71,7 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
         (
             name,
             subset,
-            metric_title(metric),
+            metric.title,
             spread.epochs,
             one.n,
             one.within,
@@ -82,7 +81,7 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
         )
         for subset in subsets(report)
         for name, spread in found
-        for metric in main_metrics(report)
+        for metric in report.task.headline
         for one in [spread.metrics[subset][metric.key]]
     )
     note = "SD: standard deviation, of a question's epochs (mean over questions) or of epoch means."

@@ -11,21 +11,13 @@ from branchwise.eval.reporting.tables.table import (
     Cell,
     Column,
     Table,
-    Unit,
     subset_column,
     system_column,
 )
 from branchwise.eval.scores import Scorer, Scores
 from branchwise.eval.tasks import Column as Metric
-from branchwise.eval.tasks import get_task
 
 _INTERVAL = "In brackets: 95% bootstrap interval, questions being drawn."
-_PUBLISHED_AS = {
-    "pooled_precision": "precision",
-    "pooled_recall": "recall",
-    "pooled_em": "em",
-}
-"""Published numbers stand under the pooled metrics: the nearest reading of what is undefined."""
 
 
 def systems_table(report: StudyReport) -> Table:
@@ -68,18 +60,6 @@ def results_tables(report: StudyReport) -> list[Table]:
             groups.setdefault(metric.table, []).append(metric)
     named = zip(("results", *map(_slug, [*groups][1:])), groups.items(), strict=False)
     return [_results(report, name, title, metrics) for name, (title, metrics) in named]
-
-
-def main_metrics(report: StudyReport) -> tuple[Metric, ...]:
-    """The metrics that a change is told by: P, R and EM, or what the task begins with."""
-    columns = get_task(report.task).columns
-    strict = tuple(column for column in columns if column.key.startswith("strict_"))
-    return strict or columns[:2]
-
-
-def metric_title(metric: Metric) -> str:
-    """Its heading on one line."""
-    return " ".join(metric.heading.split())
 
 
 def scored_by(scorer: Scorer) -> str:
@@ -129,7 +109,7 @@ def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metri
         Column("scored_by", "scored by", "text", printed=several),
         subset_column(),
         Column("n", "n", "count"),
-        *(Column(one.key, metric_title(one), _unit(report, one), one.digits) for one in metrics),
+        *(Column(one.key, one.title, one.unit, one.digits) for one in metrics),
     )
     rows: list[tuple[Cell, ...]] = []
     for subset in subsets(report):
@@ -151,11 +131,6 @@ def _scored(report: StudyReport) -> Iterator[tuple[str, Scores]]:
         yield system.name, system.scores
 
 
-def _unit(report: StudyReport, metric: Metric) -> Unit:
-    """A plug-in's metric may be any number."""
-    return "share" if metric in get_task(report.task).columns else "value"
-
-
 def _mean(scores: Scores, subset: str, metric: Metric) -> Aggregate:
     """One of nothing where a system was not scored with the metric, which is a plug-in's then."""
     return scores.aggregates[subset].get(metric.key, Aggregate(None, 0, None, None))
@@ -169,7 +144,7 @@ def _row(name: str, scores: Scores, subset: str, metrics: Sequence[Metric]) -> t
 
 def _beside(report: StudyReport, metrics: Sequence[Metric]) -> Published | None:
     """What is published of the same benchmark, in tables that have its metrics."""
-    comparable = any(metric.key in _PUBLISHED_AS for metric in metrics)
+    comparable = any(metric.published for metric in metrics)
     return published(report.benchmark) if comparable else None
 
 
@@ -177,9 +152,7 @@ def _published_row(
     system: PublishedSystem, source: Published, subset: Subset, metrics: Sequence[Metric]
 ) -> tuple[Cell, ...]:
     scores = system.scores(subset).model_dump()
-    cells = [
-        scores[_PUBLISHED_AS[one.key]] if one.key in _PUBLISHED_AS else None for one in metrics
-    ]
+    cells = [scores[one.published] if one.published else None for one in metrics]
     return (system.name, f"published (Table {system.table})", None, subset, None, *cells)
 
 

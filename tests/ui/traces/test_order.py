@@ -29,7 +29,7 @@ def row(number, **fields):
 
 
 def test_rows_are_sorted_in_both_directions_with_unknown_ones_last():
-    run = Listed(row(0, em=50.0), row(1), row(2, em=100.0), row(3, em=50.0), row(4, em=0.0))
+    run = Listed(row(0, em=0.5), row(1), row(2, em=1.0), row(3, em=0.5), row(4, em=0.0))
     assert arranged(run, Arrangement(sort="em")) == [4, 0, 3, 2, 1]
     assert arranged(run, Arrangement(sort="em", descending=True)) == [2, 0, 3, 4, 1]
 
@@ -94,7 +94,7 @@ def test_an_unknown_sort_or_subset_is_refused():
 
 
 def test_an_item_differs_in_status_or_a_metric_only():
-    one = row(0, precision=50.0, recall=100.0, em=0.0, tokens=10, labels=())
+    one = row(0, precision=0.5, recall=1.0, em=0.0, tokens=10, labels=())
     assert not differs(one, replace(one, tokens=99, seconds=1.0, labels=("x",), number=7))
     assert differs(one, replace(one, recall=99.0))
     assert differs(one, replace(one, em=None))
@@ -123,7 +123,7 @@ LINES = st.lists(
         question=st.text(max_size=6),
         ambiguous=st.booleans(),
         status=st.sampled_from(["pending", "running", "done", "failed", "odd"]),
-        precision=st.none() | st.floats(0, 100),
+        precision=st.none() | st.floats(0, 1),
         labels=st.none() | st.lists(st.text(max_size=3), max_size=3).map(tuple),
         tokens=st.none() | st.integers(0, 10**9),
         seconds=st.none() | st.floats(0, 1e6),

@@ -62,8 +62,8 @@ def test_a_row_says_how_its_item_ended(view):
     assert (right.id, right.epoch, right.ambiguous) == ("q1", 0, True)
     assert right.question == "Who directed film 1?"
     assert (right.status, right.tokens, right.seconds) == ("done", 1000, 2.5)
-    assert (right.precision, right.recall, right.em) == (100.0, 100.0, 100.0)
-    assert (half.precision, half.recall, half.em) == (50.0, 100.0, 0.0)
+    assert (right.precision, right.recall, right.em) == (1.0, 1.0, 1.0)
+    assert (half.precision, half.recall, half.em) == (0.5, 1.0, 0.0)
     assert (failed.status, failed.error, failed.tokens) == ("failed", "server: gone", 84)
     assert (failed.precision, failed.recall, failed.em) == (0.0, 0.0, 0.0)
     assert (pending.status, pending.precision, pending.tokens) == ("pending", None, None)
@@ -74,7 +74,7 @@ def test_rows_have_the_scores_and_labels_that_were_saved(run):
     with RunView.open(run) as view:
         for row, item in zip(view.lines(), scored.scores.items, strict=False):
             assert (row.id, row.epoch) == (item.id, item.epoch)
-            wanted = [100 * item.metrics[f"strict_{name}"] for name in ("precision", "recall")]
+            wanted = [item.metrics[f"strict_{name}"] for name in ("precision", "recall")]
             assert [row.precision, row.recall] == wanted
         for row, errors in zip(view.lines(), scored.analysis.item_errors, strict=False):
             assert row.labels == tuple(errors.labels)
@@ -110,9 +110,9 @@ def test_a_run_is_summed_up(view):
         2,
         1,
     )
-    # Over the three that ended: 100, 50, 0 and so on.
-    assert (line.precision, line.recall) == (50.0, pytest.approx(200 / 3))
-    assert line.em == pytest.approx(100 / 3)
+    # Over the three that ended: 1, .5, 0 and so on.
+    assert (line.precision, line.recall) == (0.5, pytest.approx(2 / 3))
+    assert line.em == pytest.approx(1 / 3)
 
 
 def test_means_average_a_questions_epochs_first(tmp_path):
@@ -125,7 +125,7 @@ def test_means_average_a_questions_epochs_first(tmp_path):
             ("q1", 1),
             ("q2", 1),
         ]
-        assert view.summary().em == 50.0
+        assert view.summary().em == 0.5
         assert view.find("q2", 1) == 3
         assert view.find("q2", 2) is None
 
@@ -162,10 +162,10 @@ def test_a_retried_item_does_not_keep_the_score_of_its_failure(run):
         asyncio.run(store.begin(third).finish("done", outcome("Mann")))
     with RunView.open(run) as view:
         line = view.line(2)
-        assert (line.status, line.em, line.labels) == ("done", 100.0, None)
+        assert (line.status, line.em, line.labels) == ("done", 1.0, None)
         assert view.label_some(0) == {2}
         assert view.line(2).labels == ()
-        assert view.summary().em == pytest.approx(200 / 3)
+        assert view.summary().em == pytest.approx(2 / 3)
 
 
 def test_passages_that_a_question_brings_are_not_read_for_a_row(tmp_path):
@@ -174,8 +174,8 @@ def test_passages_that_a_question_brings_are_not_read_for_a_row(tmp_path):
     run = make_run(tmp_path / "r", [asked], [outcome("Mann")])
     execute(run, "DELETE FROM passages")
     with RunView.open(run) as view:
-        assert view.line(0).em == 100.0
-        assert view.summary().precision == 100.0
+        assert view.line(0).em == 1.0
+        assert view.summary().precision == 1.0
 
 
 def test_another_task_shows_its_own_first_metrics(tmp_path):
@@ -188,7 +188,7 @@ def test_another_task_shows_its_own_first_metrics(tmp_path):
     with RunView.open(run) as view:
         assert view.heads == ("answer F1", "condition F1", "answers +/-")
         line = view.line(0)
-        assert line.precision == 100 * values["answer_f1"]
+        assert line.precision == values["answer_f1"]
         assert line.em == values["count_difference"]
         assert line.labels == ()
 
@@ -238,7 +238,7 @@ def test_a_damaged_question_spoils_its_own_row_only(run, body):
         while view.label_some(1):
             pass
         first, second, third, _ = view.lines()
-        assert first.em == 100.0
+        assert first.em == 1.0
         assert third.status == "failed"
         assert second.id == "q2"
         assert second.status == "done"
@@ -255,7 +255,7 @@ def test_a_damaged_outcome_spoils_its_own_row_only(run, body):
         while view.label_some(1):
             pass
         first, second, _, fourth = view.lines()
-        assert (first.em, fourth.status) == (100.0, "pending")
+        assert (first.em, fourth.status) == (1.0, "pending")
         assert (second.id, second.status, second.em) == ("q2", "done", None)
         view.summary()
         assert [event.kind for event in view.trace(1).events] == ["start", "model"]
@@ -267,7 +267,7 @@ def test_damaged_scores_are_worked_out_instead(run, body):
     execute(run, "UPDATE scores SET body = ?", body)
     execute(run, "UPDATE item_errors SET body = ?", body)
     with RunView.open(run) as view:
-        assert view.line(0).em == 100.0
+        assert view.line(0).em == 1.0
         assert view.label_some(10) == {0, 1, 2}
 
 
@@ -386,7 +386,7 @@ def test_a_run_is_followed_while_another_process_writes_it(tmp_path):
         writer.tell("done", 1, "Mann")
         assert view.refresh() == {0, 1}
         assert [line.status for line in view.lines()] == ["done", "running"]
-        assert view.line(0).em == 100.0
+        assert view.line(0).em == 1.0
         assert view.summary().done == 1
         assert writer.end() == 0
         score(run)
@@ -463,7 +463,7 @@ def test_labels_are_worked_out_beside_all_else(tmp_path):
         told = [row for rows in work.result() for row in rows]
         assert sorted(told) == list(range(count))
         assert {line.labels for line in view.lines()} == {("unsupported_answer",)}
-        assert {line.precision for line in view.lines()} == {50.0}
+        assert {line.precision for line in view.lines()} == {0.5}
 
 
 @pytest.mark.usefixtures("process")
@@ -492,9 +492,7 @@ def test_a_run_is_looked_at_from_many_threads_while_it_is_written(tmp_path):
         view.refresh()
         while view.label_some(1):
             pass
-        assert {(line.status, line.em, line.labels) for line in view.lines()} == {
-            ("done", 100.0, ())
-        }
+        assert {(line.status, line.em, line.labels) for line in view.lines()} == {("done", 1.0, ())}
 
 
 def test_closing_ends_labelling_on_another_thread(tmp_path):
@@ -523,7 +521,7 @@ def test_items_that_are_tried_again_go_back_to_running(run):
         assert (line.status, line.em, line.error, line.labels) == ("running", None, None, None)
         writer.tell("done", 3, "Mann")
         assert view.refresh() == {2}
-        assert (view.line(2).status, view.line(2).em) == ("done", 100.0)
+        assert (view.line(2).status, view.line(2).em) == ("done", 1.0)
 
 
 def test_an_item_that_failed_again_for_another_reason_has_changed(run, view):

@@ -45,12 +45,12 @@ const lonelyRow = (answers, labels) => make("tr", {},
       [make("p", { class: "keys" }, said(name)), entries({ w: texts })]),
     answer.u.length ? null : make("p", { class: "note" }, "–"))));
 
-const closing = (answers, labels, words) => make("tr", { class: "closing" },
+const closing = (answers, labels, data) => make("tr", { class: "closing" },
   make("th", { scope: "row" }, "all branches"),
   make("td", { "data-label": "gold" }),
   ...answers.map((answer, i) => make("td", { "data-label": labels[i] },
-    make("p", {}, ["P", "R", "EM"].map((m, k) => `${m} ${number(answer.m[k])}`).join(" · ")),
-    make("ul", { class: "labels" }, ...answer.l.map((label) => make("li", {}, words[label]))),
+    make("p", {}, data.metrics.map((m, k) => `${m} ${number(answer.m[k])}`).join(" · ")),
+    make("ul", { class: "labels" }, ...answer.l.map((label) => make("li", {}, data.labels[label]))),
     ...answer.x.map((note) => make("p", { class: "note" }, said(note))))));
 
 const answersTable = (question, answers, data) => {
@@ -60,7 +60,7 @@ const answersTable = (question, answers, data) => {
     make("th", { scope: "col" }, said(label))));
   const rows = question.g.map((_, place) => branchRow(question, place, answers, labels));
   if (answers.some((answer) => answer.u.length)) rows.push(lonelyRow(answers, labels));
-  if (answers.length) rows.push(closing(answers, labels, data.labels));
+  if (answers.length) rows.push(closing(answers, labels, data));
   return make("div", { class: "scroll", tabindex: "0" },
     make("table", { class: "answers" }, make("thead", {}, head), make("tbody", {}, ...rows)));
 };

@@ -2,6 +2,9 @@
 (() => {
   const PAGE = 25;
   const data = JSON.parse(document.getElementById("data").textContent);
+  for (const question of data.questions) {
+    for (const answer of question.s) answer.main = answer.m[data.main];
+  }
   const form = document.getElementById("filters");
   const list = document.getElementById("list");
   const found = document.getElementById("found");
@@ -19,8 +22,8 @@
 
   const scores = (question) => make("span", { class: "scores" },
     ...[...new Set(question.s.map((answer) => answer.n))].map((n) => {
-      const value = recall(question, n);
-      const perfect = question.s.every((one) => one.n !== n || one.m[2] === 1);
+      const value = score(question, n);
+      const perfect = question.s.every((one) => one.n !== n || one.m[data.exact] === 1);
       return make("span", { class: perfect ? "chip perfect" : "chip" },
         said(data.systems[n]), ` ${perfect ? "✓ " : ""}${number(value)}`);
     }));
@@ -47,7 +50,7 @@
     more.hidden = shown >= chosen.length;
     const all = data.questions.length.toLocaleString("en");
     found.textContent = chosen.length
-      ? `${chosen.length.toLocaleString("en")} of ${all} questions, ${shown} shown; numbers are recall`
+      ? `${chosen.length.toLocaleString("en")} of ${all} questions, ${shown} shown; numbers are ${data.called}`
       : `none of ${all} questions`;
   };
 

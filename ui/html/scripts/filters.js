@@ -1,12 +1,12 @@
 // Which questions are listed, and in what order.
-const recall = (question, system) =>
-  average(question.s.filter((answer) => answer.n === system).map((answer) => answer.m[1]));
+const score = (question, system) =>
+  average(question.s.filter((answer) => answer.n === system).map((answer) => answer.main));
 
-// Recall less the base's: of one system, or the largest change of any.
+// The main metric less the base's: of one system, or the largest change of any.
 const change = (question, system) => {
-  const base = recall(question, 0);
+  const base = score(question, 0);
   const numbers = system === null ? [...new Set(question.s.map((answer) => answer.n))] : [system];
-  const changes = numbers.filter((n) => n !== 0).map((n) => recall(question, n))
+  const changes = numbers.filter((n) => n !== 0).map((n) => score(question, n))
     .map((value) => (value === null || base === null ? null : value - base))
     .filter((value) => value !== null);
   return changes.length ? changes.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a)) : null;
@@ -44,7 +44,7 @@ const isChosen = (question, wanted) => {
 
 const lowest = (question, system) => {
   const numbers = system === null ? question.s.map((answer) => answer.n) : [system];
-  return average(numbers.map((n) => recall(question, n))) ?? 2;
+  return average(numbers.map((n) => score(question, n))) ?? 2;
 };
 const ORDERS = {
   worst: (system) => (question) => lowest(question, system),

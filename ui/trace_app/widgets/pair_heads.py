@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from branchwise.ui.cells import number
 from branchwise.ui.trace_app.widgets.paired_lines import CURSOR, PairedLine, PairedLines
 from branchwise.ui.trace_app.widgets.question_columns import seconds_cell
 from branchwise.ui.traces.lines import ItemLine, RunLine
-from branchwise.ui.traces.score_cells import score_cell
 
 
 class PairHeads(PairedLines, can_focus=False):
@@ -46,7 +46,7 @@ def _item(item: ItemLine, heads: Sequence[str]) -> str:
     named = zip(heads, values, strict=True)
     said = [] if item.status == "done" else [item.status]
     if item.status in ("done", "failed"):
-        said.append(" ".join(f"{head} {score_cell(value, head)}" for head, value in named if head))
+        said.append(" ".join(f"{head} {number(value)}" for head, value in named if head))
     if item.tokens is not None:
         said.append(f"{item.tokens:,} tokens")
     if item.seconds is not None:

@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from branchwise.ui.cells import NOTHING
+from branchwise.ui.cells import NOTHING, number
 from branchwise.ui.traces.lines import ItemLine
-from branchwise.ui.traces.score_cells import score_cell
 
 MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}
 """What stands for an item's status before its row."""
@@ -63,7 +62,7 @@ def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
 
 
 def _score_column(sort: str, head: str) -> Column:
-    return Column(sort, head, 4, lambda line: score_cell(getattr(line, sort), head), right=True)
+    return Column(sort, head, 4, lambda line: number(getattr(line, sort)), right=True)
 
 
 def labels_cell(width: int, *, short: bool) -> Callable[[ItemLine], str]:

@@ -11,10 +11,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from branchwise.ui.cells import run_name
+from branchwise.ui.cells import number, run_name
 from branchwise.ui.trace_app.cells import cells, fitted
 from branchwise.ui.traces.lines import RunLine
-from branchwise.ui.traces.score_cells import score_cell
 
 _WIDEST_NAME = 30
 
@@ -61,7 +60,7 @@ class RunStrip(ScrollView, can_focus=False):
     def _text(self, line: RunLine, width: int, *, chosen: bool) -> str:
         means = (line.precision, line.recall, line.em)
         scores = "  ".join(
-            f"{head} {score_cell(mean, head):>4}"
+            f"{head} {number(mean):>4}"
             for head, mean in zip(self._heads, means, strict=True)
             if head
         )

@@ -1,0 +1,13 @@
+"""Flows: how each kind of question is put to an agent, and the graph that it goes through."""
+
+from collections.abc import Mapping
+
+from branchwise.graphs.flows.branches import BRANCHES
+from branchwise.graphs.flows.conditions import CONDITIONS
+from branchwise.graphs.flows.flow import Brief, Flow, GraphParts, Setting
+
+__all__ = ["DEFAULT", "FLOWS", "Brief", "Flow", "GraphParts", "Setting"]
+
+FLOWS: Mapping[str, Flow] = {flow.name: flow for flow in (BRANCHES, CONDITIONS)}
+DEFAULT = BRANCHES
+"""The flow of a question that comes without a question set."""

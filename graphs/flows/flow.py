@@ -1,0 +1,103 @@
+"""What graphs have to know of a task: how its questions are put, and the graph they flow through.
+
+Light, so that a task's columns do not cost the import of LangGraph.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from branchwise.agents.formats import AnswerFormat
+from branchwise.corpora.passages import Passage
+from branchwise.graphs.plugins.slots import SLOTS
+from branchwise.graphs.route import Route
+
+if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
+    from langgraph.graph.state import CompiledStateGraph
+
+    from branchwise.agents.prompt_files import Prompts
+    from branchwise.graphs.models import Models
+    from branchwise.graphs.plugins.running import MadeNode
+    from branchwise.graphs.state import AgentState, ItemContext
+    from branchwise.graphs.system import Budget
+
+    AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
+
+Setting = Literal["search", "given", "direct"]
+"""The agent has tools / finds fixed passages in its prompt / has neither."""
+
+
+@dataclass(frozen=True)
+class Brief:
+    """What the agent is told: a prompt file's name, the user's message, the passages in it.
+
+    `passages` are those that the message numbers from 1 ("Fragment 1"), in that order. `question`
+    is the question alone on one line: what the modules are told. `follow_ups`: what the user says
+    later, one text a turn, for flows of several turns.
+    """
+
+    prompt: str
+    message: str
+    question: str
+    passages: tuple[Passage, ...] = ()
+    follow_ups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class GraphParts:
+    """What a graph is made of. `plugins` stand in their slots, several of one in their order."""
+
+    models: "Models"
+    tools: "Sequence[BaseTool]"
+    prompts: "Prompts"
+    flow: "Flow"
+    budget: "Budget"
+    plugins: "Sequence[MadeNode]" = ()
+
+    @property
+    def route(self) -> Route:
+        """Which step follows which."""
+        nodes = {
+            slot: [made.plugin.name for made in self.plugins if made.plugin.slot == slot]
+            for slot in SLOTS
+        }
+        models = self.models
+        return Route(bool(models.expander), bool(models.extractor), bool(self.tools), nodes)
+
+
+class GraphBuilder(Protocol):
+    """Compiles a graph; `start_at` is the node that is entered first, None the beginning."""
+
+    def __call__(self, parts: GraphParts, start_at: str | None = None) -> "AgentGraph": ...
+
+
+@dataclass(frozen=True)
+class Flow:
+    """How a kind of question flows.
+
+    `prompts`: by setting, the prompt file that says what to do; settings that it lacks are never
+    asked for. `readings`: the prompt file that presents a question's readings. `own_prompts`:
+    those of its prompt files that no other flow's answers depend on, so that they stay out of
+    other systems' digests. `graph` builds its graph, and imports LangGraph when it is called; None
+    is `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
+    """
+
+    name: str
+    format: AnswerFormat
+    prompts: Mapping[Setting, str]
+    readings: str
+    own_prompts: frozenset[str] = frozenset()
+    graph: GraphBuilder | None = None
+
+    def setting(self, *, has_tools: bool, has_passages: bool = False) -> Setting:
+        """How a question is asked of an agent with or without tools."""
+        if has_tools:
+            return "search"
+        return "given" if has_passages and "given" in self.prompts else "direct"
+
+    def build(self, parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
+        """The compiled graph."""
+        from branchwise.graphs.base import build_graph
+
+        return (self.graph or build_graph)(parts, start_at)

@@ -1,0 +1,177 @@
+"""Scores that are functions of sums over questions, beside an independent computation of them."""
+
+from itertools import product
+from random import Random
+from statistics import stdev
+
+import numpy as np
+import pytest
+from corpus_task import SUMS, CorpusTask, f1
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scoring_cases import item
+from traced_cases import traced
+
+from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, aggregate_sums
+from branchwise.eval.ceilings.epochs import MetricSpread, epoch_spread
+from branchwise.eval.scores import Scores, score_items
+from branchwise.eval.statistics import LeftOut, compare
+from branchwise.eval.statistics.comparison import Difference
+from branchwise.eval.tasks import TASKS
+
+TASK = CorpusTask()
+TOTAL = TASK.columns[0].total
+Answers = dict[str, tuple[list[str], list[str]]]
+"""Question to its gold and its predicted answers."""
+
+
+@pytest.fixture(autouse=True)
+def known_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TASKS, TASK.name, TASK)
+
+
+def scored(answers: Answers) -> Scores:
+    return score_items(TASK, [item(id, {"b": g}, {"b": p}) for id, (g, p) in answers.items()])
+
+
+def pooled(answers: Answers, chosen: list[str] | None = None) -> float | None:
+    """F1 over pairs of (draw, answer), as if all questions were one."""
+    ids = list(answers) if chosen is None else chosen
+    gold = {(n, text) for n, id in enumerate(ids) for text in answers[id][0]}
+    said = {(n, text) for n, id in enumerate(ids) for text in answers[id][1]}
+    if not said:
+        return 0.0 if gold else None
+    precision, recall = len(gold & said) / len(said), len(gold & said) / len(gold)
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+TEXTS = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
+GOLD = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True)
+ANSWERS = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3", "q4", "q5"]), st.tuples(GOLD, TEXTS), min_size=2
+)
+BASE: Answers = {"q1": (["a"], ["a", "b"]), "q2": (["a", "b", "c"], ["d"]), "q3": (["a"], ["a"])}
+OTHER: Answers = {"q1": (["a"], ["a"]), "q2": (["a", "b", "c"], ["a"]), "q3": (["a"], ["b"])}
+
+
+def test_the_score_of_a_set_by_hand() -> None:
+    found = scored(BASE)
+    # 2 right of 4 said and 5 gold ones: 2 * 2 / 9, and no mean of 2/3, 0 and 1.
+    assert found.aggregates["all"]["corpus_f1"].mean == pytest.approx(4 / 9)
+    assert found.aggregates["all"]["corpus_f1"].n == 3
+    assert [row.metrics["corpus_f1"] for row in found.items] == [pytest.approx(2 / 3), 0.0, 1.0]
+    assert found.aggregates["all"]["share"].mean == pytest.approx(2 / 3)
+
+
+def test_a_sum_is_in_the_items_and_in_no_table() -> None:
+    found = scored(BASE).to_json()
+    assert list(found["aggregates"]["all"]) == ["corpus_f1", "share"]
+    assert found["items"][0]["metrics"]["predicted"] == 2.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(ANSWERS)
+def test_score_and_interval_are_those_of_drawn_questions(answers: Answers) -> None:
+    found = scored(answers).aggregates["all"]["corpus_f1"]
+    assert found.mean == pytest.approx(pooled(answers))
+    ids = sorted(answers)
+    draws = np.random.default_rng(0).integers(len(ids), size=(RESAMPLES, len(ids)))
+    drawn = [pooled(answers, [ids[n] for n in row]) for row in draws]
+    ends = np.percentile([score for score in drawn if score is not None], [2.5, 97.5])
+    assert (found.low, found.high) == pytest.approx(tuple(ends))
+
+
+@settings(max_examples=40, deadline=None)
+@given(ANSWERS)
+def test_a_total_changes_no_mean(answers: Answers) -> None:
+    both = scored(answers)
+    rows = {id: row.metrics["share"] for id, row in zip(sorted(answers), both.items, strict=True)}
+    assert both.aggregates["all"]["share"] == aggregate({"share": [*rows.values()]})["share"]
+
+
+def test_epochs_of_a_question_are_averaged_first() -> None:
+    once = [item("q1", {"b": ["a"]}, {"b": ["a"]}), item("q2", {"b": ["a"]}, {"b": ["b"]})]
+    again = [item("q2", {"b": ["a"]}, {"b": ["b"]}, epoch=1)]
+    assert score_items(TASK, once + again).aggregates == score_items(TASK, once).aggregates
+
+
+def test_what_is_unscored_stays_out() -> None:
+    vectors = [(1.0, 1.0, 1.0), None, (0.0, 1.0, 1.0)]
+    assert aggregate_sums(Summed(vectors, f1)).mean == 0.5
+    assert aggregate_sums(Summed(vectors, f1)).n == 2
+    assert aggregate_sums(Summed([None], f1)) == Aggregate(None, 0, None, None)
+    assert aggregate_sums(Summed([(1, 1, 1), None], f1)) == Aggregate(1.0, 1, None, None)
+    assert aggregate_sums(Summed([(0, 0, 0)] * 3, f1)) == Aggregate(None, 3, None, None)
+
+
+def difference(base: Answers, other: Answers) -> Difference:
+    return compare(scored(base), scored(other), subsets=("all",)).find("corpus_f1")
+
+
+def test_a_difference_by_hand() -> None:
+    found = difference(BASE, OTHER)
+    # The other: 2 right of 3 said and 5 gold ones.
+    assert (found.base, found.other) == (pytest.approx(4 / 9), pytest.approx(1 / 2))
+    assert found.difference == pytest.approx(1 / 18)
+    # Alone: 2/3 to 1, 0 to 1/2, 1 to 0.
+    assert (found.higher, found.lower, found.same, found.n) == (2, 1, 0, 3)
+    assert found.test == "exact permutation"
+    assert found.low is not None
+    assert found.low < 0 < (found.high or 0)
+
+
+def test_questions_of_one_system_stay_out() -> None:
+    found = difference(BASE, {"q1": OTHER["q1"], "q9": (["a"], ["a"])})
+    assert found.left_out == LeftOut(only_base=2, only_other=1)
+    assert (found.n, found.low, found.p) == (1, None, None)
+    assert found.difference == pytest.approx(1 - 2 / 3)
+
+
+def test_systems_that_agree_differ_by_nothing() -> None:
+    found = difference(BASE, BASE)
+    assert (found.difference, found.low, found.high, found.p, found.same) == (0, 0, 0, 1, 3)
+
+
+def swapped(base: Answers, other: Answers) -> float:
+    """The share of all swaps with at least the observed difference, by recomputing each."""
+    ids = sorted(base)
+    observed = abs((pooled(other) or 0) - (pooled(base) or 0))
+    extreme = 0
+    for swaps in product([False, True], repeat=len(ids)):
+        ours = {id: (other if swap else base)[id] for id, swap in zip(ids, swaps, strict=True)}
+        theirs = {id: (base if swap else other)[id] for id, swap in zip(ids, swaps, strict=True)}
+        changed = abs((pooled(theirs) or 0) - (pooled(ours) or 0))
+        extreme += changed >= observed - 1e-9
+    return extreme / 2 ** len(ids)
+
+
+@settings(max_examples=30, deadline=None)
+@given(ANSWERS, st.data())
+def test_the_p_value_is_that_of_all_swaps(base: Answers, data: st.DataObject) -> None:
+    other = {id: (gold, data.draw(TEXTS)) for id, (gold, _) in base.items()}
+    assert difference(base, other).p == pytest.approx(swapped(base, other))
+
+
+def test_of_many_questions_swaps_are_drawn() -> None:
+    base = {f"q{n:02}": (["a", "b"], ["a"] if n % 3 else ["c"]) for n in range(30)}
+    other = {id: (gold, ["a", "b"]) for id, (gold, _) in base.items()}
+    found = difference(base, other)
+    assert found.test == "permutation"
+    assert found.p == pytest.approx(1 / 10_000)
+    shuffled = Random(1).sample(sorted(base), 30)
+    again = difference(base, {id: other[id] for id in shuffled})
+    assert again == found
+
+
+def test_spread_over_epochs_by_hand() -> None:
+    sums = {"a": [(1, 1, 1), (0, 1, 1)], "b": [(1, 2, 1), (1, 1, 1)]}
+    items = [
+        traced(id, [(0, 0)], epoch=epoch, metrics=dict(zip(SUMS, vector, strict=True)))
+        for id, vectors in sums.items()
+        for epoch, vector in enumerate(vectors)
+    ]
+    spread = epoch_spread(items, TASK.columns[:1])
+    assert spread is not None
+    # Of the first epoch 2 * 2 / 5, of the second 2 * 1 / 4.
+    expected = MetricSpread(2, None, pytest.approx(stdev([0.8, 0.5])), 0.8, 0.5)
+    assert spread.metrics["all"]["corpus_f1"] == expected
