@@ -10,6 +10,8 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = ("branchwise", "agents", "tools", "graphs", "eval", "ui")
 STORE = ROOT / "eval" / "store"
 READING_TRACES = ("branchwise", "graphs", "eval/errors", "eval/forks", "ui")
+OF_PYDANTIC = "info.data"
+"""What a validator is given of the other fields."""
 RAW = ("Data", "Mapping[str, Any]", "dict[str, Any]")
 
 
@@ -36,10 +38,9 @@ def read_parts(tree: ast.AST) -> Iterator[ast.expr]:
 
 def raw_readings(source: str) -> list[str]:
     """Expressions that look into the `data` of something."""
-    read = read_parts(ast.parse(source))
-    return [
-        ast.unparse(one) for one in read if isinstance(one, ast.Attribute) and one.attr == "data"
-    ]
+    members = (one for one in read_parts(ast.parse(source)) if isinstance(one, ast.Attribute))
+    read = [ast.unparse(member) for member in members if member.attr == "data"]
+    return [member for member in read if member != OF_PYDANTIC]
 
 
 def raw_parameters(source: str) -> list[str]:

@@ -1,11 +1,14 @@
 """Steps in words, from whatever a model or a passage says."""
 
+from dataclasses import dataclass
+
 import pytest
 from trace_records import whole_event
 
-from branchwise.trace.events import Event
+from branchwise.trace.events import Body, Event
 from branchwise.ui.steps import describe as steps
 from branchwise.ui.steps.text import MAX_LINE
+from branchwise.ui.steps.words import Around, words_of
 
 
 def describe(kind, data):
@@ -219,3 +222,27 @@ def test_an_edited_step_says_so_and_shows_the_text_beside_calls():
         "          says: Look for the ape.",
     ]
     assert not any("Look for" in line or "edited" in line for line in describe("model", turn))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waited(Body):
+    """A kind for which no module has words."""
+
+    KIND = "waited"
+    role: str
+    message: str = ""
+    places: tuple[int, ...] = ()
+    wait: float | None = None
+
+
+def test_a_kind_without_words_of_its_own_is_said_by_its_fields():
+    body = Waited(role="agent", message="the server\nis busy", places=(1, 2))
+    words = words_of(body)
+    assert [*words.lines(body, 5)] == [
+        "waited    role: agent, message: the server is busy, places: [1, 2]"
+    ]
+    facts, text, rest = words.blocks(body, Around())
+    assert (facts.kind, facts.text) == ("note", "role: agent · wait: None")
+    assert (text.title, text.text) == ("message", "the server\nis busy")
+    assert (rest.title, "".join(rest.text.split())) == ("also", '{"places":[1,2]}')
+    assert words.brought(body) is None
