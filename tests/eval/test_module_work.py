@@ -112,7 +112,10 @@ def test_calls_of_nodes_that_changed_something_nothing_and_failed_are_counted_by
     items = [
         [node("rerank", update={"pending": [{"of": 0}]}), node("rewrite")],
         [node("rerank", error="rerank: ValueError:\n no"), node("rerank"), node("rerank")],
-        [node("rerank", error="rerank: KeyError: 'x'"), node("rewrite", update={"messages": [{"type": "ai"}]})],
+        [
+            node("rerank", error="rerank: KeyError: 'x'"),
+            node("rewrite", update={"messages": [{"type": "ai"}]}),
+        ],
     ]
     found = total_work(map(module_work, items)).of_system({}, ["never", "rewrite", "rerank"])
     assert found.to_json() == {
