@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,15 +38,16 @@ class PluginCall:
         """The call's `RunContext`, to be had while the call lasts."""
         loop = asyncio.get_running_loop()
 
+        def begin(system: str, message: str) -> "Future[str]":
+            # Plug-ins run in another loop or on a thread: connections and journal belong here.
+            self._check_lasts()
+            return asyncio.run_coroutine_threadsafe(self._ask(system, message), loop)
+
         async def ask(system: str, message: str) -> str:
-            if asyncio.get_running_loop() is loop:
-                return await self._ask(system, message)
-            # A thread with a loop of its own: connections and journal belong to the item's.
-            work = asyncio.run_coroutine_threadsafe(self._ask(system, message), loop)
-            return await asyncio.wrap_future(work)
+            return await asyncio.wrap_future(begin(system, message))
 
         def ask_blocking(system: str, message: str) -> str:
-            return asyncio.run_coroutine_threadsafe(self._ask(system, message), loop).result()
+            return begin(system, message).result()
 
         made = RunContext(
             question=self.item.question,
@@ -61,9 +63,12 @@ class PluginCall:
         finally:
             self._ended = True
 
-    async def _ask(self, system: str, message: str) -> str:
+    def _check_lasts(self) -> None:
         if self._ended:
             raise RuntimeError("the call that asks has ended")
+
+    async def _ask(self, system: str, message: str) -> str:
+        self._check_lasts()
         if self.caller is None:
             raise RuntimeError("there is no model to ask here")
         if len(self.asked) >= MAX_ASKS:

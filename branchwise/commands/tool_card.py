@@ -116,7 +116,7 @@ class _Absent:
 def _plugin(spec: str) -> ToolCard:
     from langchain_core.tools import BaseTool
 
-    from branchwise.corpora.plugins.calling import is_async
+    from branchwise.corpora.plugins.isolator import is_async
     from branchwise.tools.plugins.foreign import ForeignTool, is_blocking
     from branchwise.tools.plugins.making import find_tool
     from branchwise.tools.plugins.plugged import FunctionTool

@@ -10,16 +10,16 @@ from pydantic import BaseModel
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.plugins.calling import PluginFailure
+from branchwise.corpora.plugins.isolator import PluginFailure
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
-from branchwise.corpora.plugins.rankings import RankingError, checked_rankings
+from branchwise.corpora.plugins.rankings import checked_rankings
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.corpora.plugins.settings import Given, check_settings
 from branchwise.corpora.plugins.sources import Source
-from branchwise.corpora.plugins.worker import DaemonThread, Worker
+from branchwise.corpora.plugins.threads import DaemonThread
+from branchwise.corpora.plugins.worker import Worker
 from branchwise.corpora.retrieval import Hit, RetrieverError
-from branchwise.corpora.secrets import without_keys
 
 _PROBE, _PROBED = "What is the capital of France?", 3
 _MAX_IDENTITY = 100_000
@@ -50,15 +50,15 @@ class PluginRetriever:
         return [ranking for part in parts for ranking in self._search(list(part), k)]
 
     def _search(self, queries: list[str], k: int) -> list[list[Hit]]:
-        # The plug-in may change what it is given: the list is its own.
-        asked, count = list(queries), len(queries)
         try:
-            found = self._worker.call(lambda search: search(asked, k), self._seconds)
-            return checked_rankings(found, count, k)
+            return self._worker.call(
+                lambda search, queries, k: search(queries, k),
+                {"queries": queries, "k": k},
+                seconds=self._seconds,
+                read=lambda returned: checked_rankings(returned, len(queries), k),
+            )
         except PluginFailure as failure:
             raise RetrieverError(failure.line) from failure.error
-        except RankingError as error:
-            raise RetrieverError(without_keys(f"{self.name}: {error}")) from None
 
 
 def open_plugin(

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker, CallKey
-from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
+from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.graphs.plugins.declared import NodePlugin
-from branchwise.graphs.plugins.updates import WrongUpdate, applied, update_record
+from branchwise.graphs.plugins.updates import applied, update_record
 from branchwise.graphs.run_contexts import PluginCall, count_asked, tokens_of
 from branchwise.graphs.state import AgentState, ItemContext, Node
 from branchwise.tools.plugins.results import whole
@@ -90,21 +90,16 @@ async def _called(
     printed, error, update = "", None, dict[str, Any]()
     try:
         with its_call.context(asker):
-            called = await call_plugin(
+            called = await isolator(plugin.name).call(
                 plugin.function,
                 {plugin.state: seen},
-                name=plugin.name,
                 seconds=limit,
                 injected={name: value() for name, value in made.filled.items()},
+                read=lambda returned: update_record(plugin.slot, returned, state),
             )
-        printed = called.printed
-        update = update_record(plugin.slot, called.value, state)
+        printed, update = called.printed, called.value
     except PluginFailure as failure:
         printed, error = failure.printed, failure.line
-    except WrongUpdate as wrong:
-        error = f"{plugin.name}: {wrong}"
-    except Exception as fault:  # noqa: BLE001 - what it returned may be anyone's class
-        error = f"{plugin.name}: what it returned cannot be read: {type(fault).__name__}: {fault}"
     asked = {"asked": list(its_call.asked)} if its_call.asked else {}
     return {
         **asked,

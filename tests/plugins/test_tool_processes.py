@@ -3,13 +3,10 @@
 import json
 import subprocess
 import sys
-import threading
 
 import pytest
 from chat_server import call, say
 from tool_cases import ANSWER, calls_once, write_questions, write_tools
-
-from branchwise.corpora.plugins.threads import end_within
 
 pytestmark = pytest.mark.usefixtures("process")
 
@@ -180,10 +177,3 @@ def test_a_tool_that_changes_the_working_directory_does_not_lose_the_run(
     ended = command("run", "--questions", questions, "--model", model, "--tool", tool, "--out", "R")
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "R" / "run.sqlite").exists()
-
-
-def test_a_process_that_goes_on_after_a_command_is_not_ended():
-    before = set(threading.enumerate())
-    end_within(3, 0.0)
-    for timer in set(threading.enumerate()) - before:
-        timer.join()

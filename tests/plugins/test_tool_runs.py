@@ -7,7 +7,7 @@ from stores import execute
 from tool_cases import calls_once, read_run, run_tools, write_tools
 
 from branchwise import score
-from branchwise.corpora.plugins import calling
+from branchwise.corpora.plugins import threads
 
 CODE = '''
 
@@ -100,7 +100,7 @@ WRONG = [
 def test_what_goes_wrong_is_a_tool_error_and_nothing_else(
     kind, how, line, chat_server, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(calling, "GRACE", 0.05)
+    monkeypatch.setattr(threads, "GRACE", 0.05)
     code = CODE if kind == "async" else BLOCKING
     path = write_tools(tmp_path, code if line == LIMIT else code.replace("0.2", "60"))
     chat_server.play(calls_once("awry", {"how": how}, {"how": "well"}))

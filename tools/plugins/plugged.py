@@ -8,13 +8,12 @@ from typing import Any, Literal
 from langchain_core.tools import BaseTool
 from pydantic import SkipValidation, ValidationError
 
-from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
-from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.corpora.plugins.sources import Source
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.declared import Render, ToolPlugin
 from branchwise.tools.plugins.rendering import RENDERED, rendered
-from branchwise.tools.plugins.results import ResultError, read_result, whole
+from branchwise.tools.plugins.results import read_result, whole
 
 MAX_SECONDS = 600.0
 """Without a limit of the plug-in's own and outside a run."""
@@ -108,21 +107,16 @@ class FunctionTool(PluggedTool):
             return failed("bad arguments: nested too deeply", failure="arguments")
         filled = {name: value() for name, value in self.injected.items()}
         try:
-            called = await call_plugin(
+            called = await isolator(self.name).call(
                 self.plugin.function,
                 given,
-                name=self.name,
                 seconds=self.limit(seconds),
                 injected=filled,
+                read=read_result,
             )
         except PluginFailure as failure:
             return told(failure)
-        try:
-            text, artifact = read_result(called.value)
-        except ResultError as error:
-            return failed(f"{self.name}: {error}", called.printed)
-        except Exception as error:  # noqa: BLE001 - what was returned may be an object of any class
-            return failed(f"{self.name}: {fault_line(error)}", called.printed)
+        text, artifact = called.value
         if self.render is not None:
             lines = await rendered(self.render, self.name, arguments, text, artifact)
             artifact = {**artifact, RENDERED: lines}
