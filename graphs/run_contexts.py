@@ -11,10 +11,10 @@ from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker
 from branchwise.agents.reply import Usage
+from branchwise.corpora.plugins.run_context import RunContext, running
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext
-from branchwise.tools.run_context import RunContext, running
 
 MAX_ASKS = 64
 """Questions that one call may put to the model: no budget of turns counts them."""

@@ -2,16 +2,15 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from langgraph.runtime import Runtime
-from pydantic import BaseModel
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker, CallKey
+from branchwise.corpora.plugins.injection import Filled
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.graphs.plugins.declared import NodePlugin
 from branchwise.graphs.plugins.updates import applied, update_record
@@ -28,12 +27,10 @@ _SEEN = ("messages", "pending", "readings", "evidence", "spent", "finish")
 
 @dataclass(frozen=True)
 class MadeNode:
-    """A node with what fills its parameters (for each, what gives its value at a call), and with
-    its settings, checked."""
+    """A node with what fills its parameters."""
 
     plugin: NodePlugin
-    filled: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
-    settings: BaseModel | None = None
+    filled: Filled = field(default_factory=Filled)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -41,7 +38,7 @@ class MadeNode:
         return {
             "name": self.plugin.name,
             "slot": self.plugin.slot,
-            "settings": self.settings.model_dump(mode="json") if self.settings else {},
+            "settings": self.filled.settings_json,
             "source": self.plugin.source.identity if self.plugin.source else {},
         }
 
@@ -94,7 +91,7 @@ async def _called(
                 plugin.function,
                 {plugin.state: seen},
                 seconds=limit,
-                injected={name: value() for name, value in made.filled.items()},
+                injected=made.filled.now(),
                 read=lambda returned: update_record(plugin.slot, returned, state),
             )
         printed, update = called.printed, called.value

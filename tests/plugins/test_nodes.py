@@ -365,8 +365,14 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
         ('@node("after_tools")\nasync def x():\n    """X."""', "cannot be called with a state"),
         ('@node("after_tools")\nasync def x(a, b):\n    """X."""', "cannot be called with a state"),
         ('@node("after_tools")\nasync def x(*a):\n    """X."""', "cannot be called with a state"),
-        ('@node("after_tools", seconds=0)\nasync def x(s):\n    """X."""', "has the limit 0"),
-        ('@node("after_tools", name="a b")\nasync def x(s):\n    """X."""', "'a b' is no name"),
+        (
+            '@node("after_tools", seconds=0)\nasync def x(s):\n    """X."""',
+            "@node: seconds is 0, which is no positive number",
+        ),
+        (
+            '@node("after_tools", name="a b")\nasync def x(s):\n    """X."""',
+            "'a b' cannot be the name of a node",
+        ),
         ("x = 3", "not a node"),
         ("y = 3", "there is no 'x' in it"),
         (

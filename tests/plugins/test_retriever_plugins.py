@@ -241,7 +241,7 @@ def test_what_cannot_be_a_retriever_is_refused_in_one_line_that_says_where(
 
 
 def test_a_retriever_over_a_corpus_needs_one(write: Write) -> None:
-    with pytest.raises(InputError, match=r"words searches a corpus, and there is none.*--corpus"):
+    with pytest.raises(InputError, match=r"words needs a corpus and there is none.*--corpus"):
         open_retriever(None, write(WORDS, "words"))
     optional = WORDS.replace("corpus: Corpus", "corpus: Path | None").replace(
         "[corpus.passage(row) for row in range(len(corpus))]", "[]"

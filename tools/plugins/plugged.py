@@ -1,13 +1,14 @@
 """A plug-in's tool as the harness binds it to a model and calls it."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool
 from pydantic import SkipValidation, ValidationError
 
+from branchwise.corpora.plugins.injection import Filled
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.corpora.plugins.sources import Source
 from branchwise.tools.errors import ToolError
@@ -87,13 +88,12 @@ class FunctionTool(PluggedTool):
     """A function that was declared with `@tool`."""
 
     plugin: SkipValidation[ToolPlugin]
-    injected: SkipValidation[Mapping[str, Callable[[], Any]]]
-    settings: SkipValidation[Mapping[str, Any]]
+    filled: SkipValidation[Filled]
 
     @property
     def plugin_identity(self) -> Mapping[str, Any]:
         """With the settings, as they were checked."""
-        return {**super().plugin_identity, "settings": dict(self.settings)}
+        return {**super().plugin_identity, "settings": self.filled.settings_json}
 
     async def call(
         self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
@@ -105,13 +105,12 @@ class FunctionTool(PluggedTool):
             return bad_arguments(error)
         except RecursionError:
             return failed("bad arguments: nested too deeply", failure="arguments")
-        filled = {name: value() for name, value in self.injected.items()}
         try:
             called = await isolator(self.name).call(
                 self.plugin.function,
                 given,
                 seconds=self.limit(seconds),
-                injected=filled,
+                injected=self.filled.now(),
                 read=read_result,
             )
         except PluginFailure as failure:

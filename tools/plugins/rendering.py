@@ -34,7 +34,9 @@ async def rendered(
 
     given = {"arguments": dict(arguments), "content": content, "artifact": dict(artifact)}
     try:
-        called = await isolator(f"the renderer of {name}").call(lines, given, seconds=SECONDS)
+        called = await isolator(f"the renderer of {name}").call(
+            lines, given, seconds=SECONDS, read=str
+        )
     except PluginFailure as failure:
         return [whole(failure.line)]
     text = called.value
