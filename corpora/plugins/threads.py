@@ -77,7 +77,7 @@ class LoopThread:
         self._loop.set_default_executor(DaemonThreads())
         # A pending task that is collected closes its coroutine, in whatever thread that happens;
         # one that suppresses everything would spin there. Referenced, it stays where it is.
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Outcome]] = set()
         self.left = False
         self.thread = _start("plug-ins' event loop", self._serve)
 
@@ -86,12 +86,19 @@ class LoopThread:
         something blocks the loop, which is then left to it.
         """
         ended, heard = _begun_future(), threading.Event()
-        tasks: list[asyncio.Task[None]] = []
+        tasks: list[asyncio.Task[Outcome]] = []
 
         def begin() -> None:
-            tasks.append(self._loop.create_task(_tell(job, ended)))
+            tasks.append(self._loop.create_task(_awaited(job)))
             self._tasks.add(tasks[0])
-            tasks[0].add_done_callback(self._end)
+            tasks[0].add_done_callback(end)
+
+        def end(task: asyncio.Task[Outcome]) -> None:
+            # One that is cancelled before its first step takes none.
+            ended.set_result(Outcome() if task.cancelled() else task.result())
+            self._tasks.discard(task)
+            if self.left:
+                self._loop.stop()
 
         def cancel() -> None:
             heard.set()
@@ -104,11 +111,6 @@ class LoopThread:
         return Running(
             ended, "cancelled", GRACE, lambda: self._loop.call_soon_threadsafe(cancel), leave
         )
-
-    def _end(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.discard(task)
-        if self.left:
-            self._loop.stop()
 
     def _serve(self) -> None:
         while self._tasks or not self.left:
@@ -198,9 +200,8 @@ def _outcome(job: Callable[[], Any]) -> Outcome:
         return Outcome(error=error)
 
 
-async def _tell(job: Callable[[], Coroutine[Any, Any, Any]], ended: "Future[Outcome]") -> None:
+async def _awaited(job: Callable[[], Coroutine[Any, Any, Any]]) -> Outcome:
     try:
-        outcome = Outcome(await job())
+        return Outcome(await job())
     except BaseException as error:  # noqa: BLE001 - nor the event loop
-        outcome = Outcome(error=error)
-    ended.set_result(outcome)
+        return Outcome(error=error)

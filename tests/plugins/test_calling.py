@@ -15,7 +15,7 @@ import pytest
 from branchwise.corpora.plugins import threads
 from branchwise.corpora.plugins.isolator import Isolator, PluginFailure, any_hung
 from branchwise.corpora.plugins.printed import MAX_PRINTED
-from branchwise.corpora.plugins.threads import plugin_loop
+from branchwise.corpora.plugins.threads import LoopThread
 
 
 async def called(function, *, by=None, seconds=20.0, injected=None, **arguments):
@@ -153,9 +153,10 @@ async def test_arguments_that_do_not_fit_are_a_failure():
 
 
 async def test_a_hang_is_cancelled_at_its_limit_and_may_clean_up():
-    cleaned = []
+    begun, cleaned = [], []
 
     async def hangs():
+        begun.append(True)
         try:
             await asyncio.Event().wait()
         finally:
@@ -164,7 +165,7 @@ async def test_a_hang_is_cancelled_at_its_limit_and_may_clean_up():
 
     told = await failure(hangs, seconds=0.05)
     assert told.line == "it: no result within 0.05 seconds (cancelled)"
-    assert cleaned == [True]
+    assert cleaned == begun
 
 
 @pytest.fixture
@@ -175,46 +176,85 @@ def over():
     event.set()
 
 
+async def given_up(function, by):
+    """Cancel a call of `function(begun)` behind its beginning."""
+    begun = threading.Event()
+    task = asyncio.ensure_future(called(functools.partial(function, begun), by=by, seconds=600))
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def all_ended(isolator):
+    """Returns when no call is counted any more."""
+    while isolator.hung:
+        threading.Event().wait(0.001)
+
+
 async def test_a_hang_that_swallows_its_cancellation_is_counted_until_it_ends(monkeypatch, over):
     monkeypatch.setattr(threads, "GRACE", 0.01)
-    ended = threading.Event()
 
-    async def stubborn():
+    async def stubborn(begun):
+        begun.set()
         while not over.is_set():
             with contextlib.suppress(BaseException):
                 await asyncio.sleep(0.001)
-        ended.set()
 
-    loop, counts = plugin_loop(), Isolator("counted")
-    told = await failure(stubborn, by=counts, seconds=0.01)
-    assert told.line == "counted: no result within 0.01 seconds (cancelled)"
+    counts = Isolator("counted")
+    await given_up(stubborn, counts)
     assert counts.hung == 1
     assert any_hung()
-    # It hears that it is to stop, so the loop is not blocked, and goes on for the others.
-    assert plugin_loop() is loop
     over.set()
-    await asyncio.to_thread(ended.wait)
-    assert (await called(asyncio.sleep, by=counts, delay=0)).value is None
-    assert counts.hung == 0
+    await asyncio.to_thread(all_ended, counts)
+
+
+async def test_a_loop_is_left_where_it_is_blocked_alone(over):
+    swallowed, begun, loop = threading.Event(), threading.Event(), LoopThread()
+
+    async def stubborn():
+        begun.set()
+        while not over.is_set():
+            try:
+                await asyncio.sleep(0.001)
+            except asyncio.CancelledError:
+                swallowed.set()
+
+    async def blocks():
+        begun.set()
+        over.wait()
+
+    for function, left in ((stubborn, False), (blocks, True)):
+        begun.clear()
+        running = loop.run(function)
+        await asyncio.to_thread(begun.wait)
+        running.stop()
+        if not left:
+            await asyncio.to_thread(swallowed.wait)
+        running.leave()
+        assert loop.left is left
+    over.set()
+    await asyncio.to_thread(loop.thread.join)
 
 
 async def test_a_coroutine_that_blocks_its_loop_keeps_it_and_others_get_another(monkeypatch, over):
     monkeypatch.setattr(threads, "GRACE", 0.01)
+    left = []
 
-    async def blocks():
+    async def blocks(begun):
+        left.append(threading.current_thread())
+        begun.set()
         over.wait()
 
-    async def waits():
-        return "well"
+    async def where():
+        return threading.current_thread()
 
-    left, counts = plugin_loop(), Isolator("blocks")
-    told = await failure(blocks, by=counts, seconds=0.01)
-    assert told.line == "blocks: no result within 0.01 seconds (cancelled)"
+    counts = Isolator("blocks")
+    await given_up(blocks, counts)
     assert counts.hung == 1
-    assert (await called(waits)).value == "well"
-    assert plugin_loop() is not left
+    assert (await called(where)).value not in left
     over.set()
-    await asyncio.to_thread(left.thread.join)
+    await asyncio.to_thread(left[0].join)
     assert counts.hung == 0
 
 
