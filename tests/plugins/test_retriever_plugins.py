@@ -281,18 +281,6 @@ def test_settings_that_do_not_fit_are_named(write: Write, given: dict[str, Any],
         open_plugin(write(SETTINGS), settings={"found": given})
 
 
-def test_what_it_prints_does_not_reach_standard_output(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = opened(write, "[print('noise' * 1_000_000), [[] for _ in queries]][1]")
-    capsys.readouterr()
-    found.search(["q"], 1)
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("noisenoise")
-    assert len(said.err) < 21_000
-
-
 def test_it_may_change_the_list_that_it_is_given(write: Write) -> None:
     found = opened(write, "[queries.clear(), [[{'id': 'p', 'text': 't'}]]][1]")
     asked = ["a", "b"]
