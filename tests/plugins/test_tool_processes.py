@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 
 import pytest
 from chat_server import call, say
@@ -177,3 +178,12 @@ def test_a_tool_that_changes_the_working_directory_does_not_lose_the_run(
     ended = command("run", "--questions", questions, "--model", model, "--tool", tool, "--out", "R")
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "R" / "run.sqlite").exists()
+
+
+def test_a_process_that_goes_on_after_a_command_is_not_ended(type_in, tmp_path):
+    path = write_tools(tmp_path, PRINTS)
+    before = set(threading.enumerate())
+    code, _, said = type_in("tools", "try", f"{path}:loud", "--args", '{"word": "x"}')
+    assert code == 0, said
+    begun = set(threading.enumerate()) - before
+    assert not [thread for thread in begun if isinstance(thread, threading.Timer)]
