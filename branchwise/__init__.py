@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.graph.answers import Graph
     from branchwise.corpora.plugins.retriever import retriever
+    from branchwise.corpora.plugins.run_context import RunContext
     from branchwise.eval.experiment import Run, Selection, resume, run
     from branchwise.eval.plugins.metric import metric
     from branchwise.eval.scores import Scores
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from branchwise.tools.errors import ToolError
     from branchwise.tools.plugins.declared import tool
     from branchwise.tools.plugins.results import ToolResult
-    from branchwise.tools.run_context import RunContext
 
     __version__: str
 
@@ -53,7 +53,7 @@ _HOMES = {
     "Corpus": "branchwise.corpora.folder",
     "Graph": "branchwise.corpora.graph.answers",
     "Run": "branchwise.eval.experiment",
-    "RunContext": "branchwise.tools.run_context",
+    "RunContext": "branchwise.corpora.plugins.run_context",
     "Scores": "branchwise.eval.scores",
     "Selection": "branchwise.eval.experiment",
     "System": "branchwise.graphs.system",

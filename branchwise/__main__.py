@@ -14,6 +14,18 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
+def command() -> None:
+    """The process of a command: `main`, and an end that nothing holds up which plug-ins began."""
+    try:
+        main()
+    except SystemExit as ended:
+        if "branchwise.corpora.plugins.printed" in sys.modules:
+            from branchwise.corpora.plugins.ending import end_in_time
+
+            end_in_time(ended.code)
+        raise
+
+
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 bad input."""
     # The imports make a million objects that stay: the collector would look through them in vain.
@@ -23,10 +35,6 @@ def main() -> None:
     except KeyboardInterrupt:
         # So early that not even the command line was there.
         sys.exit(_complain("interrupted", 1))
-    except SystemExit as ended:
-        if plugins := sys.modules.get("branchwise.corpora.plugins.calling"):
-            plugins.end_in_time(ended.code)
-        raise
 
 
 def _run() -> None:
@@ -123,4 +131,4 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -2,16 +2,17 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker
+from branchwise.corpora.plugins.run_context import RunContext, running
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext
-from branchwise.tools.run_context import RunContext, running
 from branchwise.trace.events import Asked
 
 MAX_ASKS = 64
@@ -36,15 +37,16 @@ class PluginCall:
         """The call's `RunContext`, to be had while the call lasts."""
         loop = asyncio.get_running_loop()
 
+        def begin(system: str, message: str) -> "Future[str]":
+            # Plug-ins run in another loop or on a thread: connections and journal belong here.
+            self._check_lasts()
+            return asyncio.run_coroutine_threadsafe(self._ask(system, message), loop)
+
         async def ask(system: str, message: str) -> str:
-            if asyncio.get_running_loop() is loop:
-                return await self._ask(system, message)
-            # A thread with a loop of its own: connections and journal belong to the item's.
-            work = asyncio.run_coroutine_threadsafe(self._ask(system, message), loop)
-            return await asyncio.wrap_future(work)
+            return await asyncio.wrap_future(begin(system, message))
 
         def ask_blocking(system: str, message: str) -> str:
-            return asyncio.run_coroutine_threadsafe(self._ask(system, message), loop).result()
+            return begin(system, message).result()
 
         made = RunContext(
             question=self.item.question,
@@ -60,9 +62,12 @@ class PluginCall:
         finally:
             self._ended = True
 
-    async def _ask(self, system: str, message: str) -> str:
+    def _check_lasts(self) -> None:
         if self._ended:
             raise RuntimeError("the call that asks has ended")
+
+    async def _ask(self, system: str, message: str) -> str:
+        self._check_lasts()
         if self.caller is None:
             raise RuntimeError("there is no model to ask here")
         if len(self.asked) >= MAX_ASKS:

@@ -18,7 +18,7 @@ from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from branchwise.tools.plugins.injection import Surroundings
+    from branchwise.corpora.plugins.injection import Surroundings
 
 
 @dataclass(frozen=True)
@@ -85,18 +85,10 @@ def _made(spec: str, context: ToolContext) -> "BaseTool":
 
 
 def surroundings(context: ToolContext) -> "Surroundings":
-    """What plug-ins are filled with; the corpus is opened when the first asks for it."""
-    from branchwise.corpora.folder import Corpus
-    from branchwise.tools.plugins.injection import Surroundings
+    """What plug-ins are filled with."""
+    from branchwise.corpora.plugins.injection import Surroundings
 
-    opened: list[Corpus] = []
-
-    def corpus() -> Corpus | None:
-        if context.corpus and not opened:
-            opened.append(Corpus.open(context.corpus))
-        return opened[0] if opened else None
-
-    return Surroundings(corpus, context.graph, context.settings)
+    return Surroundings(context.corpus, context.graph, context.settings)
 
 
 def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:

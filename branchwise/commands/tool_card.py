@@ -116,7 +116,8 @@ class _Absent:
 def _plugin(spec: str) -> ToolCard:
     from langchain_core.tools import BaseTool
 
-    from branchwise.corpora.plugins.calling import is_async
+    from branchwise.corpora.plugins.injection import Filled
+    from branchwise.corpora.plugins.isolator import is_async
     from branchwise.tools.plugins.foreign import ForeignTool, is_blocking
     from branchwise.tools.plugins.making import find_tool
     from branchwise.tools.plugins.plugged import FunctionTool
@@ -131,8 +132,7 @@ def _plugin(spec: str) -> ToolCard:
         args_schema=dict(plugin.signature.schema),
         source=found.source,
         plugin=plugin,
-        injected={},
-        settings={},
+        filled=Filled(),
     )
     settings = plugin.settings.model_json_schema() if plugin.settings else None
     return ToolCard(
@@ -142,7 +142,7 @@ def _plugin(spec: str) -> ToolCard:
         plugin.seconds,
         _runs(not is_async(plugin.function)),
         settings,
-        {name: kind for name, (kind, _) in plugin.signature.injected.items()},
+        {name: kind for name, (kind, _) in plugin.injected.items()},
         plugin.render is not None,
         _source(tool),
     )

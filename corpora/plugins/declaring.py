@@ -1,92 +1,211 @@
-"""What `@retriever` and `@metric` have in common: names, places, and what is refused at once."""
+"""What a decorator makes of a function, and what is refused at once, for every kind of plug-in."""
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
+
+from pydantic import BaseModel
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.plugins.injection import Injected, Wanted, settings_among, wanted_by
+from branchwise.corpora.plugins.kinds import KINDS
+from branchwise.corpora.plugins.specs import Group
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+Function = Callable[..., Any]
 
 
-class Declared(Protocol):
-    """What a decorator made of a function."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plugin:
+    """A declared plug-in; calling it calls the function, as if it had never been declared.
 
-    @property
-    def name(self) -> str: ...
+    `injected`: the parameters that the harness fills, with what. `settings`: the pydantic model of
+    its settings. `seconds`: what a call may take; None: what is left of the item.
+
+    A kind is a subclass with fields of its own: `plugin_group` registers it in `KINDS`, `fills`
+    says what its functions may ask for, `may_wait` whether they may be async.
+    """
+
+    plugin_group: ClassVar[Group]
+    fills: ClassVar[tuple[Injected, ...]] = ()
+    may_wait: ClassVar[bool] = False
+
+    name: str
+    function: Function
+    description: str
+    injected: Mapping[str, Wanted] = field(default_factory=dict, repr=False)
+    settings: type[BaseModel] | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        # So that inspect, help() and who looks for names of a module see the function.
+        names = ("__name__", "__qualname__", "__doc__", "__module__")
+        vars(self).update({name: getattr(self.function, name, None) for name in names})
+        vars(self)["__wrapped__"] = self.function
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.function(*arguments, **named)
+
     @property
     def place(self) -> str:
         """`file:line` of the function."""
-        ...
+        return place_of(self.function)
+
+    @classmethod
+    def declared(
+        cls, function: Function, read: "Callable[[Declaration], Mapping[str, Any]]", **options: Any
+    ) -> Self:
+        """The plug-in of a function with the options that all kinds have: `name`, `settings`,
+        `seconds`, `description` (by default the docstring's first paragraph). BaseModel as settings
+        stands for the class of them that a parameter is annotated with.
+
+        `read` gives the fields that its kind adds. Raises InputError, with file and line, for a
+        function that cannot be one, and for a second one of its name in a file.
+        """
+        declaration = _declaration(cls, function, **options)
+        own = {"description": options.get("description"), **read(declaration)}
+        if own["description"] is None:
+            own["description"] = first_paragraph(declaration)
+        plugin = cls(
+            name=declaration.name,
+            function=function,
+            injected=declaration.injected,
+            settings=declaration.settings,
+            seconds=options.get("seconds"),
+            **own,
+        )
+        _check_once(plugin, getattr(function, "__globals__", {}))
+        return plugin
 
 
-def look_like(plugin: object, function: Callable[..., Any]) -> None:
-    """Let inspect, help() and who looks for names of a module see the function."""
-    names = ("__name__", "__qualname__", "__doc__", "__module__")
-    vars(plugin).update({name: getattr(function, name, None) for name in names})
-    vars(plugin)["__wrapped__"] = function
+class Declaration(NamedTuple):
+    """A function as its decorator reads it: `others` are the parameters that are not filled in."""
+
+    noun: str
+    name: str
+    function: Function
+    where: str
+    injected: dict[str, Wanted]
+    others: dict[str, inspect.Parameter]
+    settings: type[BaseModel] | None
+
+    def refused(self, what: str, remedy: str | None = None) -> InputError:
+        """What is said of a function that cannot be one of its kind."""
+        return InputError(what, where=self.where, remedy=remedy)
+
+    def check_positive(self, **numbers: Any) -> None:
+        """Raise InputError for a setting of the decorator that is no positive number."""
+        for setting, value in numbers.items():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not 0 < value < float("inf"):
+                self.check(False, f"{setting} is {value!r}, which is no positive number")
+
+    def check(self, right: bool, what: str) -> None:
+        """Raise InputError where a setting of the decorator is not right."""
+        if not right:
+            raise self.refused(f"@{self.noun}: {what}", "see docs/plugins.md")
 
 
-def place_of(function: Callable[..., Any]) -> str:
+DeclaredPlugin = TypeVar("DeclaredPlugin", bound=Plugin)
+
+
+def decorating(
+    function: Function | None, declare: Callable[[Function], DeclaredPlugin]
+) -> DeclaredPlugin | Callable[[Function], DeclaredPlugin]:
+    """What a decorator gives: with `function`, used without parentheses, the plug-in at once."""
+    return declare if function is None else declare(function)
+
+
+def place_of(function: Function) -> str:
     """`file:line` of a function, or what it is called where it has none."""
-    try:
-        file = inspect.getsourcefile(inspect.unwrap(function))
-        line = inspect.unwrap(function).__code__.co_firstlineno
-    except (TypeError, AttributeError, ValueError):
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
         return str(getattr(function, "__qualname__", type(function).__name__))
-    return f"{file}:{line}"
+    return f"{code.co_filename}:{code.co_firstlineno}"
 
 
-def checked_name(kind: str, function: Any, name: str | None) -> str:
-    """The plug-in's name: the function's own unless another is given. Raises InputError."""
-    if not callable(function) or isinstance(function, type):
+def first_paragraph(declaration: Declaration) -> str:
+    """The first paragraph of the docstring, on one line. InputError where there is none."""
+    text = inspect.getdoc(declaration.function) if declaration.function.__doc__ else ""
+    if not (text or "").strip():
+        what = f"the {declaration.noun} {declaration.name} has no docstring"
+        raise declaration.refused(what, "say in one what it does")
+    return " ".join((text or "").strip().split("\n\n")[0].split())
+
+
+def _declaration(
+    cls: type[Plugin],
+    function: Function,
+    *,
+    name: str | None = None,
+    settings: Any = None,
+    seconds: Any = None,
+    description: str | None = None,
+) -> Declaration:
+    kind = KINDS[cls.plugin_group]
+    if not callable(function) or isinstance(function, type | Plugin):
         raise InputError(
-            f"@{kind} declares a function, not {type(function).__name__!r}",
+            f"@{kind.noun} declares a function, not {type(function).__name__!r}",
+            where=place_of(function) if callable(function) else None,
             remedy="put it above a `def`",
         )
     chosen = getattr(function, "__name__", "") if name is None else name
-    if not isinstance(chosen, str) or not _NAME.fullmatch(chosen):
-        raise InputError(
-            f"{chosen!r} cannot be the name of a {kind}",
-            where=place_of(function),
-            remedy="use at most 64 letters, digits and _, a letter first",
-        )
-    return chosen
+    where = place_of(function)
+    made = Declaration(kind.noun, chosen, function, where, {}, {}, settings)
+    if not kind.takes_name(chosen):
+        raise made.refused(f"{chosen!r} cannot be the name of a {kind.noun}", kind.names[1])
+    _check_way(made, cls.may_wait)
+    if seconds is not None:
+        made.check_positive(seconds=seconds)
+    is_model = isinstance(settings, type) and issubclass(settings, BaseModel)
+    made.check(settings is None or is_model, "settings is no pydantic model class")
+    if description is None:
+        first_paragraph(made)
+    parameters = _parameters(made, annotated=bool(cls.fills))
+    if settings is BaseModel:
+        settings = settings_among(parameters.values())
+    filled = {n: wanted_by(one, settings, cls.fills) for n, one in parameters.items()}
+    injected = {n: one for n, one in filled.items() if one is not None}
+    others = {n: one for n, one in parameters.items() if n not in injected}
+    return made._replace(injected=injected, others=others, settings=settings)
 
 
-def first_paragraph(kind: str, name: str, function: Callable[..., Any]) -> str:
-    """The first paragraph of the docstring, on one line. InputError where there is none."""
-    text = " ".join((inspect.getdoc(function) or "").strip().split("\n\n")[0].split())
-    if not text:
-        raise InputError(
-            f"the {kind} {name} has no docstring",
-            where=place_of(function),
-            remedy="say in one what it does",
-        )
-    return text
+def _check_way(made: Declaration, may_wait: bool) -> None:
+    function, called = made.function, f"the {made.noun} {made.name}"
+    generator = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+    if may_wait and generator:
+        what = f"{called} is a generator: a call would run none of it"
+        raise made.refused(what, "return the whole result; do not yield")
+    if not may_wait and (generator or inspect.iscoroutinefunction(function)):
+        raise made.refused(f"{called} is async or a generator", "make it a plain function")
 
 
-def check_positive(kind: str, function: Callable[..., Any], **numbers: Any) -> None:
-    """Raise InputError for a setting of the decorator that is no positive number."""
-    for setting, value in numbers.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not is_number or not 0 < value < float("inf"):
-            raise InputError(
-                f"@{kind}: {setting} is {value!r}, which is no positive number",
-                where=place_of(function),
-            )
+def _parameters(made: Declaration, *, annotated: bool) -> dict[str, inspect.Parameter]:
+    """The parameters, with their annotations resolved where they are read."""
+    parameters = dict(inspect.signature(made.function).parameters)
+    if not annotated:
+        return parameters
+    try:
+        hints = get_type_hints(made.function, include_extras=True)
+    except Exception as error:  # noqa: BLE001 - annotations are evaluated: anything may happen
+        raise made.refused(
+            f"an annotation of {made.name} cannot be read: {fault_line(error)}",
+            "annotate with names that the file imports or defines above",
+        ) from None
+    empty = inspect.Parameter.empty
+    return {n: p.replace(annotation=hints.get(n, empty)) for n, p in parameters.items()}
 
 
-def check_once(kind: str, declared: Declared, names: Mapping[str, Any]) -> None:
+def _check_once(plugin: Plugin, names: Mapping[str, Any]) -> None:
     """Refuse a second plug-in of one name in a file. In a notebook a cell may run again."""
     if names.get("__name__") == "__main__":
         return
     for other in names.values():
-        same = isinstance(other, type(declared)) and other.name == declared.name
-        if same and other.place != declared.place:
+        same = isinstance(other, type(plugin)) and other.name == plugin.name
+        if same and other.place != plugin.place:
             raise InputError(
-                f"the {kind} {declared.name} is defined twice",
-                where=f"{other.place} and {declared.place}",
+                f"the {KINDS[plugin.plugin_group].noun} {plugin.name} is defined twice",
+                where=f"{other.place} and {plugin.place}",
                 remedy="give one of them another name",
             )

@@ -13,8 +13,15 @@ from branchwise.corpora.secrets import without_keys
 MAX_LINE = 500
 
 
+class WrongResult(ValueError):  # noqa: N818 - it is what the call came to
+    """A plug-in returned what its kind does not take; the text says what to return."""
+
+
 def fault_line(error: BaseException) -> str:
-    """`ValueError: what it says`, on one bounded line, whatever the exception's own code does."""
+    """`ValueError: what it says`, on one bounded line, whatever the exception's own code does.
+
+    Of a WrongResult, which the plug-in did not raise, what it says alone.
+    """
     name = type(error).__name__
     if isinstance(error, BaseExceptionGroup) and error.exceptions:
         return f"{name}: {fault_line(error.exceptions[0])}"[:MAX_LINE]
@@ -22,7 +29,7 @@ def fault_line(error: BaseException) -> str:
         said = " ".join(str(error).split())
     except Exception:  # noqa: BLE001 - anyone's __str__
         said = ""
-    line = f"{name}: {said}" if said else name
+    line = said if isinstance(error, WrongResult) else ": ".join(filter(None, (name, said)))
     return without_keys(line).encode("utf-8", "replace").decode()[:MAX_LINE]
 
 

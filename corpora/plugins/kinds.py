@@ -1,12 +1,29 @@
 """The kinds of plug-ins as a user names them, and what was named in the place of one."""
 
 import inspect
+import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.faults import importing
 from branchwise.corpora.plugins.specs import Group
+
+
+class Names(NamedTuple):
+    """What plug-ins of a kind may be called: a pattern, and what to do about another name."""
+
+    pattern: str
+    remedy: str
+
+
+_PLAIN = Names(
+    r"[A-Za-z][A-Za-z0-9_]{0,63}", "use at most 64 letters, digits and _, a letter first"
+)
+_OF_NODES = Names(
+    r"[A-Za-z][A-Za-z0-9_-]{0,63}", "use at most 64 letters, digits, _ and -, a letter first"
+)
+_OF_TOOLS = Names(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", "use at most 64 letters, digits, _ and -")
 
 
 class Kind(NamedTuple):
@@ -16,22 +33,28 @@ class Kind(NamedTuple):
     option: str
     field: str
     decorator: str
+    names: Names = _PLAIN
+
+    def takes_name(self, name: object) -> bool:
+        """Whether a plug-in of the kind may be called so."""
+        return isinstance(name, str) and re.fullmatch(self.names.pattern, name) is not None
 
 
 KINDS: dict[Group, Kind] = {
-    "tools": Kind("tool", "--tool", "tools", "@tool"),
-    "nodes": Kind("node", "--node", "nodes", '@node("after_tools")'),
+    "tools": Kind("tool", "--tool", "tools", "@tool", _OF_TOOLS),
+    "nodes": Kind("node", "--node", "nodes", '@node("after_tools")', _OF_NODES),
     "retrievers": Kind("retriever", "--retriever", "retriever", "@retriever"),
     "metrics": Kind("metric", "--metric", "metrics", "@metric(...)"),
 }
+"""Every kind that there is: what errors, specs and entry points (`branchwise.KEY`) go by."""
 
 
 def group_of(found: object) -> Group | None:
     """Of which kind an object is: what a decorator made says it in `plugin_group`; LangChain's
     tools are known by their base. None of anything else."""
     group = getattr(type(found), "plugin_group", None)
-    if isinstance(group, str) and group in get_args(Group):
-        return group  # type: ignore[return-value]
+    if isinstance(group, str) and group in KINDS:
+        return group
     bases = [(base.__module__, base.__name__) for base in type(found).__mro__]
     return "tools" if ("langchain_core.tools.base", "BaseTool") in bases else None
 

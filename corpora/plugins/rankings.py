@@ -7,8 +7,9 @@ from numbers import Real
 from typing import Any
 
 from branchwise.corpora.passages import Passage, passage_id
+from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.records import to_passage
-from branchwise.corpora.retrieval import Hit, RetrieverError
+from branchwise.corpora.retrieval import Hit
 from branchwise.corpora.search_answers import MAX_ID_CHARS
 from branchwise.corpora.secrets import without_keys
 
@@ -19,26 +20,22 @@ _FORMS = (
 )
 
 
-class RankingError(RetrieverError):
-    """A ranking that is none; the line says what is wrong with it, and not whose it is."""
-
-
 def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
     """The rankings as a retriever's: one for each query, in their order, at most `k` hits each.
 
     A ranking is the best first and holds each passage once. Passages without scores get 1, 1/2,
-    1/3, ...: the order and nothing more. Raises RankingError.
+    1/3, ...: the order and nothing more. Raises WrongResult.
     """
     if not isinstance(returned, list | tuple):
-        raise RankingError(f"returned {_kind(returned)}; return a list with a ranking a query")
+        raise WrongResult(f"returned {_kind(returned)}; return a list with a ranking a query")
     if len(returned) != queries:
-        raise RankingError(f"returned {len(returned)} rankings for {queries} queries")
+        raise WrongResult(f"returned {len(returned)} rankings for {queries} queries")
     return [_ranking(ranking, k) for ranking in returned]
 
 
 def _ranking(ranking: Any, k: int) -> list[Hit]:
     if not isinstance(ranking, list | tuple) or isinstance(ranking, Hit):
-        raise RankingError(f"returned {_kind(ranking)} as a ranking; return a list of passages")
+        raise WrongResult(f"returned {_kind(ranking)} as a ranking; return a list of passages")
     found = [_passage_and_score(item) for item in ranking[:k]]
     scores = [score for _, score in found if score is not None]
     if len(scores) < len(found):
@@ -46,7 +43,7 @@ def _ranking(ranking: Any, k: int) -> list[Hit]:
     for rank, (above, below) in enumerate(pairwise(scores), start=2):
         if below > above:
             what = f"the score rises from {above:g} to {below:g} at rank {rank}"
-            raise RankingError(f"{what}; return the best first, higher being better")
+            raise WrongResult(f"{what}; return the best first, higher being better")
     _check_distinct([passage.id for passage, _ in found])
     return [Hit(passage, score) for (passage, _), score in zip(found, scores, strict=True)]
 
@@ -55,7 +52,7 @@ def _check_distinct(ids: Sequence[str]) -> None:
     seen: set[str] = set()
     for id in ids:
         if id in seen:
-            raise RankingError(f"the passage {id!r} comes twice in a ranking")
+            raise WrongResult(f"the passage {id!r} comes twice in a ranking")
         seen.add(id)
 
 
@@ -67,7 +64,7 @@ def _passage_and_score(item: Any) -> tuple[Passage, float | None]:
     if isinstance(item, Mapping):
         score = item.get("score")
         return _of_mapping(item), None if score is None else _score(score)
-    raise RankingError(f"returned {_kind(item)} as a passage; {_FORMS}")
+    raise WrongResult(f"returned {_kind(item)} as a passage; {_FORMS}")
 
 
 def _of_mapping(item: Mapping[Any, Any]) -> Passage:
@@ -76,7 +73,7 @@ def _of_mapping(item: Mapping[Any, Any]) -> Passage:
         passage = to_passage("", contents)
         title, text = passage.title, passage.text
     if not isinstance(text, str) or not isinstance(title or "", str):
-        raise RankingError(f"returned a passage without a text; {_FORMS}")
+        raise WrongResult(f"returned a passage without a text; {_FORMS}")
     id = item.get("id")
     title, text = _whole(title or ""), _whole(text)
     if id is None:
@@ -84,7 +81,7 @@ def _of_mapping(item: Mapping[Any, Any]) -> Passage:
     elif isinstance(id, int) and not isinstance(id, bool):
         id = str(id)
     if not isinstance(id, str):
-        raise RankingError(f"returned {_kind(id)} as a passage's id; make it a text")
+        raise WrongResult(f"returned {_kind(id)} as a passage's id; make it a text")
     return _checked(Passage(id=id, title=title, text=text))
 
 
@@ -92,12 +89,12 @@ def _checked(passage: Passage) -> Passage:
     """The passage with whole characters. Its id stands on a line of its own and is cited."""
     id, size = passage.id, len(passage.title) + len(passage.text)
     if not id.strip() or not id.isprintable() or len(id) > MAX_ID_CHARS:
-        raise RankingError(
+        raise WrongResult(
             f"the passage id {_whole(id)[:80]!r} cannot be shown: printable, at most "
             f"{MAX_ID_CHARS} characters"
         )
     if size > MAX_PASSAGE_CHARS:
-        raise RankingError(
+        raise WrongResult(
             f"the passage {id!r} has {size:,} characters, and at most {MAX_PASSAGE_CHARS:,} are "
             "taken; cut the corpus into passages"
         )
@@ -115,7 +112,7 @@ def _score(score: Any) -> float:
     except (OverflowError, ValueError, TypeError):
         pass
     said = f"{score!r:.40}" if isinstance(score, int | float) else _kind(score)
-    raise RankingError(f"returned {said} as a score; make it a finite number")
+    raise WrongResult(f"returned {said} as a score; make it a finite number")
 
 
 def _whole(text: str) -> str:

@@ -6,24 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from pydantic import BaseModel
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.folder import Corpus
-from branchwise.corpora.plugins.calling import PluginFailure
+from branchwise.corpora.plugins.injection import Filled, Surroundings, fill
+from branchwise.corpora.plugins.isolator import PluginFailure
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
-from branchwise.corpora.plugins.rankings import RankingError, checked_rankings
+from branchwise.corpora.plugins.rankings import checked_rankings
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
-from branchwise.corpora.plugins.settings import Given, check_settings
+from branchwise.corpora.plugins.settings import Given
 from branchwise.corpora.plugins.sources import Source
-from branchwise.corpora.plugins.worker import DaemonThread, Worker
+from branchwise.corpora.plugins.threads import DaemonThread
+from branchwise.corpora.plugins.worker import Worker
 from branchwise.corpora.retrieval import Hit, RetrieverError
-from branchwise.corpora.secrets import without_keys
 
 _PROBE, _PROBED = "What is the capital of France?", 3
 _MAX_IDENTITY = 100_000
-_WHERE = "--retriever"
 _Search = Callable[[Sequence[str], int], Any]
 
 
@@ -50,15 +48,15 @@ class PluginRetriever:
         return [ranking for part in parts for ranking in self._search(list(part), k)]
 
     def _search(self, queries: list[str], k: int) -> list[list[Hit]]:
-        # The plug-in may change what it is given: the list is its own.
-        asked, count = list(queries), len(queries)
         try:
-            found = self._worker.call(lambda search: search(asked, k), self._seconds)
-            return checked_rankings(found, count, k)
+            return self._worker.call(
+                lambda search, queries, k: search(queries, k),
+                {"queries": queries, "k": k},
+                seconds=self._seconds,
+                read=lambda returned: checked_rankings(returned, len(queries), k),
+            )
         except PluginFailure as failure:
             raise RetrieverError(failure.line) from failure.error
-        except RankingError as error:
-            raise RetrieverError(without_keys(f"{self.name}: {error}")) from None
 
 
 def open_plugin(
@@ -70,13 +68,12 @@ def open_plugin(
     """
     found = find_plugin(spec, "retrievers")
     plugin: RetrieverPlugin = made(found.object, "retrievers", spec)
-    checked = check_settings(plugin.name, plugin.settings, (settings or {}).get(plugin.name))
-    opened = Corpus.open(corpus) if corpus is not None and _takes_corpus(plugin) else None
-    arguments = _arguments(plugin, corpus, opened, checked)
+    around = Surroundings(corpus, settings=settings or {})
+    filled = fill(plugin, around)
     own: dict[str, Any] = {}
 
     def make() -> _Search:
-        returned = plugin.function(**arguments)
+        returned = plugin.function(**filled.now())
         search = getattr(returned, "search", returned)
         if not callable(search) or inspect.iscoroutinefunction(search):
             what = "an async search" if callable(search) else type(returned).__name__
@@ -87,7 +84,7 @@ def open_plugin(
     retriever = PluginRetriever(plugin, make, {})
     try:
         retriever._worker.begin()
-        retriever.identity = _identity(plugin, found.source, checked, opened, own["identity"])
+        retriever.identity = _identity(plugin, found.source, filled, around, own["identity"])
         retriever.search([_PROBE], _PROBED)
     except (PluginFailure, RetrieverError) as error:
         what = f"the retriever cannot be used: {error}"
@@ -95,38 +92,20 @@ def open_plugin(
     return retriever
 
 
-def _takes_corpus(plugin: RetrieverPlugin) -> bool:
-    return any(kind in ("path", "corpus") for kind, _ in plugin.given.values())
-
-
-def _arguments(
-    plugin: RetrieverPlugin, path: Path | None, corpus: Corpus | None, settings: BaseModel | None
-) -> dict[str, Any]:
-    there: dict[str, Any] = {"path": path, "corpus": corpus, "settings": settings}
-    given = {name: there[kind] for name, (kind, _) in plugin.given.items()}
-    for name, (kind, optional) in plugin.given.items():
-        if kind != "settings" and given[name] is None and not optional:
-            raise InputError(
-                f"the retriever {plugin.name} searches a corpus, and there is none",
-                where=_WHERE,
-                remedy="add --corpus DIR",
-            )
-    return given
-
-
 def _identity(
     plugin: RetrieverPlugin,
     source: Source,
-    settings: BaseModel | None,
-    corpus: Corpus | None,
+    filled: Filled,
+    around: Surroundings,
     own: Any,
 ) -> dict[str, Any]:
     """What rankings depend on, as far as it can be known: JSON-serialisable, free of paths."""
     identity: dict[str, Any] = {"kind": "plugin", "name": plugin.name, "source": source.identity}
-    if settings is not None:
-        identity["settings"] = settings.model_dump(mode="json")
-    if corpus is not None:
-        identity["corpus_sha256"] = corpus.sha256
+    if filled.settings is not None:
+        identity["settings"] = filled.settings_json
+    takes_corpus = any(kind in ("path", "corpus") for kind, _ in plugin.injected.values())
+    if takes_corpus and around.corpus is not None:
+        identity["corpus_sha256"] = around.corpus.sha256
     if own is not None:
         identity["own"] = _own_identity(plugin, own)
     return identity

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from branchwise.corpora.errors import InputError
 
-Group = Literal["tools", "nodes", "retrievers", "metrics"]
-"""The kinds of plug-ins; their entry points are in the group `branchwise.KIND`."""
+Group = str
+"""A kind of plug-in, a key of `kinds.KINDS`; its entry points are in `branchwise.KIND`."""
 
 MCP = "mcp:"
 

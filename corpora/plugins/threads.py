@@ -1,78 +1,207 @@
-"""Threads that plug-ins' coroutines ask the event loop for, and what they leave at the end."""
+"""Where the code of plug-ins runs: on daemon threads, which never hold the end of the process."""
 
+import asyncio
 import contextlib
-import os
-import sys
 import threading
-import time
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from contextvars import copy_context
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, NamedTuple
 
-SECONDS_AT_END = 10.0
-"""What a plug-in's own threads and exit handlers have, once a command has done its work."""
-SECONDS_WHERE_GIVEN_UP = 1.0
-"""The same, where a call of a plug-in was given up and has never ended."""
+GRACE = 1.0
+"""Seconds that a cancelled coroutine has for its own cleaning up."""
+
+
+class Outcome(NamedTuple):
+    """What a job came to: its value, or what it raised."""
+
+    value: Any = None
+    error: BaseException | None = None
+
+
+@dataclass(frozen=True)
+class Running:
+    """A job at work; `ended` gets its outcome, `stopped` is the word for one that was given up.
+
+    `stop` asks it to end, for which it has `grace` seconds; `leave` is for one that goes on.
+    """
+
+    ended: "Future[Outcome]"
+    stopped: str = "abandoned"
+    grace: float = 0.0
+    stop: Callable[[], object] = lambda: None
+    leave: Callable[[], object] = lambda: None
+
+
+class DaemonThread:
+    """Runs what it is given, in order.
+
+    The thread begins with the first job; once this object is let go of it ends behind the last.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._lock, self._begun = threading.Lock(), False
+
+    def submit(self, job: Callable[[], object]) -> None:
+        """Run it behind those before it. What it raises is lost.
+
+        Raises RuntimeError where no thread can be started.
+        """
+        with self._lock:
+            if not self._begun:
+                # The thread knows the queue alone: else this object would never be let go of.
+                _start(self._name, _serve, self._jobs)
+                weakref.finalize(self, self._jobs.put, None).atexit = False
+                self._begun = True
+        self._jobs.put(job)
+
+    def run(self, job: Callable[[], Any]) -> Running:
+        """Run a job in the caller's context. It cannot be stopped. Raises as `submit`."""
+        return _running(job, self.submit)
+
+
+class LoopThread:
+    """An event loop that coroutines of plug-ins run in, apart from the harness's own.
+
+    What none may do to the others is end it: a task's SystemExit leaves `run_forever`, which is
+    then called again.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_default_executor(DaemonThreads())
+        # A pending task that is collected closes its coroutine, in whatever thread that happens;
+        # one that suppresses everything would spin there. Referenced, it stays where it is.
+        self._tasks: set[asyncio.Task[Outcome]] = set()
+        self.left = False
+        self.thread = _start("plug-ins' event loop", self._serve)
+
+    def run(self, job: Callable[[], Coroutine[Any, Any, Any]]) -> Running:
+        """Run a coroutine in the caller's context. Where it does not even hear that it is to stop,
+        something blocks the loop, which is then left to it.
+        """
+        ended, heard = _begun_future(), threading.Event()
+        tasks: list[asyncio.Task[Outcome]] = []
+
+        def begin() -> None:
+            tasks.append(self._loop.create_task(_awaited(job)))
+            self._tasks.add(tasks[0])
+            tasks[0].add_done_callback(end)
+
+        def end(task: asyncio.Task[Outcome]) -> None:
+            # One that is cancelled before its first step takes none.
+            ended.set_result(Outcome() if task.cancelled() else task.result())
+            self._tasks.discard(task)
+            if self.left:
+                self._loop.stop()
+
+        def cancel() -> None:
+            heard.set()
+            tasks[0].cancel()
+
+        def leave() -> None:
+            self.left = self.left or not heard.is_set()
+
+        self._loop.call_soon_threadsafe(begin)
+        return Running(
+            ended, "cancelled", GRACE, lambda: self._loop.call_soon_threadsafe(cancel), leave
+        )
+
+    def _serve(self) -> None:
+        while self._tasks or not self.left:
+            with contextlib.suppress(BaseException):
+                self._loop.run_forever()
+        self._loop.close()
+
+
+def run_on_a_thread(name: str, job: Callable[[], Any]) -> Running:
+    """Run a job in the caller's context, on a daemon thread of its own. It cannot be stopped.
+
+    Raises RuntimeError where no thread can be started.
+    """
+    return _running(job, lambda work: _start(name, work))
+
+
+def plugin_loop() -> LoopThread:
+    """The event loop that all coroutines of plug-ins share: their clients and locks belong to the
+    one in which they were first used. It is another once that was left.
+
+    Raises RuntimeError where no thread can be started.
+    """
+    global _LOOP
+    with _LOCK:
+        # In a process that was forked the thread is gone.
+        if _LOOP is None or _LOOP.left or not _LOOP.thread.is_alive():
+            _LOOP = LoopThread()
+        return _LOOP
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """An event loop's default executor. Where `for_plugin()` is true, a call gets a daemon thread.
+    """An event loop's default executor: each call gets a daemon thread of its own.
 
-    `asyncio.to_thread` of a call that hangs would hold one of the few threads that all share, and
-    the end of the event loop, which waits for each of them.
+    `asyncio.to_thread` of a call that hangs would hold one of a few threads, and the end of the
+    process, which waits for each of them.
     """
-
-    def __init__(self, for_plugin: Callable[[], bool]) -> None:
-        super().__init__(thread_name_prefix="asyncio")
-        self._for_plugin = for_plugin
 
     def submit(self, call: Callable[..., Any], /, *given: Any, **named: Any) -> "Future[Any]":
         """As ThreadPoolExecutor's."""
-        if not self._for_plugin():
-            return super().submit(call, *given, **named)
-        future: Future[Any] = Future()
-        work = (future, call, given, named)
-        threading.Thread(target=_work, args=work, name="plug-in's thread", daemon=True).start()
+        future = _begun_future()
+
+        def work() -> None:
+            value, error = _outcome(lambda: call(*given, **named))
+            if error is None:
+                future.set_result(value)
+            else:
+                future.set_exception(error)
+
+        _start("plug-in's thread", work)
         return future
 
 
-def _work(future: "Future[Any]", call: Callable[..., Any], given: Any, named: Any) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
+_LOOP: LoopThread | None = None
+_LOCK = threading.Lock()
+
+
+def _start(name: str, work: Callable[..., object], *given: object) -> threading.Thread:
+    thread = threading.Thread(target=work, args=given, name=name, daemon=True)
+    thread.start()
+    return thread
+
+
+def _serve(jobs: "SimpleQueue[Callable[[], object] | None]") -> None:
+    while (job := jobs.get()) is not None:
+        with contextlib.suppress(BaseException):
+            job()
+        del job
+
+
+def _running(job: Callable[[], Any], start: Callable[[Callable[[], object]], object]) -> Running:
+    ended, context = _begun_future(), copy_context()
+    start(lambda: ended.set_result(context.run(_outcome, job)))
+    return Running(ended)
+
+
+def _begun_future() -> "Future[Any]":
+    """One that whoever waits for it cannot cancel."""
+    future: Future[Any] = Future()
+    future.set_running_or_notify_cancel()
+    return future
+
+
+def _outcome(job: Callable[[], Any]) -> Outcome:
     try:
-        value = call(*given, **named)
-    except BaseException as error:  # noqa: BLE001 - it is told to whoever waits
-        future.set_exception(error)
-    else:
-        future.set_result(value)
+        return Outcome(job())
+    except BaseException as error:  # noqa: BLE001 - SystemExit, too: it must not end the thread
+        return Outcome(error=error)
 
 
-def end_within(code: object, seconds: float) -> None:
-    """Let the process end with `code` after `seconds` at the latest.
-
-    Python waits at its end for threads, thread pools and processes that a plug-in began, however
-    long they hang.
-    """
-    number = code if isinstance(code, int) else int(code is not None)
-    timer = threading.Timer(seconds, _end, [number, seconds])
-    timer.daemon = True
-    timer.start()
-
-
-def _end(code: int, seconds: float) -> None:
-    # Who calls the command's `main` and takes its SystemExit goes on; a busy machine takes a while
-    # from there to the end. This is the one sign of it before thread pools are waited for.
-    for _ in range(10):
-        if getattr(threading, "_SHUTTING_DOWN", True):
-            break
-        time.sleep(seconds)
-    else:
-        return
-    processes = sys.modules.get("multiprocessing")
-    for child in processes.active_children() if processes else ():
-        with contextlib.suppress(Exception):
-            child.kill()
-    for stream in (sys.__stdout__, sys.__stderr__):
-        with contextlib.suppress(Exception):
-            stream.flush()  # type: ignore[union-attr]
-    os._exit(code)
+async def _awaited(job: Callable[[], Coroutine[Any, Any, Any]]) -> Outcome:
+    try:
+        return Outcome(await job())
+    except BaseException as error:  # noqa: BLE001 - nor the event loop
+        return Outcome(error=error)

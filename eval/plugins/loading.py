@@ -32,7 +32,7 @@ class LoadedMetric:
     def column(self) -> Column:
         """Its column in reports."""
         plugin = self.plugin
-        note = f"{plugin.name.replace('_', ' ')}: {plugin.note.removesuffix('.')}"
+        note = f"{plugin.name.replace('_', ' ')}: {plugin.description.removesuffix('.')}"
         return Column(plugin.name, plugin.heading, TABLE, plugin.digits, note, unit="value")
 
     def to_json(self) -> dict[str, Any]:

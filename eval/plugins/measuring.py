@@ -1,13 +1,13 @@
 """Calling metric plug-ins: every value is a finite number or None, whatever they do."""
 
-import copy
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from numbers import Real
 from typing import Any, NamedTuple
 
-from branchwise.corpora.plugins.calling import PluginFailure
+from branchwise.corpora.plugins.faults import WrongResult
+from branchwise.corpora.plugins.isolator import PluginFailure
 from branchwise.corpora.plugins.worker import Worker
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.plugins.loading import LoadedMetric
@@ -34,12 +34,16 @@ class Measure:
 
     def of(self, item: AnsweredItem) -> Measured:
         """The metric of one item, which it gets as a copy of its own."""
-        given = copy.deepcopy(item)
         try:
-            seconds = self.metric.plugin.seconds
-            return Measured(self._worker.call(lambda function: _number(function(given)), seconds))
+            value = self._worker.call(
+                lambda function, item: function(item),
+                {"item": item},
+                seconds=self.metric.plugin.seconds,
+                read=_number,
+            )
         except PluginFailure as failure:
             return Measured(None, failure.line)
+        return Measured(value)
 
 
 def measures(metrics: Sequence[LoadedMetric]) -> list[Measure]:
@@ -48,8 +52,7 @@ def measures(metrics: Sequence[LoadedMetric]) -> list[Measure]:
 
 
 def _number(returned: Any) -> float | None:
-    """The value; TypeError for what is none. Runs in the plug-in's thread: a number may be of
-    anyone's class."""
+    """The value. Raises WrongResult for what is none."""
     if returned is None:
         return None
     said = type(returned).__name__
@@ -59,7 +62,7 @@ def _number(returned: Any) -> float | None:
             if math.isfinite(value) and abs(value) <= LARGEST:
                 return value
             said = f"{value:g}"
-    raise TypeError(f"returned {said}; return a number up to {LARGEST:g}, or None")
+    raise WrongResult(f"returned {said}; return a number up to {LARGEST:g}, or None")
 
 
 def _is_truth(returned: object) -> bool:

@@ -1,51 +1,29 @@
 """`@metric`: a function from an answered item to a number, as a column of every report."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, overload
 
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.declaring import (
-    check_once,
-    check_positive,
-    checked_name,
-    first_paragraph,
-    look_like,
-    place_of,
-)
+from branchwise.corpora.plugins.declaring import Declaration, Plugin, decorating, first_paragraph
 from branchwise.corpora.plugins.specs import Group
 
 SECONDS = 10.0
 MAX_HEADING, MAX_NOTE, MAX_DIGITS = 40, 300, 6
 
 
-@dataclass(frozen=True)
-class MetricPlugin:
-    """A declared metric; calling it calls the function, as if it had never been declared.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MetricPlugin(Plugin):
+    """A declared metric. `name` is its key in JSON and CSV; `heading` may hold one line break.
 
-    `name` is its key in JSON and CSV. `heading` may hold one line break; `note` is the line under
-    the table that says what the number means. `seconds`: what a call may take.
+    `description` is the line under the table that says what the number means. `digits`: after the
+    point. `seconds`: what a call may take.
     """
 
     plugin_group: ClassVar[Group] = "metrics"
-    name: str
-    function: Callable[..., Any]
     heading: str
-    note: str
     digits: int = 2
     seconds: float = SECONDS
-
-    def __post_init__(self) -> None:
-        look_like(self, self.function)
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return self.function(*arguments, **named)
-
-    @property
-    def place(self) -> str:
-        """`file:line` of the function."""
-        return place_of(self.function)
 
 
 @overload
@@ -85,50 +63,39 @@ def metric(
     Raises InputError, with file and line, for a function that cannot be a metric.
     """
 
-    def declare(declared: Callable[..., Any]) -> MetricPlugin:
-        plugin = _declared(declared, name, heading, note, digits, seconds)
-        check_once("metric", plugin, getattr(declared, "__globals__", {}))
-        return plugin
+    def read(declaration: Declaration) -> Mapping[str, Any]:
+        _check_signature(declaration)
+        said = first_paragraph(declaration) if note is None else note
+        called = declaration.name.replace("_", " ") if heading is None else heading
+        texts = (("heading", called, MAX_HEADING), ("note", said, 10 * MAX_NOTE))
+        for setting, text, longest in texts:
+            right = isinstance(text, str) and bool(text.strip()) and len(text) <= longest
+            what = f"the {setting} of {declaration.name} is no text of 1 to {longest} characters"
+            declaration.check(right, what)
+        in_range = isinstance(digits, int) and 0 <= digits <= MAX_DIGITS
+        declaration.check(in_range, f"digits is {digits!r}, and may be 0 to {MAX_DIGITS}")
+        return {
+            "heading": "\n".join(_one_line(line) for line in called.split("\n", 1)),
+            "description": _one_line(said)[:MAX_NOTE],
+            "digits": digits,
+        }
 
-    return declare if function is None else declare(function)
-
-
-def _declared(
-    function: Callable[..., Any],
-    name: str | None,
-    heading: str | None,
-    note: str | None,
-    digits: int,
-    seconds: float,
-) -> MetricPlugin:
-    chosen = checked_name("metric", function, name)
-    check_positive("metric", function, seconds=seconds)
-    _check_signature(chosen, function)
-    said = first_paragraph("metric", chosen, function) if note is None else note
-    called = chosen.replace("_", " ") if heading is None else heading
-    texts = (("heading", called, MAX_HEADING), ("note", said, 10 * MAX_NOTE))
-    for setting, text, longest in texts:
-        if not isinstance(text, str) or not text.strip() or len(text) > longest:
-            what = f"@metric: the {setting} of {chosen} is no text of 1 to {longest} characters"
-            raise InputError(what, where=place_of(function))
-    if not isinstance(digits, int) or not 0 <= digits <= MAX_DIGITS:
-        what = f"@metric: digits is {digits!r}, and may be 0 to {MAX_DIGITS}"
-        raise InputError(what, where=place_of(function))
-    shown = "\n".join(_one_line(line) for line in called.split("\n", 1))
-    return MetricPlugin(chosen, function, shown, _one_line(said)[:MAX_NOTE], digits, seconds)
+    return decorating(
+        function,
+        lambda declared: MetricPlugin.declared(
+            declared, read, name=name, seconds=seconds, description=note
+        ),
+    )
 
 
-def _check_signature(name: str, function: Callable[..., Any]) -> None:
-    where = place_of(function)
-    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
-        what = f"the metric {name} is async or a generator"
-        raise InputError(what, where=where, remedy="make it a plain function that returns a number")
+def _check_signature(declaration: Declaration) -> None:
+    name = declaration.name
     try:
-        inspect.signature(function).bind(None)
+        inspect.signature(declaration.function).bind(None)
     except TypeError:
         what = f"the metric {name} cannot be called with an item alone"
         remedy = f"write def {name}(item: AnsweredItem) -> float | None"
-        raise InputError(what, where=where, remedy=remedy) from None
+        raise declaration.refused(what, remedy) from None
 
 
 def _one_line(text: str) -> str:

@@ -3,7 +3,6 @@
 Their files are imported, as they are when the study runs.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,8 +23,6 @@ from branchwise.eval.studies.settings import Value
 from branchwise.eval.studies.study import Study
 from branchwise.eval.studies.yaml_lines import Place, shown
 from branchwise.tools.registry import installed_tools, known_tools
-
-NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
 @contextmanager

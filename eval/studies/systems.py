@@ -12,6 +12,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.kinds import KINDS
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import (
@@ -23,7 +24,7 @@ from branchwise.eval.studies.checks import (
 )
 from branchwise.eval.studies.complaints import StudyError
 from branchwise.eval.studies.names import distinct_names, slugs, system_name
-from branchwise.eval.studies.parts import NODE_NAME, StudyPlugins
+from branchwise.eval.studies.parts import StudyPlugins
 from branchwise.eval.studies.paths import resolved
 from branchwise.eval.studies.settings import FIELDS, MODULES, Value
 from branchwise.eval.studies.study import Study
@@ -152,7 +153,7 @@ class _Systems:
     def _check_plugins(self) -> None:
         """The nodes, each with a name of its own, and the settings of all plug-ins."""
         for name in self.study.nodes:
-            if name in FIELDS or not NODE_NAME.fullmatch(name):
+            if name in FIELDS or not KINDS["nodes"].takes_name(name):
                 what = "a setting's already" if name in FIELDS else "no name for a node"
                 remedy = "use another: letters, digits, - and _, a letter first"
                 raise StudyError(f"{shown(name)} is {what}", ("nodes", name), remedy)

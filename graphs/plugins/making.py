@@ -6,12 +6,12 @@ from difflib import get_close_matches
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import is_plugin_retriever
+from branchwise.corpora.plugins.injection import Surroundings, fill
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.graphs.plugins.declared import NodePlugin
 from branchwise.graphs.plugins.running import MadeNode
-from branchwise.tools.plugins.injection import Surroundings, check_settings, fill
 
 
 def load_node(spec: str) -> NodePlugin:
@@ -37,10 +37,8 @@ def make_nodes(specs: Sequence[str], surroundings: Surroundings) -> list[MadeNod
                 where="--node",
                 remedy="leave one out, or give it another name: @node(..., name=...)",
             )
-        given = surroundings.settings.get(plugin.name)
-        settings = check_settings(plugin.name, plugin.settings, given)
-        filled = fill(plugin.name, plugin.injected, surroundings, settings)
-        nodes[plugin.name], places[plugin.name] = MadeNode(plugin, filled, settings), spec
+        nodes[plugin.name] = MadeNode(plugin, fill(plugin, surroundings))
+        places[plugin.name] = spec
     return list(nodes.values())
 
 

@@ -2,19 +2,18 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from langgraph.runtime import Runtime
-from pydantic import BaseModel
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker, CallKey
-from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
+from branchwise.corpora.plugins.injection import Filled
+from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.graphs.plugins.declared import NodePlugin
-from branchwise.graphs.plugins.updates import WrongUpdate, applied, update_of
+from branchwise.graphs.plugins.updates import applied, update_of
 from branchwise.graphs.run_contexts import PluginCall, count_asked
 from branchwise.graphs.state import AgentState, ItemContext, Node
 from branchwise.tools.plugins.results import whole
@@ -42,12 +41,10 @@ class NodeResult(Record):
 
 @dataclass(frozen=True)
 class MadeNode:
-    """A node with what fills its parameters (for each, what gives its value at a call), and with
-    its settings, checked."""
+    """A node with what fills its parameters."""
 
     plugin: NodePlugin
-    filled: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
-    settings: BaseModel | None = None
+    filled: Filled = field(default_factory=Filled)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -55,7 +52,7 @@ class MadeNode:
         return {
             "name": self.plugin.name,
             "slot": self.plugin.slot,
-            "settings": self.settings.model_dump(mode="json") if self.settings else {},
+            "settings": self.filled.settings_json,
             "source": self.plugin.source.identity if self.plugin.source else {},
         }
 
@@ -97,21 +94,16 @@ async def _called(
     printed, error, update = "", None, Update()
     try:
         with its_call.context(asker):
-            called = await call_plugin(
+            called = await isolator(plugin.name).call(
                 plugin.function,
                 {plugin.state: seen},
-                name=plugin.name,
                 seconds=limit,
-                injected={name: value() for name, value in made.filled.items()},
+                injected=made.filled.now(),
+                read=lambda returned: update_of(plugin.slot, returned, state),
             )
-        printed = called.printed
-        update = update_of(plugin.slot, called.value, state)
+        printed, update = called.printed, called.value
     except PluginFailure as failure:
         printed, error = failure.printed, failure.line
-    except WrongUpdate as wrong:
-        error = f"{plugin.name}: {wrong}"
-    except Exception as fault:  # noqa: BLE001 - what it returned may be anyone's class
-        error = f"{plugin.name}: what it returned cannot be read: {type(fault).__name__}: {fault}"
     return NodeResult(
         asked=tuple(its_call.asked),
         printed=whole(printed),

@@ -8,11 +8,12 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.graphs.plugins.slots import RETURNS, Slot
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.reduce import Change, tokens_of
 from branchwise.graphs.state import AgentState
-from branchwise.tools.plugins.results import ResultError, bounded, read_artifact, whole
+from branchwise.tools.plugins.results import bounded, read_artifact, whole
 from branchwise.trace.events import ChangedMessage, Node, Update
 
 MAX_MESSAGES = 100
@@ -25,25 +26,21 @@ _KINDS: Mapping[str, type[BaseMessage]] = {
 }
 
 
-class WrongUpdate(ValueError):  # noqa: N818 - it is what the call came to
-    """A node returned what its slot does not take; the text says what it may return."""
-
-
 def update_of(slot: Slot, returned: Any, state: AgentState) -> Update:
     """What `returned` changes of `state`; empty where it changes nothing.
 
     Messages are taken as their kind and their text, at most 200,000 characters of it, so that what
-    goes on is what is recorded. Raises WrongUpdate.
+    goes on is what is recorded. Raises WrongResult.
     """
     if returned is None:
         return Update()
     allowed = " and ".join(RETURNS[slot])
     if not isinstance(returned, Mapping):
-        raise WrongUpdate(
+        raise WrongResult(
             f"returned a {type(returned).__name__}; return {{{allowed}: ...}} or None"
         )
     if unknown := [key for key in returned if key not in RETURNS[slot]]:
-        raise WrongUpdate(f"returned {str(unknown[0])[:80]!r}; a node {slot} returns {allowed}")
+        raise WrongResult(f"returned {str(unknown[0])[:80]!r}; a node {slot} returns {allowed}")
     return Update(**{key: _READERS[slot, key](value, state) for key, value in returned.items()})
 
 
@@ -88,9 +85,9 @@ def _opening(messages: Any, state: AgentState) -> tuple[ChangedMessage, ...] | N
     listed = _messages(messages, "pending")
     records = [_plain(message, n) for n, message in enumerate(listed)]
     if not records or records[-1].type != "human":
-        raise WrongUpdate("returned pending without a message of the user at its end")
+        raise WrongResult("returned pending without a message of the user at its end")
     if len(records) > MAX_MESSAGES:
-        raise WrongUpdate(f"returned {len(records):,} messages; return at most {MAX_MESSAGES}")
+        raise WrongResult(f"returned {len(records):,} messages; return at most {MAX_MESSAGES}")
     before = [(message.type, message.text) for message in state["pending"]]
     same = [(record.type, record.content) for record in records] == before
     return None if same else tuple(records)
@@ -99,7 +96,7 @@ def _opening(messages: Any, state: AgentState) -> tuple[ChangedMessage, ...] | N
 def _plain(message: BaseMessage, number: int) -> ChangedMessage:
     if type(message) not in _KINDS.values() or getattr(message, "tool_calls", None):
         what = type(message).__name__
-        raise WrongUpdate(
+        raise WrongResult(
             f"returned a {what} as pending[{number}]; the opening is of SystemMessage, "
             "HumanMessage and AIMessage without tool calls"
         )
@@ -108,10 +105,10 @@ def _plain(message: BaseMessage, number: int) -> ChangedMessage:
 
 def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise WrongUpdate("returned readings that are no list of texts")
+        raise WrongResult("returned readings that are no list of texts")
     readings = tuple(" ".join(whole(one).split()) for one in value)
     if len(readings) > MAX_READINGS or any(not 0 < len(one) <= MAX_CHARS for one in readings):
-        raise WrongUpdate(
+        raise WrongResult(
             f"returned readings that are not at most {MAX_READINGS} texts of 1 to {MAX_CHARS} "
             "characters"
         )
@@ -122,7 +119,7 @@ def _results(messages: Any, state: AgentState) -> tuple[ChangedMessage, ...] | N
     """Those of a turn's tool messages that are not as they were."""
     listed, before = _messages(messages, "pending"), state["pending"]
     if [_call(message) for message in listed] != [_call(message) for message in before]:
-        raise WrongUpdate(
+        raise WrongResult(
             "returned other tool messages than it was given; return one for each in pending, with "
             "its tool_call_id, in the same order"
         )
@@ -148,16 +145,13 @@ def _changed(number: int, old: BaseMessage, new: BaseMessage) -> ChangedMessage 
 
 
 def _artifact(value: Any) -> Mapping[str, Any]:
-    try:
-        return read_artifact({} if value is None else value)
-    except ResultError as error:
-        raise WrongUpdate(str(error)) from None
+    return read_artifact({} if value is None else value)
 
 
 def _last_words(messages: Any, state: AgentState) -> tuple[ChangedMessage, ...]:
     listed = _messages(messages, "messages")
     if len(listed) != 1 or type(listed[0]) is not AIMessage or listed[0].tool_calls:
-        raise WrongUpdate(
+        raise WrongResult(
             "returned other messages than one AIMessage without tool calls; its text is read as "
             "the answer"
         )
@@ -170,11 +164,11 @@ def _record(message: BaseMessage) -> ChangedMessage:
 
 def _messages(value: Any, key: str) -> Sequence[BaseMessage]:
     if not isinstance(value, list | tuple):
-        raise WrongUpdate(f"returned {key} as a {type(value).__name__}; return a list of messages")
+        raise WrongResult(f"returned {key} as a {type(value).__name__}; return a list of messages")
     for number, one in enumerate(value):
         if not isinstance(one, BaseMessage):
             what = type(one).__name__
-            raise WrongUpdate(f"returned a {what} as {key}[{number}]; return messages")
+            raise WrongResult(f"returned a {what} as {key}[{number}]; return messages")
     return value
 
 

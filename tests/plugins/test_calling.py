@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.plugins import calling
-from branchwise.corpora.plugins.calling import PluginFailure, abandoned, call_plugin
+from branchwise.corpora.plugins import threads
+from branchwise.corpora.plugins.isolator import Isolator, PluginFailure, any_hung
 from branchwise.corpora.plugins.printed import MAX_PRINTED
+from branchwise.corpora.plugins.threads import LoopThread
 
 
-async def called(function, *, name="it", seconds=20.0, injected=None, **arguments):
-    return await call_plugin(function, arguments, name=name, seconds=seconds, injected=injected)
+async def called(function, *, by=None, seconds=20.0, injected=None, **arguments):
+    isolator = by or Isolator("it")
+    return await isolator.call(function, arguments, seconds=seconds, injected=injected)
 
 
 async def failure(function, **more):
@@ -89,11 +91,15 @@ async def test_what_is_raised_is_one_line_with_the_name(raised, line):
     assert (await failure(blocks)).line == line
 
 
-async def test_an_interrupt_passes_where_a_user_may_have_made_it():
+async def test_an_interrupt_is_the_plugins_own():
+    async def waits():
+        raise KeyboardInterrupt
+
     def blocks():
         raise KeyboardInterrupt
 
-    # No signal ever reaches a thread: it is the plug-in's own.
+    # No signal ever reaches their threads.
+    assert (await failure(waits)).line == "it: KeyboardInterrupt"
     assert (await failure(blocks)).line == "it: KeyboardInterrupt"
 
 
@@ -147,9 +153,10 @@ async def test_arguments_that_do_not_fit_are_a_failure():
 
 
 async def test_a_hang_is_cancelled_at_its_limit_and_may_clean_up():
-    cleaned = []
+    begun, cleaned = [], []
 
     async def hangs():
+        begun.append(True)
         try:
             await asyncio.Event().wait()
         finally:
@@ -158,56 +165,115 @@ async def test_a_hang_is_cancelled_at_its_limit_and_may_clean_up():
 
     told = await failure(hangs, seconds=0.05)
     assert told.line == "it: no result within 0.05 seconds (cancelled)"
-    assert cleaned == [True]
-
-
-async def test_a_hang_that_swallows_its_cancellation_is_closed(monkeypatch):
-    monkeypatch.setattr(calling, "GRACE", 0.01)
-    swallowed = []
-
-    async def stubborn():
-        while True:
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                swallowed.append(True)
-
-    before = asyncio.all_tasks()
-    told = await failure(stubborn, seconds=0.01)
-    assert told.line == "it: no result within 0.01 seconds (cancelled)"
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    assert asyncio.all_tasks() == before
-    assert swallowed
-
-
-# Python says of such a coroutine that it ignored its end.
-ignored = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+    assert cleaned == begun
 
 
 @pytest.fixture
 def over():
-    """Set behind the test. Without a loop to wait in, what suppresses everything spins for ever
-    once the garbage collector closes it, in whatever test that is."""
+    """Set behind the test, so that what hangs in it ends."""
     event = threading.Event()
     yield event
     event.set()
 
 
-@ignored
-async def test_one_that_will_not_even_be_closed_holds_nothing(monkeypatch, over):
-    monkeypatch.setattr(calling, "GRACE", 0.01)
+async def given_up(function, by):
+    """Cancel a call of `function(begun)` behind its beginning."""
+    begun = threading.Event()
+    task = asyncio.ensure_future(called(functools.partial(function, begun), by=by, seconds=600))
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
-    async def stubborn():
+
+def all_ended(isolator):
+    """Returns when no call is counted any more."""
+    while isolator.hung:
+        threading.Event().wait(0.001)
+
+
+async def test_a_hang_that_swallows_its_cancellation_is_counted_until_it_ends(monkeypatch, over):
+    monkeypatch.setattr(threads, "GRACE", 0.01)
+
+    async def stubborn(begun):
+        begun.set()
         while not over.is_set():
             with contextlib.suppress(BaseException):
-                await asyncio.sleep(1000)
+                await asyncio.sleep(0.001)
 
-    before = asyncio.all_tasks()
-    await failure(stubborn, seconds=0.01)
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-    assert asyncio.all_tasks() == before
+    counts = Isolator("counted")
+    await given_up(stubborn, counts)
+    assert counts.hung == 1
+    assert any_hung()
+    over.set()
+    await asyncio.to_thread(all_ended, counts)
+
+
+async def test_a_loop_is_left_where_it_is_blocked_alone(over):
+    swallowed, begun, loop = threading.Event(), threading.Event(), LoopThread()
+
+    async def stubborn():
+        begun.set()
+        while not over.is_set():
+            try:
+                await asyncio.sleep(0.001)
+            except asyncio.CancelledError:
+                swallowed.set()
+
+    async def blocks():
+        begun.set()
+        over.wait()
+
+    for function, left in ((stubborn, False), (blocks, True)):
+        begun.clear()
+        running = loop.run(function)
+        await asyncio.to_thread(begun.wait)
+        running.stop()
+        if not left:
+            await asyncio.to_thread(swallowed.wait)
+        running.leave()
+        assert loop.left is left
+    over.set()
+    await asyncio.to_thread(loop.thread.join)
+
+
+async def test_a_coroutine_that_blocks_its_loop_keeps_it_and_others_get_another(monkeypatch, over):
+    monkeypatch.setattr(threads, "GRACE", 0.01)
+    left = []
+
+    async def blocks(begun):
+        left.append(threading.current_thread())
+        begun.set()
+        over.wait()
+
+    async def where():
+        return threading.current_thread()
+
+    counts = Isolator("blocks")
+    await given_up(blocks, counts)
+    assert counts.hung == 1
+    assert (await called(where)).value not in left
+    over.set()
+    await asyncio.to_thread(left[0].join)
+    assert counts.hung == 0
+
+
+async def test_coroutines_share_a_loop_that_is_not_their_callers():
+    async def where():
+        return asyncio.get_running_loop()
+
+    first, second = (await called(where)).value, (await called(where)).value
+    assert first is second
+    assert first is not asyncio.get_running_loop()
+
+
+async def test_a_plugin_that_stops_the_loop_stops_nothing():
+    async def stops():
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(0)
+        return "on it goes"
+
+    assert (await called(stops)).value == "on it goes"
 
 
 async def test_a_hang_on_a_thread_is_abandoned_and_counted_until_it_ends():
@@ -217,39 +283,38 @@ async def test_a_hang_on_a_thread_is_abandoned_and_counted_until_it_ends():
         end.wait()
         ended.set()
 
-    told = await failure(hangs, name="counted", seconds=0.05)
-    assert told.line == "counted: no result within 0.05 seconds (abandoned)"
-    assert abandoned("counted") == 1
+    counts = Isolator("counted on a thread")
+    told = await failure(hangs, by=counts, seconds=0.05)
+    assert told.line == "counted on a thread: no result within 0.05 seconds (abandoned)"
+    assert counts.hung == 1
     end.set()
     await asyncio.to_thread(ended.wait)
     for thread in threading.enumerate():
-        if thread.name == "plug-in counted":
+        if thread.name == "plug-in counted on a thread":
             thread.join()
-    assert abandoned("counted") == 0
+    assert counts.hung == 0
 
 
-async def test_a_plugin_with_too_many_abandoned_calls_is_called_no_more(monkeypatch):
-    monkeypatch.setattr(calling, "MAX_ABANDONED", 3)
-    end, begun = threading.Event(), []
+async def test_a_plugin_with_too_many_abandoned_calls_is_called_no_more(over):
+    begun, counts = [], Isolator("often", most=3)
 
     def hangs():
         begun.append(True)
-        end.wait()
+        over.wait()
 
     for _ in range(3):
-        await failure(hangs, name="often", seconds=0.01)
-    told = await failure(hangs, name="often", seconds=0.01)
+        await failure(hangs, by=counts, seconds=0.01)
+    told = await failure(hangs, by=counts, seconds=0.01)
     assert told.line == "often: not called: 3 earlier calls have never ended"
     assert len(begun) == 3
-    end.set()
 
 
 async def test_the_callers_cancellation_ends_the_call_as_cancellation():
-    begun = asyncio.Event()
+    loop, begun = asyncio.get_running_loop(), asyncio.Event()
     cancelled = []
 
     async def waits():
-        begun.set()
+        loop.call_soon_threadsafe(begun.set)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -271,12 +336,13 @@ async def test_the_callers_cancellation_abandons_a_thread():
         loop.call_soon_threadsafe(begun.set)
         end.wait()
 
-    task = asyncio.ensure_future(called(blocks, name="left"))
+    counts = Isolator("left")
+    task = asyncio.ensure_future(called(blocks, by=counts))
     await begun.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert abandoned("left") == 1
+    assert counts.hung == 1
     end.set()
 
 
@@ -288,7 +354,7 @@ async def test_arguments_are_copies_and_what_is_injected_is_not():
         box.append("y")
         return names
 
-    result = await call_plugin(mutates, given, name="it", seconds=9, injected={"box": shared})
+    result = await Isolator("it").call(mutates, given, seconds=9, injected={"box": shared})
     assert result.value == ["a", "b"]
     assert given == {"names": ["a"]}
     assert shared == ["x", "y"]
@@ -389,9 +455,8 @@ async def test_endless_recursion_is_a_failure():
     assert (await failure(deeper, n=0)).line.startswith("it: RecursionError")
 
 
-@ignored
 def test_nothing_that_was_given_up_holds_the_end_of_a_loop(monkeypatch, over):
-    monkeypatch.setattr(calling, "GRACE", 0.01)
+    monkeypatch.setattr(threads, "GRACE", 0.01)
 
     async def stubborn():
         while not over.is_set():
@@ -406,7 +471,7 @@ def test_nothing_that_was_given_up_holds_the_end_of_a_loop(monkeypatch, over):
 
     async def both():
         for function in (stubborn, gathers, hangs):
-            await failure(function, name=f"ends {os.getpid()}", seconds=0.01)
+            await failure(function, seconds=0.01)
         return "ended"
 
     assert asyncio.run(both()) == "ended"

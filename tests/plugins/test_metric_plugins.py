@@ -152,10 +152,7 @@ def test_numbers_of_every_kind_are_taken(
         ("1j", "returned complex"),
         ("__import__('numpy').array([1.0])", "returned ndarray"),
         ("1 / 0", "found: ZeroDivisionError: division by zero"),
-        ("sys.exit(0)", "found: SystemExit: 0"),
         ("item.nothing", "found: AttributeError"),
-        ("(lambda f: f(f))(lambda f: f(f))", "found: RecursionError"),
-        ("(_ for _ in ()).throw(KeyboardInterrupt)", "found: KeyboardInterrupt"),
     ],
 )
 def test_what_is_no_number_leaves_the_item_unscored_and_says_why(
@@ -169,13 +166,6 @@ def test_what_is_no_number_leaves_the_item_unscored_and_says_why(
     assert "\n" not in row.failures["found"]
     assert scores.aggregates["all"]["found"].n == 2
     json.dumps(scores.to_json(), allow_nan=False)
-
-
-def test_a_metric_that_hangs_is_given_up_item_by_item(write: Write) -> None:
-    hangs = "threading.Event().wait() if item.question.id == 'q1' else 5"
-    scores = scored(write(returning(hangs).replace("20", "0.2")))
-    assert values(scores) == [None, 5.0, 5.0]
-    assert scores.items[0].failures == {"found": "found: no result within 0.2 seconds (abandoned)"}
 
 
 def test_a_metric_that_always_hangs_is_called_no_more(write: Write) -> None:
@@ -215,14 +205,6 @@ def test_a_failed_item_has_no_prediction_and_says_why(write: Write) -> None:
     failed = [item("q1", "A", "B", error="timeout: late")]
     body = returning("len(item.prediction.answers) + 10 * (item.error == 'timeout: late')")
     assert values(scored(write(body), failed)) == [10.0]
-
-
-def test_what_it_prints_does_not_reach_standard_output(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert values(scored(write(returning("[print('noise'), 2][1]")))) == [2.0] * 3
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "noise\n" * 3)
 
 
 @pytest.mark.parametrize(

@@ -149,9 +149,6 @@ def nothing(state: AgentState):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("raise ValueError('bad luck')", "bad: ValueError: bad luck"),
-        ("import sys; sys.exit(3)", "bad: SystemExit: 3"),
-        ("raise BaseExceptionGroup('g', [SystemExit(2)])", "bad: BaseExceptionGroup: SystemExit"),
         ("return 7", "bad: returned a int; return {pending: ...} or None"),
         ("return {'messages': []}", "bad: returned 'messages'; a node after_tools returns pending"),
         ("return {'pending': 'x'}", "bad: returned pending as a str; return a list of messages"),
@@ -174,7 +171,7 @@ def nothing(state: AgentState):
     ],
 )
 @pytest.mark.parametrize("how", ["async def", "def"])
-def test_what_a_node_does_wrong_leaves_the_state_as_it_was(play, body, said, how):
+def test_what_a_node_returns_wrong_leaves_the_state_as_it_was(play, body, said, how):
     code = f'@node("after_tools")\n{how} bad(state: AgentState):\n    """Wrong."""\n    {body}\n'
     found = play(code, "bad")
     assert found.nodes[0]["error"].startswith(said)
@@ -207,45 +204,6 @@ def test_each_slot_says_what_it_takes(play, slot, body, said):
     found = play(code, "bad")
     assert found.nodes[0]["error"].startswith(f"bad: {said}")
     assert found.answers == ["Michael Mann"]
-
-
-def test_a_node_that_hangs_is_stopped_at_its_limit(play):
-    code = '''
-import asyncio, threading
-
-@node("after_tools", seconds=0.2)
-async def waits(state: AgentState):
-    """Never ends."""
-    await asyncio.Event().wait()
-
-@node("before_answer", seconds=0.2)
-def sleeps(state: AgentState):
-    """Never ends, on a thread."""
-    threading.Event().wait()
-'''
-    found = play(code, "waits", "sleeps")
-    assert [record["error"] for record in found.nodes] == [
-        "waits: no result within 0.2 seconds (cancelled)",
-        "sleeps: no result within 0.2 seconds (abandoned)",
-    ]
-    assert found.answers == ["Michael Mann"]
-
-
-def test_a_node_that_mutates_its_state_changes_a_copy(play):
-    code = '''
-@node("after_tools")
-async def vandal(state: AgentState):
-    """Break all that it is given."""
-    state["messages"].clear()
-    for message in state["pending"]:
-        message.content = "gone"
-        message.artifact["passages"].clear()
-    state["evidence"].clear()
-    state["pending"].clear()
-'''
-    found = play(code, "vandal")
-    assert found.shown[0].count("[p") == 5
-    assert len(found.row.outcome["evidence"]) == 5
 
 
 def test_texts_of_a_node_are_bounded(play):
@@ -365,8 +323,14 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
         ('@node("after_tools")\nasync def x():\n    """X."""', "cannot be called with a state"),
         ('@node("after_tools")\nasync def x(a, b):\n    """X."""', "cannot be called with a state"),
         ('@node("after_tools")\nasync def x(*a):\n    """X."""', "cannot be called with a state"),
-        ('@node("after_tools", seconds=0)\nasync def x(s):\n    """X."""', "has the limit 0"),
-        ('@node("after_tools", name="a b")\nasync def x(s):\n    """X."""', "'a b' is no name"),
+        (
+            '@node("after_tools", seconds=0)\nasync def x(s):\n    """X."""',
+            "@node: seconds is 0, which is no positive number",
+        ),
+        (
+            '@node("after_tools", name="a b")\nasync def x(s):\n    """X."""',
+            "'a b' cannot be the name of a node",
+        ),
         ("x = 3", "not a node"),
         ("y = 3", "there is no 'x' in it"),
         (

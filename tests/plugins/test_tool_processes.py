@@ -9,8 +9,6 @@ import pytest
 from chat_server import call, say
 from tool_cases import ANSWER, calls_once, write_questions, write_tools
 
-from branchwise.corpora.plugins.threads import end_within
-
 pytestmark = pytest.mark.usefixtures("process")
 
 
@@ -182,8 +180,10 @@ def test_a_tool_that_changes_the_working_directory_does_not_lose_the_run(
     assert (tmp_path / "R" / "run.sqlite").exists()
 
 
-def test_a_process_that_goes_on_after_a_command_is_not_ended():
+def test_a_process_that_goes_on_after_a_command_is_not_ended(type_in, tmp_path):
+    path = write_tools(tmp_path, PRINTS)
     before = set(threading.enumerate())
-    end_within(3, 0.0)
-    for timer in set(threading.enumerate()) - before:
-        timer.join()
+    code, _, said = type_in("tools", "try", f"{path}:loud", "--args", '{"word": "x"}')
+    assert code == 0, said
+    begun = set(threading.enumerate()) - before
+    assert not [thread for thread in begun if isinstance(thread, threading.Timer)]

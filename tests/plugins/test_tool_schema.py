@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field
 from branchwise import Corpus, Graph, RunContext, ToolError, tool
 from branchwise.corpora.errors import InputError
 from branchwise.tools.plugins.docstrings import read_docstring
-from branchwise.tools.plugins.schema import read_signature
 
 
 def test_the_readmes_example_becomes_a_schema():
@@ -133,7 +132,7 @@ def test_what_is_injected_is_hidden():
         return ""
 
     assert list(uses.signature.schema["properties"]) == ["word"]
-    assert uses.signature.injected == {
+    assert uses.injected == {
         "corpus": ("corpus", False),
         "graph": ("graph", True),
         "run": ("run", False),
@@ -224,12 +223,12 @@ async def yields_later(x: int):
         (odd_class, "has a type that JSON does not have"),
         (odd_default, "cannot be described to a model"),
         (stray, "describes 'y', which is no parameter"),
-        (not_there, "an annotation of not_there cannot be read: name 'NoSuchName'"),
+        (not_there, "an annotation of not_there cannot be read: NameError: name 'NoSuchName'"),
     ],
 )
 def test_a_function_that_cannot_be_a_tool_is_refused_with_its_place(function, what):
     with pytest.raises(InputError) as refused:
-        read_signature(function)
+        tool(function)
     said = str(refused.value)
     assert what in said
     assert said.startswith(f"{__file__}:{function.__code__.co_firstlineno}: ")
@@ -243,7 +242,7 @@ def test_defaults_are_given_too_so_that_each_call_has_its_own():
         seen.append(x)
         return str(seen)
 
-    signature = read_signature(collects)
+    signature = tool(collects).signature
     first, second = signature.read({"x": 1}), signature.read({"x": 2})
     assert collects(**first) == "[1]"
     assert collects(**second) == "[2]"

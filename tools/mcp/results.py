@@ -14,9 +14,10 @@ from mcp.types import (
     TextContent,
 )
 
+from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.tools.mcp.transport import printable
 from branchwise.tools.plugins.plugged import PluginResult
-from branchwise.tools.plugins.results import ResultError, bounded, read_artifact
+from branchwise.tools.plugins.results import bounded, read_artifact
 
 
 def read_call(name: str, result: CallToolResult) -> PluginResult:
@@ -67,9 +68,9 @@ def _artifact(structured: Mapping[str, Any] | None) -> Mapping[str, Any]:
         return {}
     try:
         return read_artifact(structured)
-    except ResultError:
+    except WrongResult:
         pass
     try:
         return read_artifact({"structured": structured})
-    except ResultError:
+    except WrongResult:
         return {}

@@ -1,6 +1,7 @@
 """A LangChain tool of anyone's, taken as it is, called like a plug-in."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from langchain_core.messages import ToolMessage
@@ -8,13 +9,12 @@ from langchain_core.tools import BaseTool, StructuredTool, Tool
 from langchain_core.tools.base import ArgsSchema
 from pydantic import SkipValidation, ValidationError
 
-from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
-from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.plugins.faults import WrongResult
+from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.corpora.plugins.sources import Source
-from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, bad_arguments, failed, told
+from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, bad_arguments, told
 from branchwise.tools.plugins.results import (
     WHAT_TO_RETURN,
-    ResultError,
     bounded,
     read_artifact,
     whole,
@@ -60,33 +60,28 @@ class ForeignTool(PluggedTool):
         }
         invoke = self.inner.invoke if is_blocking(self.inner) else self.inner.ainvoke
         try:
-            called = await call_plugin(
-                invoke, {"input": request}, name=self.name, seconds=self.limit(seconds)
+            called = await isolator(self.name).call(
+                invoke, {"input": request}, seconds=self.limit(seconds), read=self._read
             )
         except PluginFailure as failure:
             # A tool's own code may use pydantic, too: only its schema's complaint is the model's.
             if isinstance(failure.error, ValidationError) and self._is_of_arguments(failure.error):
                 return bad_arguments(failure.error)
             return told(failure)
-        try:
-            return self._read(called.value, whole(called.printed))
-        except ResultError as error:
-            return failed(f"{self.name}: {error}", called.printed)
-        except Exception as error:  # noqa: BLE001 - what was returned may be an object of any class
-            return failed(f"{self.name}: {fault_line(error)}", called.printed)
+        return replace(called.value, printed=whole(called.printed))
 
     def _is_of_arguments(self, error: ValidationError) -> bool:
         return error.title in (self.name, getattr(self.inner.args_schema, "__name__", None))
 
-    def _read(self, message: Any, printed: str) -> PluginResult:
+    def _read(self, message: Any) -> PluginResult:
         if not isinstance(message, ToolMessage):
             name = type(message).__name__
-            raise ResultError(f"it returned a value of type {name}; {WHAT_TO_RETURN}")
+            raise WrongResult(f"it returned a value of type {name}; {WHAT_TO_RETURN}")
         text = bounded(_text(message))
         if message.status == "error":
             line = " ".join(f"{self.name}: {text}".split())
-            return PluginResult(f"Error: {text}", {}, printed, line, "failed")
-        return PluginResult(text, _artifact(message.artifact), printed)
+            return PluginResult(f"Error: {text}", error=line, failure="failed")
+        return PluginResult(text, _artifact(message.artifact))
 
 
 def shown_schema(tool: BaseTool) -> Any:
@@ -129,6 +124,6 @@ def _artifact(value: Any) -> Mapping[str, Any]:
     for artifact in (value, {"artifact": value}):
         try:
             return read_artifact(artifact)
-        except ResultError:
+        except WrongResult:
             continue
     return {}

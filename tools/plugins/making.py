@@ -1,12 +1,13 @@
 """From a spec on the command line or in a study to the tool that an agent gets."""
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.injection import Surroundings, fill
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import Found, find_plugin
+from branchwise.corpora.plugins.settings import check_settings
 from branchwise.corpora.plugins.specs import is_plugin
 from branchwise.tools.plugins.declared import ToolPlugin
 from branchwise.tools.plugins.foreign import ForeignTool
-from branchwise.tools.plugins.injection import Surroundings, check_settings, fill
 from branchwise.tools.plugins.plugged import FunctionTool, PluggedTool
 
 
@@ -33,8 +34,6 @@ def find_tool(spec: str) -> Found:
 
 
 def _function_tool(plugin: ToolPlugin, found: Found, surroundings: Surroundings) -> FunctionTool:
-    given = surroundings.settings.get(plugin.name)
-    settings = check_settings(plugin.name, plugin.settings, given)
     return FunctionTool(
         name=plugin.name,
         description=plugin.description,
@@ -45,8 +44,7 @@ def _function_tool(plugin: ToolPlugin, found: Found, surroundings: Surroundings)
         seconds=plugin.seconds,
         render=plugin.render,
         plugin=plugin,
-        injected=fill(plugin.name, plugin.signature.injected, surroundings, settings),
-        settings=settings.model_dump(mode="json") if settings else {},
+        filled=fill(plugin, surroundings),
     )
 
 

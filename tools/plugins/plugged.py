@@ -1,20 +1,20 @@
 """A plug-in's tool as the harness binds it to a model and calls it."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool
 from pydantic import SkipValidation, ValidationError
 
-from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
-from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.plugins.injection import Filled
+from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.corpora.plugins.sources import Source
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.declared import Render, ToolPlugin
 from branchwise.tools.plugins.rendering import RENDERED, rendered
-from branchwise.tools.plugins.results import ResultError, read_result, whole
+from branchwise.tools.plugins.results import read_result, whole
 
 MAX_SECONDS = 600.0
 """Without a limit of the plug-in's own and outside a run."""
@@ -88,13 +88,12 @@ class FunctionTool(PluggedTool):
     """A function that was declared with `@tool`."""
 
     plugin: SkipValidation[ToolPlugin]
-    injected: SkipValidation[Mapping[str, Callable[[], Any]]]
-    settings: SkipValidation[Mapping[str, Any]]
+    filled: SkipValidation[Filled]
 
     @property
     def plugin_identity(self) -> Mapping[str, Any]:
         """With the settings, as they were checked."""
-        return {**super().plugin_identity, "settings": dict(self.settings)}
+        return {**super().plugin_identity, "settings": self.filled.settings_json}
 
     async def call(
         self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
@@ -106,23 +105,17 @@ class FunctionTool(PluggedTool):
             return bad_arguments(error)
         except RecursionError:
             return failed("bad arguments: nested too deeply", failure="arguments")
-        filled = {name: value() for name, value in self.injected.items()}
         try:
-            called = await call_plugin(
+            called = await isolator(self.name).call(
                 self.plugin.function,
                 given,
-                name=self.name,
                 seconds=self.limit(seconds),
-                injected=filled,
+                injected=self.filled.now(),
+                read=read_result,
             )
         except PluginFailure as failure:
             return told(failure)
-        try:
-            text, artifact = read_result(called.value)
-        except ResultError as error:
-            return failed(f"{self.name}: {error}", called.printed)
-        except Exception as error:  # noqa: BLE001 - what was returned may be an object of any class
-            return failed(f"{self.name}: {fault_line(error)}", called.printed)
+        text, artifact = called.value
         if self.render is not None:
             lines = await rendered(self.render, self.name, arguments, text, artifact)
             artifact = {**artifact, RENDERED: lines}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from branchwise.corpora.plugins.calling import PluginFailure, call_plugin
+from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.tools.plugins.declared import Render
 from branchwise.tools.plugins.results import whole
 
@@ -34,7 +34,9 @@ async def rendered(
 
     given = {"arguments": dict(arguments), "content": content, "artifact": dict(artifact)}
     try:
-        called = await call_plugin(lines, given, name=f"the renderer of {name}", seconds=SECONDS)
+        called = await isolator(f"the renderer of {name}").call(
+            lines, given, seconds=SECONDS, read=str
+        )
     except PluginFailure as failure:
         return [whole(failure.line)]
     text = called.value

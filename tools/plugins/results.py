@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.secrets import without_keys
 from branchwise.tools.artifacts import ToolArtifact
 
@@ -29,14 +30,10 @@ class ToolResult:
     artifact: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-class ResultError(Exception):
-    """A value that a tool may not return; the message says what it may."""
-
-
 def read_result(value: Any) -> tuple[str, dict[str, Any]]:
     """Text and artifact of what a tool returned, both bounded and free of half characters.
 
-    Raises ResultError for what cannot be shown to a model, and for an artifact that cannot be kept.
+    Raises WrongResult for what cannot be shown to a model, and for an artifact that cannot be kept.
     """
     if isinstance(value, ToolResult):
         text, _ = read_result(value.text)
@@ -47,7 +44,7 @@ def read_result(value: Any) -> tuple[str, dict[str, Any]]:
         try:
             return bounded(value.decode()), {}
         except UnicodeDecodeError:
-            raise ResultError(f"it returned bytes that are not UTF-8; {WHAT_TO_RETURN}") from None
+            raise WrongResult(f"it returned bytes that are not UTF-8; {WHAT_TO_RETURN}") from None
     return bounded(_json_text(value)), {}
 
 
@@ -79,12 +76,12 @@ def _json_text(value: Any) -> str:
     )
     if not plain_object and not isinstance(value, dict | list | tuple | int | float):
         name = "None" if value is None else f"a value of type {type(value).__name__}"
-        raise ResultError(f"it returned {name}; {WHAT_TO_RETURN}")
+        raise WrongResult(f"it returned {name}; {WHAT_TO_RETURN}")
     plain = _plain(value, f"a value of type {type(value).__name__}")
     try:
         return json.dumps(plain, ensure_ascii=False)
     except (ValueError, RecursionError) as error:
-        raise ResultError(
+        raise WrongResult(
             f"it returned what JSON cannot hold ({error}); {WHAT_TO_RETURN}"
         ) from None
 
@@ -97,7 +94,7 @@ def _plain(value: Any, what: str) -> Any:
     except Exception as error:  # noqa: BLE001 - serializers of anyone's models
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         said = first.encode("utf-8", "replace").decode()[:200]
-        raise ResultError(
+        raise WrongResult(
             f"it returned {what} that JSON cannot hold ({said}); {WHAT_TO_RETURN}"
         ) from None
 
@@ -106,9 +103,9 @@ _KNOWN = TypeAdapter(ToolArtifact)
 
 
 def read_artifact(value: Any) -> dict[str, Any]:
-    """An artifact as the trace keeps it. Raises ResultError, naming the place that is wrong."""
+    """An artifact as the trace keeps it. Raises WrongResult, naming the place that is wrong."""
     if not isinstance(value, Mapping):
-        raise ResultError(f"its artifact is a {type(value).__name__}; give a dict")
+        raise WrongResult(f"its artifact is a {type(value).__name__}; give a dict")
     plain = _plain(dict(value), "an artifact")
     known = {key: plain[key] for key in ToolArtifact.__annotations__ if key in plain}
     try:
@@ -116,14 +113,14 @@ def read_artifact(value: Any) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise ResultError(f"its artifact is wrong at {where}: {first['msg']}") from None
+        raise WrongResult(f"its artifact is wrong at {where}: {first['msg']}") from None
     kept = _whole_within({**plain, **checked})
     try:
         size = len(orjson.dumps(kept))
     except TypeError as error:
-        raise ResultError(f"its artifact holds what JSON cannot ({error})") from None
+        raise WrongResult(f"its artifact holds what JSON cannot ({error})") from None
     if size > MAX_ARTIFACT_BYTES:
-        raise ResultError(
+        raise WrongResult(
             f"its artifact is too large: {size} bytes, {MAX_ARTIFACT_BYTES} may be kept"
         )
     return dict(kept)

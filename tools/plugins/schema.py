@@ -2,9 +2,9 @@
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.errors import PydanticUserError
@@ -12,8 +12,8 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.plugins.declaring import Declaration
 from branchwise.tools.plugins.docstrings import read_docstring
-from branchwise.tools.plugins.injection import Injected, injected_as, is_optional
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,12 @@ class Signature:
     """What a function takes.
 
     `arguments`: a pydantic model whose fields have the parameters' names as aliases. `schema`: its
-    JSON schema, as the model sees it. `injected`: parameters that the harness fills, with what,
-    and whether it may be missing.
+    JSON schema, as the model sees it.
     """
 
     description: str
     arguments: type[BaseModel]
     schema: Mapping[str, Any]
-    injected: Mapping[str, tuple[Injected, bool]]
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The function's keyword arguments, with its defaults. Raises pydantic's ValidationError.
@@ -43,95 +41,43 @@ class Signature:
         }
 
 
-def read_signature(
-    function: Callable[..., Any], settings: type[BaseModel] | None = None
-) -> Signature:
-    """The signature of a plug-in's function.
+def read_signature(declaration: Declaration) -> Signature:
+    """What a model is told of a function.
 
-    Raises InputError for a missing docstring, a parameter without annotation, one that a call by
-    keywords cannot fill, and one of a type that JSON does not have.
+    Raises InputError for a parameter without annotation, one that a call by keywords cannot fill,
+    one of a type that JSON does not have, and a docstring that describes what is no parameter.
     """
-    where = place_of(function)
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise InputError(
-            f"{_name(function)} is a generator: a call would run none of it",
-            where=where,
-            remedy="return the whole result; do not yield",
-        )
-    if not (function.__doc__ or "").strip():
-        raise InputError(
-            f"{_name(function)} has no docstring",
-            where=where,
-            remedy="say in one what it does: the model reads it",
-        )
-    parameters = _parameters(function, where)
-    shown = {n: p for n, p in parameters.items() if not injected_as(p.annotation, settings)}
-    described = read_docstring(function.__doc__ or "", shown)
-    if stray := [name for name in described.unknown if name not in parameters]:
-        raise InputError(
-            f"the docstring of {_name(function)} describes {stray[0]!r}, which is no parameter",
-            where=where,
-            remedy=f"its parameters are {', '.join(shown) or 'none'}",
+    name, shown, where = declaration.name, declaration.others, declaration.where
+    for parameter in inspect.signature(declaration.function).parameters.values():
+        _check_parameter(declaration, parameter)
+    described = read_docstring(declaration.function.__doc__ or "", shown)
+    if stray := [one for one in described.unknown if one not in declaration.injected]:
+        raise declaration.refused(
+            f"the docstring of {name} describes {stray[0]!r}, which is no parameter",
+            f"its parameters are {', '.join(shown) or 'none'}",
         )
     if not described.text:
-        raise InputError(
-            f"the docstring of {_name(function)} describes only parameters",
-            where=where,
-            remedy="say first what it does: the model reads it",
+        raise declaration.refused(
+            f"the docstring of {name} describes only parameters",
+            "say first what it does: the model reads it",
         )
-    model = _model(_name(function), shown, described.parameters, where)
-    injected = {
-        name: (kind, is_optional(parameter.annotation))
-        for name, parameter in parameters.items()
-        if (kind := injected_as(parameter.annotation, settings))
-    }
-    return Signature(described.text, model, _schema(model, shown, where), injected)
+    model = _model(name, shown, described.parameters, where)
+    return Signature(described.text, model, _schema(model, shown, where))
 
 
-def place_of(function: Callable[..., Any]) -> str:
-    """`file:line` of a function, for messages."""
-    code = getattr(inspect.unwrap(function), "__code__", None)
-    if code is None:
-        return getattr(function, "__module__", None) or type(function).__name__
-    return f"{code.co_filename}:{code.co_firstlineno}"
-
-
-def _name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", type(function).__name__)
-
-
-def _parameters(function: Callable[..., Any], where: str) -> dict[str, inspect.Parameter]:
-    """The parameters with their annotations resolved."""
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except Exception as error:  # noqa: BLE001 - annotations are evaluated: anything may happen
-        raise InputError(
-            f"an annotation of {_name(function)} cannot be read: {error}",
-            where=where,
-            remedy="annotate with names that the file imports or defines above",
-        ) from None
-    found = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise _refused(function, name, "takes any number of arguments", where)
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise _refused(function, name, "cannot be given by name", where)
-        if name not in hints:
-            raise InputError(
-                f"the parameter {name!r} of {_name(function)} has no annotation",
-                where=where,
-                remedy=f"write its type, such as `{name}: str`",
-            )
-        found[name] = parameter.replace(annotation=hints[name])
-    return found
-
-
-def _refused(function: Callable[..., Any], name: str, why: str, where: str) -> InputError:
-    return InputError(
-        f"the parameter {name!r} of {_name(function)} {why}, so a model cannot call it",
-        where=where,
-        remedy="give it named parameters only",
-    )
+def _check_parameter(declaration: Declaration, parameter: inspect.Parameter) -> None:
+    called = f"the parameter {parameter.name!r} of {declaration.name}"
+    wrong = None
+    if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+        wrong = "takes any number of arguments"
+    elif parameter.kind is parameter.POSITIONAL_ONLY:
+        wrong = "cannot be given by name"
+    if wrong:
+        what = f"{called} {wrong}, so a model cannot call it"
+        raise declaration.refused(what, "give it named parameters only")
+    if parameter.annotation is parameter.empty:
+        remedy = f"write its type, such as `{parameter.name}: str`"
+        raise declaration.refused(f"{called} has no annotation", remedy)
 
 
 def _model(

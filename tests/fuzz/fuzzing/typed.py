@@ -22,9 +22,6 @@ def typed(*arguments: object) -> Ended:
     from branchwise.__main__ import main
 
     _build_once()
-    if calling := sys.modules.get("branchwise.corpora.plugins.calling"):
-        # Its threads see to the end of the process, which goes on here.
-        calling.end_in_time = lambda code: None  # type: ignore[attr-defined]
     code = 0
     with _streams(["branchwise", *map(str, arguments)]) as (out, err):
         try:
