@@ -14,7 +14,7 @@ import orjson
 from branchwise.agents.reply import Completion, Finish, ModelError
 from branchwise.agents.think import split_thinking
 from branchwise.corpora.secrets import without_keys
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 MAX_TEXT = 1_000_000
 """Characters of a reply that are kept; a longer one is cut and counts as `length`."""

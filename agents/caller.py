@@ -22,7 +22,8 @@ from branchwise.agents.retries import Sleep, with_retries
 from branchwise.agents.spec import ModelSpec
 from branchwise.agents.text_protocol import describe_tools, read_calls, render_messages
 from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.trace.events import LeftOut, Retry, Usage
+from branchwise.trace.events import LeftOut, Retry
+from branchwise.trace.parts import Usage
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

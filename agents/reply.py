@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage

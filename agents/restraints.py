@@ -11,7 +11,7 @@ from branchwise.agents.limits import Limiter, Limits, Slot
 from branchwise.agents.reply import ModelError
 from branchwise.agents.retries import LONGEST_WAIT, Sleep, backoff
 from branchwise.agents.spec import ModelSpec
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 T = TypeVar("T")
 

@@ -17,7 +17,8 @@ from branchwise.graphs.context_window import with_omissions
 from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import recorded_turn
 from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
-from branchwise.trace.events import REPAIR, Answer, Predicted, Repair, RepairFailed
+from branchwise.trace.events import REPAIR, Answer, Repair, RepairFailed
+from branchwise.trace.parts import Predicted
 
 # Not an answer in the wrong shape but none at all: a repair call would ask for a change of mind.
 DECLINED = {"refusal": "the model refused to answer", "content_filter": "the answer was filtered"}

@@ -21,7 +21,8 @@ from branchwise.graphs.messages import calls_of
 from branchwise.graphs.module_call import Said, ask_module
 from branchwise.graphs.reduce import Change, extracted, folded
 from branchwise.graphs.state import AgentState, ItemContext, Node
-from branchwise.trace.events import Call, Extraction
+from branchwise.trace.events import Extraction
+from branchwise.trace.parts import Call
 
 MAX_AT_ONCE = 32
 """Extraction calls of one item at the same time."""

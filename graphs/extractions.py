@@ -8,7 +8,7 @@ from branchwise.graphs.module_call import Said
 from branchwise.graphs.spans import Spans, one_line, read_spans
 from branchwise.graphs.tool_node import bounded
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
-from branchwise.trace.events import Extracted
+from branchwise.trace.parts import Extracted
 
 MAX_SEARCHED = 4000
 """Characters of a tool call's arguments that an extractor is shown."""

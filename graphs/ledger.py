@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from branchwise.agents.reply import Reply
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 AGENT, EXPANDER, EXTRACTOR = "agent", "expander", "extractor"
 

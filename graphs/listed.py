@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from branchwise.agents.bodies import whole_characters
-from branchwise.trace.events import Dropped
+from branchwise.trace.parts import Dropped
 
 MAX_ITEMS = 200
 """Items of a reply that are looked at one by one; the rest is counted as one."""

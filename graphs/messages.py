@@ -8,7 +8,8 @@ from langchain_core.messages import AIMessage
 from branchwise.agents.bodies import make_call
 from branchwise.agents.reply import Reply
 from branchwise.graphs.state import AgentState
-from branchwise.trace.events import Call, Model
+from branchwise.trace.events import Model
+from branchwise.trace.parts import Call
 
 
 def recorded_turn(reply: Reply, *, turn: int | None = None, role: str | None = None) -> Model:

@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from branchwise.agents.caller import ModelCaller, ModelError
 from branchwise.graphs.answer_node import DECLINED
 from branchwise.graphs.state import ItemContext
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 NO_USAGE = Usage(0, 0)
 SILENT = "the reply was cut at the token limit before it said anything"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from branchwise.graphs.listed import MAX_ITEMS, listed, not_taken, undressed
-from branchwise.trace.events import Dropped
+from branchwise.trace.parts import Dropped
 
 MAX_READINGS = 14
 MAX_CHARS = 500

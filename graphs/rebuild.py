@@ -25,7 +25,6 @@ from branchwise.graphs.route import Route
 from branchwise.graphs.run_contexts import count_asked
 from branchwise.graphs.state import AgentState
 from branchwise.trace.events import (
-    Asked,
     Body,
     BudgetSpent,
     ContextTrimmed,
@@ -36,8 +35,8 @@ from branchwise.trace.events import (
     Node,
     Start,
     Tool,
-    Usage,
 )
+from branchwise.trace.parts import Asked, Usage
 
 
 @dataclass(frozen=True)

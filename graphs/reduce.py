@@ -11,7 +11,6 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 
 from branchwise.graphs.state import AgentState, Spent
 from branchwise.trace.events import (
-    Asked,
     BudgetSpent,
     ContextTrimmed,
     Expansion,
@@ -19,8 +18,8 @@ from branchwise.trace.events import (
     Model,
     Start,
     Tool,
-    Usage,
 )
+from branchwise.trace.parts import Asked, Usage
 
 Change = dict[str, Any]
 """What a step returns of the state: `messages` and `evidence` are added, the rest is replaced."""

@@ -13,7 +13,7 @@ from branchwise.corpora.plugins.run_context import RunContext, running
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext
-from branchwise.trace.events import Asked
+from branchwise.trace.parts import Asked
 
 MAX_ASKS = 64
 """Questions that one call may put to the model: no budget of turns counts them."""

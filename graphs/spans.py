@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from branchwise.graphs.listed import MAX_ITEMS, listed, not_taken, undressed
-from branchwise.trace.events import Dropped
+from branchwise.trace.parts import Dropped
 
 MAX_SPANS = 50
 """Of one passage. Together they are never longer than the passage: they do not overlap."""

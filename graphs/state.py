@@ -16,7 +16,8 @@ from typing_extensions import TypedDict
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.ledger import Ledger
-from branchwise.trace.events import Body, Tool, Usage
+from branchwise.trace.events import Body, Tool
+from branchwise.trace.parts import Usage
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from branchwise.graphs.system import Budget
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.plugged import PluggedTool
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
-from branchwise.trace.events import Asked, Tool
+from branchwise.trace.events import Tool
+from branchwise.trace.parts import Asked
 from branchwise.trace.records import Record
 
 MAX_ERROR_CHARS = 500

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from branchwise.trace.events import (
     Answer,
     BudgetSpent,
-    ChangedMessage,
     ContextTrimmed,
     Event,
     Expansion,
@@ -17,6 +16,7 @@ from branchwise.trace.events import (
     Start,
     Tool,
 )
+from branchwise.trace.parts import ChangedMessage
 
 
 class Change(NamedTuple):

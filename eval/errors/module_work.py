@@ -11,7 +11,8 @@ from typing import Any, Self, TypeVar, get_args
 from branchwise.agents.reply import FailureKind
 from branchwise.eval.errors.node_work import NodesWork, NodeWork, nodes_sum, nodes_work
 from branchwise.graphs import readings, spans
-from branchwise.trace.events import Dropped, Event, Expansion, Extracted, Extraction, Node
+from branchwise.trace.events import Event, Expansion, Extraction, Node
+from branchwise.trace.parts import Dropped, Extracted
 
 UNUSABLE, OTHER = "no usable reply", "other"
 """A call that was answered with a refusal or with nothing; a reason that is not one of ours."""

@@ -7,8 +7,9 @@ from branchwise.eval.errors.node_changes import Sighting, changed
 from branchwise.eval.errors.sought import Found, Sought
 from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.conversation import ToolCall
-from branchwise.trace.events import Extracted, Start
+from branchwise.trace.events import Start
 from branchwise.trace.evidence import Piece, pieces
+from branchwise.trace.parts import Extracted
 
 _CUT = re.compile(r"\n\[cut: \d+ characters\]\Z")
 _MAX_CUT = 60

@@ -12,7 +12,8 @@ from typing import Any
 
 from branchwise.agents.bodies import MAX_CALLS, make_call
 from branchwise.corpora.errors import InputError
-from branchwise.trace.events import Call, Model
+from branchwise.trace.events import Model
+from branchwise.trace.parts import Call
 
 _KEYS = {"text", "tool_calls"}
 _CALL_KEYS = {"name", "args"}

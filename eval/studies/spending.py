@@ -15,7 +15,7 @@ from branchwise.eval.store import RunReader
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.graphs.system import System
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 OPTION = "--max-cost"
 _PERHAPS_PAID = frozenset({"timeout", "cut", "invalid_response"})

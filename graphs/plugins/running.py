@@ -17,8 +17,8 @@ from branchwise.graphs.plugins.updates import applied, update_of
 from branchwise.graphs.run_contexts import PluginCall, count_asked
 from branchwise.graphs.state import AgentState, ItemContext, Node
 from branchwise.tools.plugins.results import whole
-from branchwise.trace.events import Asked, Update
 from branchwise.trace.events import Node as NodeEvent
+from branchwise.trace.parts import Asked, Update
 from branchwise.trace.records import Record
 
 # A node that begins just before the item's seconds run out still gets this long.

@@ -14,7 +14,8 @@ from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.reduce import Change, tokens_of
 from branchwise.graphs.state import AgentState
 from branchwise.tools.plugins.results import bounded, read_artifact, whole
-from branchwise.trace.events import ChangedMessage, Node, Update
+from branchwise.trace.events import Node
+from branchwise.trace.parts import ChangedMessage, Update
 
 MAX_MESSAGES = 100
 """Of an opening: more are no question that somebody asks."""

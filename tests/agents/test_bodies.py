@@ -14,7 +14,7 @@ from branchwise.agents.failures import one_line, retry_after
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.retries import backoff
 from branchwise.agents.think import split_thinking
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

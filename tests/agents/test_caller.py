@@ -28,7 +28,7 @@ from branchwise.agents.formats import FORMATS
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 from .asking import QUESTION, ask, both_ways, error_of, local_retriever
 from .conftest import KEY, MakeCaller, RecordingJournal

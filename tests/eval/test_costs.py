@@ -7,7 +7,7 @@ from branchwise.agents.reply import Reply
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, RoleCost, Spent, file_costs, run_costs
 from branchwise.graphs.ledger import Ledger, RoleUsage
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 PRICES = Prices.load()
 SYSTEM = {"model": "openai:gpt-5", "roles": {"extractor": "openai:gpt-5-nano", "expander": None}}

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from branchwise.corpora.errors import InputError
 from branchwise.eval.forks.edits import edited
 from branchwise.eval.forks.written_turn import read_turn, written_turn
-from branchwise.trace.events import Event, Model, Usage
+from branchwise.trace.events import Event, Model
+from branchwise.trace.parts import Usage
 
 TURN = Model(
     text="old",

@@ -16,7 +16,7 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.running import StudyPace, run_study
 from branchwise.eval.studies.spending import Spending, check_bounded
 from branchwise.graphs.system import Roles
-from branchwise.trace.events import Usage
+from branchwise.trace.parts import Usage
 
 from .studies import design_of, four_systems, outcomes, reply
 

@@ -11,19 +11,8 @@ from hypothesis import strategies as st
 
 from branchwise.eval.store import open_run
 from branchwise.trace.artifacts import Artifact
-from branchwise.trace.events import (
-    KINDS,
-    Asked,
-    Call,
-    Event,
-    Model,
-    Node,
-    Tool,
-    Unknown,
-    Update,
-    Usage,
-    read_body,
-)
+from branchwise.trace.events import KINDS, Event, Model, Node, Tool, Unknown, read_body
+from branchwise.trace.parts import Asked, Call, Update, Usage
 
 KEPT = Path(__file__).parents[1] / "kept" / "files"
 JSON = st.recursive(

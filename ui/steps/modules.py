@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
-from branchwise.trace.events import Dropped, Expansion, Extracted
+from branchwise.trace.events import Expansion
+from branchwise.trace.parts import Dropped, Extracted
 from branchwise.ui.steps.text import count
 
 

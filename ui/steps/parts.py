@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from branchwise.trace.artifacts import ShownPassage
-from branchwise.trace.events import Dropped, Usage
+from branchwise.trace.parts import Dropped, Usage
 from branchwise.ui.console import harmless_json
 from branchwise.ui.steps.blocks import Block, BlockKind, Mark, harmless
 from branchwise.ui.steps.marks import Names, json_marks, named, sparql_marks

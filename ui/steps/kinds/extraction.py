@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from branchwise.trace.artifacts import ShownPassage
-from branchwise.trace.events import Extracted, Extraction
+from branchwise.trace.events import Extraction
+from branchwise.trace.parts import Extracted
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.marks import spans_in

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from branchwise.trace.events import Model, Usage
+from branchwise.trace.events import Model
+from branchwise.trace.parts import Usage
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.calls import call_blocks, call_lines

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from branchwise.trace.conversation import ToolCall
-from branchwise.trace.events import Asked, ChangedMessage, Node, Update
+from branchwise.trace.events import Node
+from branchwise.trace.parts import Asked, ChangedMessage, Update
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.parts import Looked

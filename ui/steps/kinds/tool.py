@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from branchwise.trace.artifacts import RENDERED, ShownPassage
-from branchwise.trace.events import Extracted, Tool
+from branchwise.trace.events import Tool
 from branchwise.trace.evidence import pieces
+from branchwise.trace.parts import Extracted
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.calls import MAX_QUERY_LINES, arguments, call_blocks

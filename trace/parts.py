@@ -1,0 +1,159 @@
+"""What events are made of: calls, what they cost, what became of passages and messages."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from branchwise.trace.artifacts import Artifact
+from branchwise.trace.records import Record, mapping
+
+
+@dataclass(frozen=True)
+class Usage(Record):
+    """Tokens of one call as the server counts them (0 where it does not say).
+
+    `cached` is part of `input`, `reasoning` part of `output`.
+    """
+
+    input: int
+    output: int
+    cached: int = 0
+    reasoning: int = 0
+
+    @property
+    def total(self) -> int:
+        """Input and output tokens together: what a token budget counts."""
+        return self.input + self.output
+
+
+@dataclass(frozen=True)
+class Call(Record):
+    """A tool call as the model made it; where it cannot be made, `args` is the model's text."""
+
+    OPTIONAL = frozenset({"args"})
+    AROUND = frozenset({"id"})
+    id: str | None
+    name: str | None = None
+    args: Any = None
+
+    @property
+    def tool(self) -> str:
+        """The name that the model called."""
+        return str(self.name)
+
+
+@dataclass(frozen=True)
+class Dropped(Record):
+    """A line of a module's reply that was not taken, and why."""
+
+    text: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Asked(Record):
+    """What a plug-in asked the agent's model; without `usage` where no reply came."""
+
+    OPTIONAL = frozenset({"content", "reasoning", "error", "usage", "seconds", "replayed"})
+    AROUND = frozenset({"seconds", "replayed", "usage"})
+    system: str = ""
+    message: str = ""
+    content: str | None = None
+    reasoning: str | None = None
+    error: str | None = None
+    usage: Usage | None = None
+    seconds: float | None = None
+    replayed: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extracted(Record):
+    """What became of a passage. `how`: spans, none or failed (it was shown whole); `whole`: the
+    spans are all of it."""
+
+    AROUND = frozenset({"seconds", "replayed", "usage"})
+    id: str = ""
+    spans: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    how: str = ""
+    whole: bool = False
+    reasoning: str = ""
+    error: str | None
+    usage: Usage
+    seconds: float
+    replayed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedMessage(Record):
+    """A message as a node left it. A tool's result has its place in the turn (`of`) and its
+    artifact; a message of an opening, or the agent's last words, has its type."""
+
+    OPTIONAL = frozenset({"of", "type", "artifact"})
+    of: int | None = None
+    type: str | None = None
+    content: str = ""
+    artifact: Mapping[str, Any] | None = None
+
+    @property
+    def found(self) -> Artifact:
+        """What the tool's result holds beside its text."""
+        return Artifact(mapping(self.artifact))
+
+
+@dataclass(frozen=True)
+class Update(Record):
+    """What a node changed: None of what it left as it was."""
+
+    OPTIONAL = frozenset({"messages", "readings", "pending"})
+    messages: tuple[ChangedMessage, ...] | None = None
+    readings: tuple[str, ...] | None = None
+    pending: tuple[ChangedMessage, ...] | None = None
+
+    @property
+    def results(self) -> tuple[ChangedMessage, ...]:
+        """The tool results that it changed."""
+        return tuple(one for one in self.pending or () if one.of is not None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it changed nothing."""
+        return not self.record()
+
+
+@dataclass(frozen=True)
+class Predicted(Record):
+    """The agent's answer by branch, as `agents.prediction.Prediction` writes it."""
+
+    reasoning: str = ""
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    citations: Mapping[str, Any] = field(default_factory=dict)
+    task_output: Any = None
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> Self:
+        """The record; each branch's answers and citations are lists of texts."""
+        made = super().read(data)
+        by_branch = {"answers": made.answers, "citations": made.citations}
+        odd = [
+            name for name, listed in by_branch.items() if not all(map(_is_texts, listed.values()))
+        ]
+        return made.changed(problems=(*made.problems, *odd)) if odd else made
+
+    @property
+    def branches(self) -> dict[str, list[str]]:
+        """The texts of each branch."""
+        return {str(name): _texts(texts) for name, texts in self.answers.items()}
+
+    @property
+    def cited(self) -> dict[str, list[str]]:
+        """Ids of the passages that each branch cites."""
+        return {str(name): _texts(ids) for name, ids in self.citations.items()}
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list | tuple) else []
