@@ -77,7 +77,7 @@ def _import(path: Path, digest: str) -> PluginFile:
 def _beside(folder: Path) -> Iterator[Mapping[str, ModuleType]]:
     """Let modules of the folder be imported; gives those that were, once it has ended."""
     found: dict[str, ModuleType] = {}
-    _make_way(folder)
+    _make_way()
     before = set(sys.modules)
     sys.path.append(str(folder))
     try:
@@ -91,7 +91,7 @@ def _beside(folder: Path) -> Iterator[Mapping[str, ModuleType]]:
         _NEIGHBOURS[folder] = found
 
 
-def _make_way(folder: Path) -> None:
+def _make_way() -> None:
     """Take neighbours out of `sys.modules`: those of other folders, and old ones of this one.
 
     Who imported them keeps them; they only cannot be imported by their names any more.

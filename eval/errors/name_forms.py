@@ -286,7 +286,7 @@ def _gap_pattern(word: Word, following: Word) -> str:
     gap = word.gap
     initials = len(word.fold) == 1 and len(following.fold) == 1
     if "&" in (word.fold, following.fold) or not gap:
-        return _comma(word, following) + r"[^\S\t]{0,3}" if not gap else _spaced(word, following)
+        return _comma(following) + r"[^\S\t]{0,3}" if not gap else _spaced(word, following)
     if gap.strip() in ("", ".") and (initials or gap == "."):
         return r"\.?[^\S\t]{0,3}"
     if "\u00b7" in gap:
@@ -304,8 +304,8 @@ def _spaced(word: Word, following: Word) -> str:
     """A space: a stop may stand before it after a short word, a comma before "Jr." and "and"."""
     abbreviated = word.acronym or len(word.fold) == 1 or word.fold in ABBREVIATIONS
     stop = r"\.?" if abbreviated or word.gap[0] == "." else ""
-    return f"{stop}{_comma(word, following)}:?{_QUOTES}{_SPACE}{_QUOTES}"
+    return f"{stop}{_comma(following)}:?{_QUOTES}{_SPACE}{_QUOTES}"
 
 
-def _comma(word: Word, following: Word) -> str:
+def _comma(following: Word) -> str:
     return ",?" if following.fold in _SUFFIXES or following.acronym else ""

@@ -43,9 +43,6 @@ _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _KIND_BEFORE = re.compile(r"(?<![^\W_])([a-z]+) [\"“'‘]?$")
 _YEAR_BEFORE = re.compile(r"(?<!\d)(\d{4})(?:-born)?(?: [a-z-]+){1,4} [\"“'‘]?$")
 _TITLE_AFTER = re.compile(r"[\"”'’]?\s?[(,;:—–\"”|\]]|['’]s\b| (?:is|was) (?:an?|the|not|\d)")
-_CJK_PART = re.compile(
-    "[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -57,7 +54,7 @@ _HANGUL = re.compile("[\uac00-\ud7a3]+")
 
 def has_borders(text: str, start: int, end: int) -> bool:
     """Whether [start, end) of a text begins and ends with a word."""
-    return _begins_word(text, start) and _ends_word(text, start, end)
+    return _begins_word(text, start) and _ends_word(text, end)
 
 
 def _begins_word(text: str, start: int) -> bool:
@@ -77,7 +74,7 @@ def _prefix_is_lower(text: str, hyphen: int) -> bool:
     return prefix is not None and prefix[0].islower()
 
 
-def _ends_word(text: str, start: int, end: int) -> bool:
+def _ends_word(text: str, end: int) -> bool:
     last, after, second = text[end - 1], text[end : end + 1], text[end + 1 : end + 2]
     if not after:
         return True

@@ -62,7 +62,7 @@ def read_signature(declaration: Declaration) -> Signature:
             "say first what it does: the model reads it",
         )
     model = _model(name, shown, described.parameters, where)
-    return Signature(described.text, model, _schema(model, shown, where))
+    return Signature(described.text, model, _schema(model, where))
 
 
 def _check_parameter(declaration: Declaration, parameter: inspect.Parameter) -> None:
@@ -127,9 +127,7 @@ class _Untitled(GenerateJsonSchema):
         return False
 
 
-def _schema(
-    model: type[BaseModel], shown: Mapping[str, inspect.Parameter], where: str
-) -> Mapping[str, Any]:
+def _schema(model: type[BaseModel], where: str) -> Mapping[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # pydantic only warns of a default that is no JSON

@@ -115,12 +115,12 @@ def fitted(text: str, width: int) -> str:
         return line + " " * (width - size)
     if width < 1:
         return ""
-    end = cut(line, 0, len(line), width - 1, widths(line))
+    end = cut(0, len(line), width - 1, widths(line))
     return drawn(line[:end]) + "…" + " " * (width - 1 - cells(line[:end]))
 
 
-def cut(text: str, start: int, end: int, width: int, digits: str | None) -> int:
-    """Where the piece of `text` from `start` ends that takes at most `width` cells.
+def cut(start: int, end: int, width: int, digits: str | None) -> int:
+    """Where the piece of a text from `start` ends that takes at most `width` cells.
 
     `digits` are the text's `widths`. Marks stay with the character before them.
     """

@@ -33,7 +33,7 @@ def _line(
     indent = 0
     hang = _hang(text, start, end, width) if hanging else 0
     while True:
-        stop = cut(text, start, end, width - indent, digits)
+        stop = cut(start, end, width - indent, digits)
         if stop >= end:
             yield start, end, indent
             return

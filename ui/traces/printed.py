@@ -35,7 +35,7 @@ def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
     # Names may be in a script whose letters are two columns wide.
     from rich.cells import cell_len
 
-    rows = [_cells(line, run.heads, with_epoch=len(epochs) > 1) for line in chosen]
+    rows = [_cells(line, with_epoch=len(epochs) > 1) for line in chosen]
     widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
     right = {"tokens", "seconds", *run.heads}
     for row in [heads, *rows]:
@@ -62,7 +62,7 @@ def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
     return plain_lines(blocks(trace, step))
 
 
-def _cells(line: ItemLine, heads: Sequence[str], *, with_epoch: bool) -> Sequence[str]:
+def _cells(line: ItemLine, *, with_epoch: bool) -> Sequence[str]:
     labels = NOTHING if line.labels == () else "?" if line.labels is None else ",".join(line.labels)
     id = printable(line.id)[:_MAX_ID]
     return (

@@ -116,7 +116,7 @@ def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metri
         rows += [_row(name, scores, subset, metrics) for name, scores in scored]
         if beside and subset != "all":
             found: Subset = "ambiguous" if subset == "ambiguous" else "unambiguous"
-            rows += [_published_row(one, beside, found, metrics) for one in beside.systems]
+            rows += [_published_row(one, found, metrics) for one in beside.systems]
     notes = [metric.note for metric in metrics if metric.note]
     if beside:
         notes += [f"Published numbers are those of {beside.paper}.", *beside.notes]
@@ -149,7 +149,7 @@ def _beside(report: StudyReport, metrics: Sequence[Metric]) -> Published | None:
 
 
 def _published_row(
-    system: PublishedSystem, source: Published, subset: Subset, metrics: Sequence[Metric]
+    system: PublishedSystem, subset: Subset, metrics: Sequence[Metric]
 ) -> tuple[Cell, ...]:
     scores = system.scores(subset).model_dump()
     cells = [scores[one.published] if one.published else None for one in metrics]

@@ -61,7 +61,7 @@ def test_a_fitted_text_has_exactly_its_width(text: str, width: int) -> None:
 
 @given(TEXTS, st.integers(1, 12))
 def test_a_cut_is_the_longest_that_fits_and_parts_no_marks(text: str, width: int) -> None:
-    end = cut(text, 0, len(text), width, widths(text))
+    end = cut(0, len(text), width, widths(text))
     assert cells(text[:end]) <= width
     if end < len(text):
         assert cells(text[: end + 1]) > width
