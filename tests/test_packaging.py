@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("agents", "branchwise", "corpora", "eval", "examples", "graphs", "tools", "ui")
+FOLDERS = ("agents", "branchwise", "corpora", "eval", "examples", "graphs", "tools", "trace", "ui")
 MADE = {  # by a reader, not by us
     *(ROOT / "examples" / "studies" / name for name in ("W", "WIKI")),
     ROOT / "examples" / "plugins" / "F",
