@@ -70,4 +70,6 @@ def _record(event: Event) -> Mapping[str, Any]:
 
 def _plain(line: str) -> str:
     """Without control and formatting characters: nothing in a passage can steer a terminal."""
+    if line.isprintable():
+        return line
     return "".join(c if c.isprintable() else " " for c in line)
