@@ -42,23 +42,19 @@ class _View:
 
 
 class ShownPassage(_View):
-    """A passage that the agent was shown."""
+    """A passage that the agent was shown: `id`, `title` and `text`, empty where there is none."""
 
-    __slots__ = ()
+    # Read at once: they are looked up again and again.
+    __slots__ = ("id", "text", "title")
     TEXTS = frozenset({"id", "title", "text"})
     OTHERS = frozenset({"score"})
 
-    @property
-    def id(self) -> str:
-        return self._text("id")
-
-    @property
-    def title(self) -> str:
-        return self._text("title")
-
-    @property
-    def text(self) -> str:
-        return self._text("text")
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+        id, title, text = data.get("id"), data.get("title"), data.get("text")
+        self.id = id if isinstance(id, str) else ""
+        self.title = title if isinstance(title, str) else ""
+        self.text = text if isinstance(text, str) else ""
 
     @property
     def score(self) -> Any:
@@ -172,8 +168,12 @@ def _cell(value: Any) -> Cell | None:
 class Artifact(_View):
     """What a tool returned beside its text."""
 
-    __slots__ = ()
+    __slots__ = ("_passages",)
     OTHERS = _EVIDENCE | {RENDERED}
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        super().__init__(data)
+        self._passages: list[ShownPassage] | None = None
 
     @property
     def is_text(self) -> bool:
@@ -187,7 +187,9 @@ class Artifact(_View):
 
     @property
     def passages(self) -> list[ShownPassage]:
-        return [ShownPassage(one) for one in listed(self.data.get("passages"))]
+        if self._passages is None:
+            self._passages = [ShownPassage(one) for one in listed(self.data.get("passages"))]
+        return self._passages
 
     @property
     def rows(self) -> Rows | None:

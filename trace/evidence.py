@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from branchwise.trace.artifacts import Artifact, Cell, Rows, ShownPassage
 
@@ -11,8 +10,7 @@ _ROWS_SHOWN = re.compile(r"\((\d+) of them shown;")
 _LABEL = "Label"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A passage, a row of a query, a match of a search by name, or a text.
 
     `number`: among the pieces of its kind, from 0. `things`: entities with all their names;

@@ -34,26 +34,9 @@ class Record:
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
         """The record that `data` holds. Never raises."""
-        values: dict[str, Any] = {}
-        problems: list[str] = []
-        for name, accepted, convert, absent, is_required in _plan(cls):
-            value = data.get(name, _MISSING)
-            if type(value) in accepted:
-                values[name] = value
-            elif value is _MISSING:
-                values[name] = absent
-                if is_required:
-                    problems.append(name)
-            else:
-                values[name], is_right = convert(value)
-                if not is_right:
-                    problems.append(name)
-        if not data.keys() <= values.keys():
-            values["more"] = {key: data[key] for key in data if key not in values}
-        if problems:
-            values["problems"] = tuple(problems)
         made = object.__new__(cls)
-        made.__dict__.update(values)
+        # Nothing changes a record, nor what was read from a file: they may be one object.
+        object.__setattr__(made, "__dict__", _read_as_before(cls, data) or _read(cls, data))
         return made
 
     def record(self) -> dict[str, Any]:
@@ -125,6 +108,66 @@ def _field(field: "dataclasses.Field[Any]", hint: Any) -> _Field:
     return _Field(field.name, accepted, convert, absent, is_required)
 
 
+_Convert = Callable[[Any], tuple[Any, bool]]
+_Shape = tuple[dict[str, Any], tuple[tuple[str, _Convert], ...]]
+"""Of records with the same keys and types of values: the values of the fields that are not there,
+and how those are converted that are not taken as they stand."""
+_SHAPES: dict[tuple[Any, ...], dict[tuple[type, ...], _Shape]] = {}
+"""By class and keys, and by types, shapes of records without a problem: a trace repeats few."""
+_MOST_KEYS, _MOST_TYPES = 1_000, 100
+"""More are no traces of ours."""
+
+
+def _read_as_before(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The fields of a record whose like was read without a problem; None of any other."""
+    if type(data) is not dict or (known := _SHAPES.get((cls, *data))) is None:
+        return None
+    if (shape := known.get(tuple(map(type, data.values())))) is None:
+        return None
+    absent, nested = shape
+    values = absent | data if absent or nested else data
+    for name, convert in nested:
+        values[name], is_right = convert(values[name])
+        if not is_right:
+            return None
+    return values
+
+
+def _read(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields, `more` and `problems` of any record."""
+    values: dict[str, Any] = {}
+    absent: dict[str, Any] = {}
+    nested, problems = [], []
+    for name, accepted, convert, empty, is_required in _plan(cls):
+        value = data.get(name, _MISSING)
+        if type(value) in accepted:
+            values[name] = value
+        elif value is _MISSING:
+            values[name] = absent[name] = empty
+            if is_required:
+                problems.append(name)
+        else:
+            values[name], is_right = convert(value)
+            nested.append((name, convert))
+            if not is_right:
+                problems.append(name)
+    if not data.keys() <= values.keys():
+        values["more"] = {key: data[key] for key in data if key not in values}
+    elif not problems:
+        _remember(cls, data, (absent, tuple(nested)))
+    if problems:
+        values["problems"] = tuple(problems)
+    return values
+
+
+def _remember(cls: type[Record], data: Mapping[str, Any], shape: _Shape) -> None:
+    keys = (cls, *data)
+    if keys in _SHAPES or len(_SHAPES) < _MOST_KEYS:
+        known = _SHAPES.setdefault(keys, {})
+        if len(known) < _MOST_TYPES:
+            known[tuple(map(type, data.values()))] = shape
+
+
 _PLAIN: Mapping[Any, tuple[frozenset[Any], Any]] = {
     str: (frozenset({str}), ""),
     int: (frozenset({int}), 0),
@@ -180,6 +223,8 @@ def _tuple(reading: _Reading, value: Any) -> tuple[Any, bool]:
     if not isinstance(value, list | tuple):
         return (), False
     accepted, convert, _ = reading
+    if accepted.issuperset(map(type, value)):
+        return tuple(value), True
     items, is_right = [], True
     for one in value:
         if type(one) in accepted:

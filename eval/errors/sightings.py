@@ -40,8 +40,7 @@ def given_passages(start: Start, sought: Sought) -> Iterator[Sighting]:
 
 def _brought(call: ToolCall, sought: Sought) -> Iterator[Sighting]:
     content, found = call.result.content, call.result.found
-    passages = found.passages
-    records = _extracted(call, passages) if call.extraction is not None else ()
+    records = _extracted(call, found.passages) if call.extraction is not None else ()
     visible = sought.in_text(content) if _CUT.search(content[-_MAX_CUT:]) else None
     for piece in pieces(found, content):
         passage = piece.passage
