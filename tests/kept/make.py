@@ -19,6 +19,7 @@ import test_forks as forks  # noqa: E402
 from chat_server import ChatServer  # noqa: E402
 from studies import reply  # noqa: E402
 from test_kept import COMMANDS, FORKS, QUESTIONS, RUNS, WIDTH  # noqa: E402
+from test_steps import states  # noqa: E402
 
 from branchwise import run  # noqa: E402
 from branchwise.agents import retries  # noqa: E402
@@ -87,6 +88,8 @@ def main() -> None:
     os.chdir(shutil.copytree(files, Path(tempfile.mkdtemp(), "files")))
     for name, command in COMMANDS.items():
         (expected / f"{name}.txt").write_text(branchwise(*command), "utf-8")
+    steps = {key: said for run in RUNS for key, said in states(files / run).items()}
+    (expected / "steps.json").write_text(json.dumps(steps, indent=0), "utf-8")
 
 
 def question(n: int) -> dict[str, object]:
