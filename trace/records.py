@@ -215,7 +215,7 @@ def _mapped(value: Any) -> tuple[Any, bool]:
 
 def _nested(cls: type[Record], value: Any) -> tuple[Any, bool]:
     made = cls.read(mapping(value))
-    return made, not made.problems and isinstance(value, dict | Mapping)
+    return made, not made.problems and (type(value) is dict or isinstance(value, Mapping))
 
 
 def _tuple(reading: _Reading, value: Any) -> tuple[Any, bool]:

@@ -119,10 +119,12 @@ def trail_of(sought: Sought, reading: Conversation) -> Trail:
 def _placed(sought: Sought, reading: Conversation) -> Iterator[tuple[Place, Place, Sighting]]:
     """Each sighting with its place, as one that was shown and as one that was not."""
     for step, number, sighting in _sightings(sought, reading):
-        passage, row = sighting.passage, sighting.row
-        shown = Place(step if sighting.step is None else sighting.step, number, passage, row)
-        whole = len(sighting.shown) == len(sighting.things)
-        yield shown, shown if whole else replace(shown, shown=False), sighting
+        at = step if sighting.step is None else sighting.step
+        shown = Place(at, number, sighting.passage, sighting.row)
+        if len(sighting.shown) == len(sighting.things):
+            yield shown, shown, sighting
+        else:
+            yield shown, Place(at, number, sighting.passage, sighting.row, False), sighting
 
 
 def _sightings(sought: Sought, reading: Conversation) -> Iterator[tuple[int, int, Sighting]]:
