@@ -112,17 +112,17 @@ _Convert = Callable[[Any], tuple[Any, bool]]
 _Shape = tuple[dict[str, Any], tuple[tuple[str, _Convert], ...]]
 """Of records with the same keys and types of values: the values of the fields that are not there,
 and how those are converted that are not taken as they stand."""
-_SHAPES: dict[tuple[Any, ...], dict[tuple[type, ...], _Shape]] = {}
-"""By class and keys, and by types, shapes of records without a problem: a trace repeats few."""
-_MOST_KEYS, _MOST_TYPES = 1_000, 100
+_SHAPES: dict[tuple[Any, ...], _Shape] = {}
+"""By class, keys and types, shapes of records without a problem: a trace repeats few."""
+_MOST_SHAPES = 10_000
 """More are no traces of ours."""
 
 
 def _read_as_before(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any] | None:
     """The fields of a record whose like was read without a problem; None of any other."""
-    if type(data) is not dict or (known := _SHAPES.get((cls, *data))) is None:
+    if type(data) is not dict:
         return None
-    if (shape := known.get(tuple(map(type, data.values())))) is None:
+    if (shape := _SHAPES.get((cls, *data, *map(type, data.values())))) is None:
         return None
     absent, nested = shape
     values = absent | data if absent or nested else data
@@ -153,19 +153,11 @@ def _read(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any]:
                 problems.append(name)
     if not data.keys() <= values.keys():
         values["more"] = {key: data[key] for key in data if key not in values}
-    elif not problems:
-        _remember(cls, data, (absent, tuple(nested)))
+    elif not problems and len(_SHAPES) < _MOST_SHAPES:
+        _SHAPES[(cls, *data, *map(type, data.values()))] = (absent, tuple(nested))
     if problems:
         values["problems"] = tuple(problems)
     return values
-
-
-def _remember(cls: type[Record], data: Mapping[str, Any], shape: _Shape) -> None:
-    keys = (cls, *data)
-    if keys in _SHAPES or len(_SHAPES) < _MOST_KEYS:
-        known = _SHAPES.setdefault(keys, {})
-        if len(known) < _MOST_TYPES:
-            known[tuple(map(type, data.values()))] = shape
 
 
 _PLAIN: Mapping[Any, tuple[frozenset[Any], Any]] = {
