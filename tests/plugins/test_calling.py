@@ -239,6 +239,8 @@ async def test_a_loop_is_left_where_it_is_blocked_alone(over):
 
 async def test_a_coroutine_that_blocks_its_loop_keeps_it_and_others_get_another(monkeypatch, over):
     monkeypatch.setattr(threads, "GRACE", 0.01)
+    # Coroutines that other tests left behind never end, nor does a loop that still has them.
+    monkeypatch.setattr(threads, "_LOOP", None)
     left = []
 
     async def blocks(begun):
