@@ -95,11 +95,11 @@ class Declaration(NamedTuple):
         return InputError(what, where=self.where, remedy=remedy)
 
     def check_positive(self, **numbers: Any) -> None:
-        """Raise InputError for a setting of the decorator that is no positive number."""
+        """Raise InputError for a setting of the decorator that is not a positive number."""
         for setting, value in numbers.items():
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if not is_number or not 0 < value < float("inf"):
-                self.check(False, f"{setting} is {value!r}, which is no positive number")
+                self.check(False, f"{setting} is {value!r}, which is not a positive number")
 
     def check(self, right: bool, what: str) -> None:
         """Raise InputError where a setting of the decorator is not right."""
@@ -159,7 +159,7 @@ def _declaration(
     if seconds is not None:
         made.check_positive(seconds=seconds)
     is_model = isinstance(settings, type) and issubclass(settings, BaseModel)
-    made.check(settings is None or is_model, "settings is no pydantic model class")
+    made.check(settings is None or is_model, "settings is not a pydantic model class")
     if description is None:
         first_paragraph(made)
     parameters = _parameters(made, annotated=bool(cls.fills))

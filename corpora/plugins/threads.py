@@ -187,7 +187,7 @@ def _running(job: Callable[[], Any], start: Callable[[Callable[[], object]], obj
 
 
 def _begun_future() -> "Future[Any]":
-    """One that whoever waits for it cannot cancel."""
+    """A future that those who wait for it cannot cancel."""
     future: Future[Any] = Future()
     future.set_running_or_notify_cancel()
     return future

@@ -113,8 +113,8 @@ def ceilings(
     """Ceilings of the items of one run; their order changes nothing.
 
     `recall`: the task's key for the share of gold pairs that the answer has. Where no item
-    recorded any evidence (no tools, answers from a file) there are no ceilings, but it stays. In a
-    run that searched, an item that found nothing, even one that failed, counts 0. Without `reach`
+    recorded any evidence (no tools, answers from a file) there are no ceilings, only the recall. In
+    a run that searched, an item that found nothing, even one that failed, counts 0. Without `reach`
     it is unscored, and the loss of retrieval with it.
     """
     ordered = in_order(items)

@@ -97,7 +97,7 @@ def _edited(body: Body, text: str) -> Body:
         case Model():
             return read_turn(body, text)
         case Tool():
-            # The passages and rows behind it are no longer what the agent was shown.
+            # What the agent is shown now did not come from these passages and rows.
             return body.changed(content=bounded(text), artifact={}, error=None, failure=None)
         case Extraction():
             return body.changed(content=bounded(text))

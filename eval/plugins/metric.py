@@ -70,7 +70,7 @@ def metric(
         texts = (("heading", called, MAX_HEADING), ("note", said, 10 * MAX_NOTE))
         for setting, text, longest in texts:
             right = isinstance(text, str) and bool(text.strip()) and len(text) <= longest
-            what = f"the {setting} of {declaration.name} is no text of 1 to {longest} characters"
+            what = f"the {setting} of {declaration.name} is not a text of 1 to {longest} characters"
             declaration.check(right, what)
         in_range = isinstance(digits, int) and 0 <= digits <= MAX_DIGITS
         declaration.check(in_range, f"digits is {digits!r}, and may be 0 to {MAX_DIGITS}")

@@ -325,7 +325,7 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
         ('@node("after_tools")\nasync def x(*a):\n    """X."""', "cannot be called with a state"),
         (
             '@node("after_tools", seconds=0)\nasync def x(s):\n    """X."""',
-            "@node: seconds is 0, which is no positive number",
+            "@node: seconds is 0, which is not a positive number",
         ),
         (
             '@node("after_tools", name="a b")\nasync def x(s):\n    """X."""',

@@ -253,11 +253,11 @@ def test_defaults_are_given_too_so_that_each_call_has_its_own():
     [
         ({"name": "two words"}, "cannot be the name"),
         ({"name": "x" * 65}, "cannot be the name"),
-        ({"seconds": 0}, "no positive number"),
-        ({"seconds": math.nan}, "no positive number"),
-        ({"seconds": "3"}, "no positive number"),
+        ({"seconds": 0}, "not a positive number"),
+        ({"seconds": math.nan}, "not a positive number"),
+        ({"seconds": "3"}, "not a positive number"),
         ({"section": 3}, "section is no text"),
-        ({"settings": dict}, "settings is no pydantic model"),
+        ({"settings": dict}, "settings is not a pydantic model"),
         ({"render": "words"}, "render is no function"),
     ],
 )
