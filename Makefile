@@ -19,7 +19,7 @@ PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist workste
 demo: install
 	@$(BIN)/branchwise demo
 
-# What a contributor runs all day: lint, types, and the tests that start nothing (tests/quick.py).
+# What a contributor runs all day: lint, types, and the tests that start nothing (tests/support/quick.py).
 # mypy waits on one core for long; the tests use the other meanwhile.
 check: install .typing/branchwise
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -31,7 +31,7 @@ test: install
 
 # The whole suite in random order while every core is busy with something else.
 test-hard: install
-	@HF_HUB_OFFLINE=1 $(BIN)/python tests/hard.py --runs $(RUNS) $(if $(SEED),--seed $(SEED))
+	@HF_HUB_OFFLINE=1 $(BIN)/python tests/support/hard.py --runs $(RUNS) $(if $(SEED),--seed $(SEED))
 
 # Servers that others wrote, each in an environment of its own. By hand, since they take longer:
 # tests/peers/models/install.sh llama-cpp

@@ -29,7 +29,7 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 
-SERVER = Path(__file__).parents[1] / "tests" / "chat_server.py"
+TESTS = Path(__file__).parents[1] / "tests"
 Call = Callable[[], Awaitable[object]]
 
 
@@ -92,8 +92,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     os.environ["LANGSMITH_TRACING"] = "false"
-    command = [sys.executable, str(SERVER), "--script", "direct"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    command = [sys.executable, "-m", "support.chat_server", "--script", "direct"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=TESTS) as server:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
         print(describe_machine())

@@ -12,6 +12,10 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from support import quick
+from support.chat_server import ChatServer
+from support.needs import DATA, HAS_DATA, needs_data
+
 # Imports and the collecting of tests make millions of objects that stay.
 gc.set_threshold(10_000)
 
@@ -21,15 +25,8 @@ settings.load_profile("branchwise")
 # Else examples hold constants of the modules that were loaded before: in another order, others.
 providers.is_local_module_file = lambda _: False
 
-# Test folders are no packages: this makes `import chat_server` work in all of them.
-sys.path.insert(0, str(Path(__file__).parent))
-
 # No test sends anything to the server of whoever runs them.
 os.environ.pop("OPENAI_BASE_URL", None)
-
-import quick  # noqa: E402
-from chat_server import ChatServer  # noqa: E402
-from needs import DATA, HAS_DATA, needs_data  # noqa: E402
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -86,7 +83,7 @@ def condambigqa_dir() -> Path:
 
 @pytest.fixture
 def chat_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    """A scripted chat-completions server; see tests/chat_server.py."""
+    """A scripted chat-completions server; see tests/support/chat_server.py."""
     from branchwise.agents.refusals import forget_refusals
 
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")

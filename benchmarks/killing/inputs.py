@@ -13,7 +13,7 @@ from killing.runs import ForkSubject, RunSubject, ScoreSubject, StudySubject
 from killing.subjects import Place, Subject
 
 QUESTIONS, PASSAGES, MANY = 8, 60, 420
-FILMS = Path(__file__).parents[2] / "tests" / "plugins" / "mcp_films.py"
+FILMS = Path(__file__).parents[2] / "tests" / "support" / "plugins" / "mcp_films.py"
 STUDY = """
 name: kills
 questions: few.jsonl

@@ -13,8 +13,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from by_role import passage_of, role_of, turn_of, user_of
-from chat_server import Answer, Body, ChatServer, call, digest, say
+from support.by_role import passage_of, role_of, turn_of, user_of
+from support.chat_server import Answer, Body, ChatServer, call, digest, say
 
 
 class CountingServer(ChatServer):

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from chat_server import ChatServer
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import CallKey, MemoryJournal, Slot
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
+from support.chat_server import ChatServer
 
 KEY = "sk-test-0123456789abcdef"
 

@@ -7,16 +7,6 @@ from typing import Any
 
 import orjson
 import pytest
-from chat_server import (
-    Answer,
-    ChatServer,
-    call,
-    calls,
-    fail,
-    refuse,
-    say,
-    too_long,
-)
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -29,9 +19,26 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.trace.parts import Usage
-
-from .asking import QUESTION, ask, both_ways, error_of, local_retriever
-from .conftest import KEY, MakeCaller, RecordingJournal
+from support.agents.asking import (
+    KEY,
+    QUESTION,
+    MakeCaller,
+    RecordingJournal,
+    ask,
+    both_ways,
+    error_of,
+    local_retriever,
+)
+from support.chat_server import (
+    Answer,
+    ChatServer,
+    call,
+    calls,
+    fail,
+    refuse,
+    say,
+    too_long,
+)
 
 
 @pytest.mark.slow

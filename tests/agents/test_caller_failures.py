@@ -5,7 +5,14 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from chat_server import (
+
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.journal import MemoryJournal
+from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.spec import ModelSpec
+from support.agents.asking import MakeCaller, Waits, ask, both_ways, error_of
+from support.chat_server import (
     Answer,
     ChatServer,
     context_length,
@@ -15,15 +22,6 @@ from chat_server import (
     invalid_json,
     say,
 )
-
-from branchwise.agents.caller import ModelCaller
-from branchwise.agents.decoding import Decoding
-from branchwise.agents.journal import MemoryJournal
-from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.spec import ModelSpec
-
-from .asking import ask, both_ways, error_of
-from .conftest import MakeCaller, Waits
 
 
 @both_ways

@@ -4,13 +4,12 @@ import json
 import subprocess
 import sys
 import urllib.request
-from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import ChatServer, say
 
-PROGRAM = Path(__file__).parent.parent / "chat_server.py"
+from support import TESTS
+from support.chat_server import ChatServer, say
 
 
 def fetch(url: str, body: dict[str, Any] | None = None) -> Any:
@@ -36,8 +35,8 @@ def test_repeats_are_counted_by_body(chat_server: ChatServer) -> None:
 
 @pytest.mark.usefixtures("process")
 def test_as_a_program_it_prints_its_url_and_its_counts() -> None:
-    command = [sys.executable, str(PROGRAM), "--port", "0", "--script", "direct"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "support.chat_server", "--port", "0", "--script", "direct"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=TESTS) as process:
         assert process.stdout is not None
         try:
             url = process.stdout.readline().strip()

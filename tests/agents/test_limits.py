@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import pytest
 from aiohttp import web
-from chat_server import Answer, Body, ChatServer, fail, say
 
 from branchwise.agents import retries
 from branchwise.agents.caller import ModelCaller
@@ -19,9 +18,8 @@ from branchwise.agents.restraints import Restraints
 from branchwise.agents.retries import LONGEST_WAIT
 from branchwise.agents.spec import ModelSpec
 from branchwise.graphs.state import ItemContext
-
-from .asking import ask, error_of
-from .conftest import Waits
+from support.agents.asking import Waits, ask, error_of
+from support.chat_server import Answer, Body, ChatServer, fail, say
 
 
 @dataclass

@@ -8,7 +8,6 @@ import httpx
 import openai
 import pytest
 import yaml
-from chat_server import Answer, ChatServer, call, fail, say
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from branchwise.agents.caller import ModelCaller
@@ -18,9 +17,16 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.refusals import refused_field
 from branchwise.agents.spec import ModelSpec
-
-from .asking import ask, both_ways, error_of, local_retriever
-from .conftest import MakeCaller, RecordingJournal, Waits
+from support.agents.asking import (
+    MakeCaller,
+    RecordingJournal,
+    Waits,
+    ask,
+    both_ways,
+    error_of,
+    local_retriever,
+)
+from support.chat_server import Answer, ChatServer, call, fail, say
 
 CASES = yaml.safe_load((Path(__file__).parent / "refusals.yaml").read_text())
 SCHEMA = FORMATS["branches"].schema

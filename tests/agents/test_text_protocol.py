@@ -1,15 +1,14 @@
 """Tools for servers without tool calls: described, written and read as text."""
 
 import pytest
-from chat_server import ChatServer, say
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 
 from branchwise.agents.journal import MemoryJournal
 from branchwise.agents.reply import Completion
 from branchwise.agents.text_protocol import read_calls, render_messages
-
-from .conftest import MakeCaller
+from support.agents.asking import MakeCaller
+from support.chat_server import ChatServer, say
 
 
 @tool

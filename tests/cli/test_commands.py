@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from chat_server import call, fail, say
 
 import branchwise
+from support.chat_server import call, fail, say
 
 GOOD = json.dumps({"reasoning": "r", "answers": {"Heat (1995 film)": ["Michael Mann"]}})
 QUESTION = {

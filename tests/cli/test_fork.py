@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from chat_server import call, say
 
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
+from support.chat_server import call, say
 
 pytestmark = pytest.mark.slow
 

@@ -7,10 +7,10 @@ import signal
 from pathlib import Path
 
 import pytest
-from chat_server import Body, ChatServer, fail, hang, say
 
 from branchwise.agents import retries
 from branchwise.agents.prompt_files import Prompts
+from support.chat_server import Body, ChatServer, fail, hang, say
 
 pytestmark = pytest.mark.slow
 

@@ -5,14 +5,14 @@ import resource
 import sys
 
 import pytest
-from by_role import by_role, turn_of
-from chat_server import call, say
 
 from branchwise.__main__ import main
 from branchwise.commands.run import allow_open_files
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
+from support.by_role import by_role, turn_of
+from support.chat_server import call, say
 
 PASSAGE = {"id": "p1", "contents": "Heat (1995 film)\nMichael Mann directed Heat. It is long."}
 ANSWERS = {"Who directed Heat (1995 film)?": ["Michael Mann"]}

@@ -4,11 +4,11 @@ import json
 
 import pytest
 import yaml
-from chat_server import call, say
 
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
+from support.chat_server import call, say
 
 QUESTION = {"id": "q1", "question": "Who directed Heat?", "answers": {"default": ["Michael Mann"]}}
 ANSWER = say('{"answers": {"default": ["Michael Mann"]}}')

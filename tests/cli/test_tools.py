@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import ChatServer, say
+
+from support import TESTS
+from support.chat_server import ChatServer, say
 
 PLUGIN = '''
 from pydantic import BaseModel
@@ -234,7 +236,7 @@ def test_tools_of_a_server_are_shown_and_one_of_several_must_be_named(type_in: A
 
 @pytest.mark.usefixtures("process")
 def test_a_tool_of_a_server_is_shown_with_the_servers_name_and_version(type_in: Any):
-    films = Path(__file__).parent.parent / "plugins" / "mcp_films.py"
+    films = TESTS / "support" / "plugins" / "mcp_films.py"
     spec = f"mcp:{shlex.quote(sys.executable)} {shlex.quote(str(films))}#film_year"
     code, out, said = type_in("tools", "show", spec)
     assert code == 0, said

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from needs import FLASHRAG, needs_flashrag
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.flashrag import process as process_module
@@ -19,8 +18,9 @@ from branchwise.corpora.flashrag.process import Worker, WorkerError
 from branchwise.corpora.flashrag.retriever import FlashRag
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import RetrieverError
-
-from . import flashrag_forks
+from support import TESTS
+from support.corpora import flashrag_forks
+from support.needs import FLASHRAG, needs_flashrag
 
 
 @pytest.fixture
@@ -166,8 +166,8 @@ def test_a_folders_fingerprint_has_its_files_and_their_names(tmp_path):
 @pytest.fixture
 def worker(monkeypatch, process):
     """A process that loads nothing and obeys."""
-    monkeypatch.setattr(process_module, "_MODULE", "flashrag_stand_in")
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+    monkeypatch.setattr(process_module, "_MODULE", "support.corpora.flashrag_stand_in")
+    monkeypatch.setenv("PYTHONPATH", str(TESTS), prepend=os.pathsep)
     made = Worker({"a": 1}, 60)
     yield made
     made.close()
@@ -241,7 +241,7 @@ def test_the_process_ends_with_its_retriever(worker):
 
 # --- FlashRAG itself -----------------------------------------------------------------------------
 
-FORKS = "flashrag_forks"
+FORKS = "support.corpora.flashrag_forks"
 QUERIES = [
     "volcano in Sicily", "board games of strategy", "rivers of Europe", "Which planet is red?",
     "a wind instrument", "cheese", "Pompeii", "natural satellite", "Etna", "invented in China",
@@ -254,7 +254,7 @@ def flashrag_packages(tmp_path_factory):
     """Processes that are started find FlashRAG and what it asks for; this one finds it alone."""
     alone = tmp_path_factory.mktemp("packages")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+        patch.setenv("PYTHONPATH", str(TESTS), prepend=os.pathsep)
         for folder in FLASHRAG:
             patch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
             (alone / "flashrag").symlink_to(folder / "flashrag")

@@ -7,7 +7,6 @@ import socket
 from dataclasses import replace
 
 import pytest
-from retrieval_server import RetrievalServer, bare, cut, drips, drops, hangs, sends
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
@@ -17,6 +16,7 @@ from branchwise.corpora.search_answers import read_rankings
 from branchwise.corpora.search_server import Patience, SearchServer, open_search_server, server_url
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.local_retriever import make_local_retriever
+from support.retrieval_server import RetrievalServer, bare, cut, drips, drops, hangs, sends
 
 QUICK = Patience(attempts=3, seconds=20.0, total=60.0, pause=0.0)
 

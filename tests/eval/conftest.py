@@ -1,12 +1,10 @@
-"""Makes `scoring_cases` importable: test folders are no packages."""
+"""What study files of these tests name."""
 
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 import pytest
-from study_cases import make_parts
+
+from support.eval.study_cases import make_parts
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import orjson
 import pytest
-from hand_traces import HandTrace, found, hand_traces
 
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
@@ -13,6 +12,7 @@ from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
 from branchwise.trace.events import Event
+from support.eval.hand_traces import HandTrace, found, hand_traces
 
 TRACES = hand_traces()
 

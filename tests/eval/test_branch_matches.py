@@ -6,8 +6,6 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scoring_cases import Gold, branches
-from test_branch_score_properties import GOLD, ORDER, PREDICTED
 
 from branchwise.corpora.questions import Answer
 from branchwise.eval.alignment import Alignment
@@ -20,6 +18,8 @@ from branchwise.eval.branch_scores import (
     strict_score,
 )
 from branchwise.eval.entities import distinct_forms, form
+from support.eval.random_answers import GOLD, ORDER, PREDICTED
+from support.eval.scoring_cases import Gold, branches
 
 pytestmark = pytest.mark.slow
 

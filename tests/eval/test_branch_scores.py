@@ -1,9 +1,9 @@
 """The rules of the set scores, each by hand."""
 
 import pytest
-from scoring_cases import pooled, strict
 
 from branchwise.corpora.questions import Answer
+from support.eval.scoring_cases import pooled, strict
 
 HEATS = {
     "Heat (1986 film)": ["Burt Reynolds", "Karen Young"],

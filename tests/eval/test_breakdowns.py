@@ -6,7 +6,6 @@ from functools import partial
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from traced_cases import traced, traced_items, trail
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.ceilings.bins import Bins
@@ -14,6 +13,7 @@ from branchwise.eval.ceilings.breakdowns import GROUPINGS, MAX_LABELS, Breakdown
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.tasks import get_task
+from support.eval.traced_cases import traced, traced_items, trail
 
 ceilings = partial(run_ceilings, recall="strict_recall")
 ONE = [(0, 0)]

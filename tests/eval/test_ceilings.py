@@ -5,7 +5,6 @@ from functools import partial
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from traced_cases import traced, traced_items, trail
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
@@ -19,6 +18,7 @@ from branchwise.eval.ceilings.ceilings import (
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem
+from support.eval.traced_cases import traced, traced_items, trail
 
 RECALL = "strict_recall"
 ceilings = partial(run_ceilings, recall=RECALL)

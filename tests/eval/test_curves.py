@@ -2,12 +2,12 @@ import json
 
 import pytest
 from hypothesis import given, settings
-from traced_cases import traced, traced_items, trail
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import ceilings
 from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
 from branchwise.eval.ceilings.traced import TracedItem
+from support.eval.traced_cases import traced, traced_items, trail
 
 TWO = [(0, 0), (0, 1)]
 # a finds one answer with its 1st call, both with its 3rd; b finds one with its 2nd and stops.

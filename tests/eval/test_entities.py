@@ -1,8 +1,7 @@
 """Which texts are one entity: precision and recall of one branch, by hand."""
 
-from scoring_cases import pooled, strict
-
 from branchwise.corpora.questions import Answer
+from support.eval.scoring_cases import pooled, strict
 
 
 def counts(gold: list[str | Answer], predicted: list[str]) -> tuple[int, int, int]:

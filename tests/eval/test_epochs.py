@@ -4,12 +4,12 @@ from statistics import stdev
 
 import pytest
 from hypothesis import given, settings
-from traced_cases import traced, traced_items
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.epochs import MetricSpread, epoch_spread
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.tasks import Column
+from support.eval.traced_cases import traced, traced_items
 
 EM = Column("em", "EM", "scores")
 FOUR = [(0, 0), (0, 1), (0, 2), (0, 3)]

@@ -2,12 +2,11 @@
 
 import json
 
-from hand_traces import hand_traces
-
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.totals import LabelTotal, totals
+from support.eval.hand_traces import hand_traces
 
 
 def errors(*names: str) -> list[ItemErrors]:

@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-from scoring_cases import question
-from stores import damage
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval import examination
@@ -13,6 +11,8 @@ from branchwise.eval.errors.labels import Label
 from branchwise.eval.examination import brief, examine_items
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
+from support.eval.scoring_cases import question
+from support.stores import damage
 
 pytestmark = pytest.mark.usefixtures("process")
 

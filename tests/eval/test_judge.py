@@ -3,10 +3,8 @@
 import json
 
 import pytest
-from chat_server import fail, say
 from hypothesis import given
 from hypothesis import strategies as st
-from judging_cases import KEY, a_caller, an_item, listed, user_message
 
 from branchwise.agents.caller import ModelError
 from branchwise.agents.prompt_files import Prompts
@@ -21,6 +19,8 @@ from branchwise.eval.items import Accepted, Matched
 from branchwise.eval.judging.judge import judge_entities
 from branchwise.eval.judging.leftovers import MAX_LISTED, leftovers
 from branchwise.eval.store.judgements import MemoryJudgements
+from support.chat_server import fail, say
+from support.eval.judging_cases import KEY, a_caller, an_item, listed, user_message
 
 STARS = {
     "Heat (1986 film)": ["Burt Reynolds"],

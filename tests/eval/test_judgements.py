@@ -12,10 +12,7 @@ import warnings
 from contextlib import closing
 from pathlib import Path
 
-import judging_cases
 import pytest
-from chat_server import ChatServer, say
-from judging_cases import KEY, align, an_item, listed, make_run, user_message
 
 from branchwise import score
 from branchwise.agents.journal import CallKey
@@ -28,6 +25,9 @@ from branchwise.eval.store.judgements import (
     file_judgements,
     run_judgements,
 )
+from support.chat_server import ChatServer, say
+from support.eval import judging_cases
+from support.eval.judging_cases import KEY, align, an_item, listed, make_run, user_message
 
 CALL = CallKey("model", "matcher", "abc")
 

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from chat_server import ChatServer, fail, hang, invalid_json, refuse, say, too_long
-from judging_cases import HEAT, KEY, a_caller, align, an_item, by_name, listed, user_message
 
 from branchwise.agents.caller import ModelError
 from branchwise.agents.prompt_files import Prompts
@@ -15,6 +13,17 @@ from branchwise.eval.items import Matched
 from branchwise.eval.judging import mapper
 from branchwise.eval.judging.matcher import MAX_NAMES, align_with_model
 from branchwise.eval.store.judgements import MemoryJudgements
+from support.chat_server import ChatServer, fail, hang, invalid_json, refuse, say, too_long
+from support.eval.judging_cases import (
+    HEAT,
+    KEY,
+    a_caller,
+    align,
+    an_item,
+    by_name,
+    listed,
+    user_message,
+)
 
 ITEM = an_item({"the early one": ["Burt Reynolds"], "the Pacino film": ["Al Pacino"]})
 """By names alone, neither branch aligns. n1 is "the Pacino film", r1 is the film of 1986."""

@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 
 import pytest
-from scoring_cases import question
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.passages import make_passage
@@ -10,6 +9,7 @@ from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.predictions_file import MISSING, read_predictions
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
+from support.eval.scoring_cases import question
 
 QUESTIONS = QuestionSet(
     "q.jsonl",

@@ -2,13 +2,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rich.console import Console
-from scoring_cases import item
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.tasks import get_task
 from branchwise.ui.cells import mean_cell, number
 from branchwise.ui.report_table import report_tables
+from support.eval.scoring_cases import item
 
 ONE = {"default": ["A", "B"]}
 TWO = {"in 1986": ["A"], "in 1995": ["B"]}

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 import typer
-from scoring_cases import question
 from typer.testing import CliRunner
 
 from branchwise.commands.report import report
 from branchwise.commands.score import score
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
+from support.eval.scoring_cases import question
 
 app = typer.Typer()
 app.command()(score)

@@ -2,13 +2,13 @@ import json
 import random
 
 import pytest
-from scoring_cases import item
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import Counts, Scorer, score_items
 from branchwise.eval.tasks import get_task
+from support.eval.scoring_cases import item
 
 BRANCHES = get_task("branches")
 ONE = {"default": ["A", "B"]}

@@ -9,7 +9,6 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from stores import damage, execute
 
 from branchwise import score
 from branchwise.agents.journal import CallKey
@@ -28,6 +27,7 @@ from branchwise.eval.store import (
 from branchwise.eval.store.connection import DATABASE, FORMAT
 from branchwise.eval.store.folding import fold, unfold
 from branchwise.eval.store.results import keep_reach, save_scores
+from support.stores import damage, execute
 
 KEY = CallKey("model", "agent", "d1")
 

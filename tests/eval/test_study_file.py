@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from study_cases import (
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.studies.questions import questions_of
+from branchwise.eval.studies.schema import load_study
+from branchwise.eval.studies.settings import FIELDS
+from branchwise.eval.studies.study import Study
+from support.eval.study_cases import (
     BASE,
     GRAPH,
     load,
@@ -20,12 +26,6 @@ from study_cases import (
     write_study,
     write_text,
 )
-
-from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.questions import questions_of
-from branchwise.eval.studies.schema import load_study
-from branchwise.eval.studies.settings import FIELDS
-from branchwise.eval.studies.study import Study
 
 TEXT = """\
 name: modules   # line 1

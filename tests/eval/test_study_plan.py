@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from by_role import by_role, counts, role_of
-from chat_server import Answer, ChatServer, calls, say
 from rich.console import Console
-from study_cases import GRAPH, QUESTIONS, load
 
 from branchwise.eval.experiment import run
 from branchwise.eval.studies.plan import Bound, Plan, plan_of
 from branchwise.eval.studies.questions import questions_of
 from branchwise.ui.study_plan_table import plan_tables
+from support.by_role import by_role, counts, role_of
+from support.chat_server import Answer, ChatServer, calls, say
+from support.eval.study_cases import GRAPH, QUESTIONS, load
 
 SEARCH = ["local_retriever"]
 MINE = "openai:mine@http://127.0.0.1:9/v1"

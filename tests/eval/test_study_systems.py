@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from study_cases import BASE, GRAPH, load
 
 from branchwise.commands.system_options import SystemOptions
 from branchwise.eval.studies.names import MAX_NAME, MAX_SLUG, distinct_names, slugs, system_name
 from branchwise.eval.studies.study import Study
 from branchwise.eval.studies.systems import NamedSystem, systems_of
+from support.eval.study_cases import BASE, GRAPH, load
 
 SEARCH = ["local_retriever"]
 

@@ -1,11 +1,11 @@
 import pytest
-from scoring_cases import item
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import TASKS, Task, get_task, totals_of
 from branchwise.graphs.flows import DEFAULT
+from support.eval.scoring_cases import item
 
 QUESTION = Question(id="q", question=" Who directed\nKing Kong? ")
 

@@ -6,11 +6,8 @@ from statistics import stdev
 
 import numpy as np
 import pytest
-from corpus_task import SUMS, CorpusTask, f1
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scoring_cases import item
-from traced_cases import traced
 
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, aggregate_sums
 from branchwise.eval.ceilings.epochs import MetricSpread, epoch_spread
@@ -18,6 +15,9 @@ from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.statistics import LeftOut, compare
 from branchwise.eval.statistics.comparison import Difference
 from branchwise.eval.tasks import TASKS
+from support.eval.corpus_task import SUMS, CorpusTask, f1
+from support.eval.scoring_cases import item
+from support.eval.traced_cases import traced
 
 TASK = CorpusTask()
 TOTAL = TASK.columns[0].total

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from plain_graph import PlainGraph, read_graph
+from support.graph.plain.graph import PlainGraph, read_graph
 
 if TYPE_CHECKING:
     from branchwise.corpora.graph.embedded import EmbeddedGraph

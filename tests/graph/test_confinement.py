@@ -14,6 +14,7 @@ from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.embedded import EmbeddedGraph
 from branchwise.corpora.graph.processes.confinement import not_withheld
+from support import TESTS
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="Linux's own means"),
@@ -87,7 +88,7 @@ def test_tables_that_a_new_graph_has_replaced_are_not_called_a_lack_of_memory(
 
 def tried(folder: Path, layers: str) -> dict[str, bool]:
     """What went well in a process that was sealed so; nothing may reach the listener."""
-    script = Path(__file__).with_name("confined.py")
+    script = TESTS / "support" / "graph" / "confined.py"
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
         command = [sys.executable, str(script), str(folder), layers, address]

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sparql_server import FaultyServer, Reaction, Seen, hang, reply
 
 from branchwise.corpora.graph.answers import GraphError, Match
 from branchwise.corpora.graph.remote import throttle
 from branchwise.corpora.graph.remote.client import ClientSettings
 from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
+from support.graph.sparql_server import FaultyServer, Reaction, Seen, hang, reply
 
 ENTITY = "http://www.wikidata.org/entity/"
 FILMS = {

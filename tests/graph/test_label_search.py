@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from plain_graph import PlainGraph, read_graph
-from sparql_server import serve_graph
 
 from branchwise.corpora.graph.answers import GraphError, Match
 from branchwise.corpora.graph.remote.graph import RemoteGraph
+from support.graph.plain.graph import PlainGraph, read_graph
+from support.graph.sparql_server import serve_graph
 
 
 @pytest.fixture(scope="module")

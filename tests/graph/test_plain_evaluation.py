@@ -3,8 +3,8 @@
 import gzip
 from pathlib import Path
 
-from plain_answers import InOrder, Joined, OneOf, Row, difference
-from plain_graph import Literal, decimal, english, read_graph
+from support.graph.plain.answers import InOrder, Joined, OneOf, Row, difference
+from support.graph.plain.graph import Literal, decimal, english, read_graph
 
 ONE: Row = {"film": "wd:Q1", "filmLabel": english("A")}
 OTHER: Row = {"film": "wd:Q2"}

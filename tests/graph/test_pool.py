@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import (
+
+from branchwise.corpora.graph.answers import GraphError
+from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
+from branchwise.corpora.graph.processes.keeper import QueryProcess
+from branchwise.corpora.graph.processes.pool import Pool
+from branchwise.corpora.graph.processes.turns import Turns
+from branchwise.corpora.graph.sparql.prepare import prepare
+from support.graph.processes import (
     COUNTRIES,
     ENDLESS,
     keepers,
@@ -25,13 +32,6 @@ from processes import (
     wait_until_busy,
     wait_until_gone,
 )
-
-from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
-from branchwise.corpora.graph.processes.keeper import QueryProcess
-from branchwise.corpora.graph.processes.pool import Pool
-from branchwise.corpora.graph.processes.turns import Turns
-from branchwise.corpora.graph.sparql.prepare import prepare
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc"),

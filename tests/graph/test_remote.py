@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from plain_graph import FILM, Literal, Node, PlainGraph, read_graph
-from sparql_server import serve_graph
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError, Term
 from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
 from branchwise.corpora.graph.sparql.prepare import Prepared
+from support.graph.plain.graph import FILM, Literal, Node, PlainGraph, read_graph
+from support.graph.sparql_server import serve_graph
 
 ENTITY = "http://www.wikidata.org/entity/"
 

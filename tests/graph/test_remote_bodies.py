@@ -4,10 +4,10 @@ import gzip
 import json
 
 import pytest
-from asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
-from sparql_server import FaultyServer, Reaction, drip, hang, raw, reply, rows
 
 from branchwise.corpora.graph.answers import Term
+from support.graph.asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
+from support.graph.sparql_server import FaultyServer, Reaction, drip, hang, raw, reply, rows
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/sparql-results+json\r\n"
 

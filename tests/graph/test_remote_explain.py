@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from small_store import PREFIXES, small_store
 
 from branchwise.corpora.graph.answers import Answer, GraphError, Term
 from branchwise.corpora.graph.remote.explain import MAX_ASKS, explain_emptiness
 from branchwise.corpora.graph.sparql.prepare import prepare
+from support.graph.small_store import PREFIXES, small_store
 
 
 class Endpoint:

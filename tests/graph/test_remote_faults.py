@@ -1,8 +1,9 @@
 """A server that refuses, fails, or cannot be reached: each is a GraphError with a remedy."""
 
 import pytest
-from asking_remote import GOOD, ask, fail, fail_at, graph_of, is_good
-from sparql_server import FaultyServer, Reaction, raw, reply
+
+from support.graph.asking_remote import GOOD, ask, fail, fail_at, graph_of, is_good
+from support.graph.sparql_server import FaultyServer, Reaction, raw, reply
 
 
 def test_a_503_is_tried_once_more() -> None:

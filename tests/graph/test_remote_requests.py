@@ -3,11 +3,11 @@
 import warnings
 
 import pytest
-from asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
-from sparql_server import FaultyServer, reply
 
 from branchwise.corpora.graph.answers import Term
 from branchwise.corpora.graph.open import open_graph
+from support.graph.asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
+from support.graph.sparql_server import FaultyServer, reply
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
-from asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
-from sparql_server import FaultyServer, Reaction, reply
 
 from branchwise.corpora.graph.remote.throttle import HostThrottle, NoTurnError, shared_throttle
+from support.graph.asking_remote import GOOD, QUERY, ask, fail, fail_at, graph_of, is_good
+from support.graph.sparql_server import FaultyServer, Reaction, reply
 
 
 def busy(after: str) -> Reaction:

@@ -1,10 +1,10 @@
 """Labels that a query leaves to the label service, or to nobody."""
 
 import pytest
-from small_store import WD, rows, small_store
 
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.sparql.prepare import prepare
+from support.graph.small_store import WD, rows, small_store
 
 STORE = small_store()
 SERVICE = 'SERVICE wikibase:label { bd:serviceParam wikibase:language "LANGUAGES" . }'

@@ -1,11 +1,11 @@
 """What preparing adds, removes, and tells about a query."""
 
 import pytest
-from small_store import WD, WDT, rows, small_store
 
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.sparql.prefixes import KNOWN
 from branchwise.corpora.graph.sparql.prepare import prepare
+from support.graph.small_store import WD, WDT, rows, small_store
 
 STORE = small_store()
 FILMS = "SELECT ?film WHERE { ?film wdt:P31 wd:Q11424 }"

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_store import PREFIXES, label, random_groups, rows, small_store
 
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.sparql.prepare import Prepared, prepare
+from support.graph.small_store import PREFIXES, label, random_groups, rows, small_store
 
 STORE = small_store()
 STEADY = settings(max_examples=30, deadline=None, derandomize=True, database=None)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from string_attacks import Listener, one_triple, run, run_prepared
 
 from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, GraphError
 from branchwise.corpora.graph.sparql.prepare import prepare
 from branchwise.corpora.graph.sparql.refusals import MAX_DEPTH
+from support.graph.string_attacks import Listener, one_triple, run, run_prepared
 
 CASES: list[dict[str, str]] = yaml.safe_load(
     Path(__file__).with_name("hostile_queries.yaml").read_text()

@@ -4,10 +4,10 @@ import random
 
 import pyoxigraph
 import pytest
-from string_attacks import Listener, attack, one_triple, run, run_prepared
 
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.sparql.prepare import prepare
+from support.graph.string_attacks import Listener, attack, one_triple, run, run_prepared
 
 STORE = one_triple()
 HIDING = 'SELECT * { VALUES ?x { """a" } { SERVICE <URL> { ?s ?p ?o } #\\d"""\n } }'

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from plain_answers import EVALUATIONS, Row
-from plain_graph import Literal, PlainGraph, shorten
-from query_files import QUERIES, filled, found_rows, queries_of, wrong_with
-from sparql_server import serve_graph
+
+from support.graph.plain.answers import EVALUATIONS, Row
+from support.graph.plain.graph import Literal, PlainGraph, shorten
+from support.graph.plain.queries import QUERIES, filled, found_rows, queries_of, wrong_with
+from support.graph.sparql_server import serve_graph
 
 if TYPE_CHECKING:
     from branchwise.corpora.graph.answers import Graph

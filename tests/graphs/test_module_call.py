@@ -4,7 +4,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from chat_server import ChatServer, hang, say
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
@@ -14,6 +13,7 @@ from branchwise.agents.reply import Reply
 from branchwise.agents.spec import ModelSpec
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext
+from support.chat_server import ChatServer, hang, say
 
 
 class Watched(ModelCaller):

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from by_role import by_role, turn_of, user_of
-from chat_server import call, fail, say
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
@@ -29,6 +27,8 @@ from branchwise.eval.tasks import get_task
 from branchwise.graphs import build
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import Budget, System
+from support.by_role import by_role, turn_of, user_of
+from support.chat_server import call, fail, say
 
 ROOT = Path(__file__).parents[2]
 HEAT = "Who directed Heat?"

@@ -13,11 +13,8 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parent / "runs"), str(HERE.parent / "agents")]
+sys.path.insert(0, str(HERE.parent))
 
-import test_forks as forks  # noqa: E402
-from chat_server import ChatServer  # noqa: E402
-from studies import reply  # noqa: E402
 from test_kept import COMMANDS, FORKS, QUESTIONS, RUNS, WIDTH  # noqa: E402
 from test_steps import states  # noqa: E402
 
@@ -25,6 +22,9 @@ from branchwise import run  # noqa: E402
 from branchwise.agents import retries  # noqa: E402
 from branchwise.agents.decoding import Decoding  # noqa: E402
 from branchwise.graphs.system import Budget, System  # noqa: E402
+from support.chat_server import ChatServer  # noqa: E402
+from support.runs.fork_scripts import SCRIPT  # noqa: E402
+from support.runs.studies import reply  # noqa: E402
 
 PASSAGES = (
     ("heat-1995", "Heat (1995 film)", "Heat is a crime film that Michael Mann wrote and directed."),
@@ -52,7 +52,7 @@ def main() -> None:
     branchwise("corpus", "index", "C", "--kind", "bm25")
     server = ChatServer().start()
     model = f"openai:scripted@{server.url}"
-    server.play(forks.SCRIPT)
+    server.play(SCRIPT)
     retries.FIRST_WAIT = 0.0
     base = System(
         model=model,

@@ -15,12 +15,12 @@ import pytest
 
 from branchwise.agents import retries
 from branchwise.tools.mcp import tools
-
-from .echo_servers import KINDS, Body, EchoServer, echo, escaped, quoted
+from support import TESTS
+from support.keys.echo_servers import KINDS, Body, EchoServer, echo, escaped, quoted
 
 pytestmark = pytest.mark.usefixtures("process")
 
-PLUGINS = Path(__file__).with_name("echoing.py")
+PLUGINS = TESTS / "support" / "keys" / "echoing.py"
 ROLES = ("agent", "helper", "retriever", "endpoint", "mcp")
 CANARIES = {role: f"sk-{role}-c4nary.{n}7/aB+9_{'xyz'[n % 3] * 9}" for n, role in enumerate(ROLES)}
 CANARIES["openai"] = "sk-proj-openai-c4nary-0123456789"
@@ -306,7 +306,7 @@ def test_models_that_word_questions(kind, servers, keys, tell, tmp_path):
         servers["helper"].answers["/v1/chat/completions"] = kind
     model = f"openai:h@{servers['helper'].at('/v1')}"
     servers["helper"].chat = lambda _, key: {"content": f"Which films are {echo(key)}?"}
-    slice_ = Path(__file__).parents[1] / "synthesis" / "real_slice"
+    slice_ = TESTS / "synthesis" / "real_slice"
     tell(
         *("questions", "generate", "--kg", slice_ / "films.nt", "--schema", slice_ / "films.yaml"),
         *("--names", slice_ / "names.jsonl", "--n", 2, "--out", "made.jsonl"),

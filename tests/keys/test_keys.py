@@ -9,8 +9,7 @@ from branchwise.corpora.keys import Keys
 from branchwise.corpora.secrets import bytes_without_keys, without_keys, without_users
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
-
-from .echo_servers import EchoServer, escaped, quoted
+from support.keys.echo_servers import EchoServer, escaped, quoted
 
 OPENAI = "sk-proj-0123456789"
 

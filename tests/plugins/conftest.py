@@ -1,14 +1,12 @@
-"""Makes `node_cases` importable: test folders are no packages."""
+"""A corpus, and runs with nodes."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 import pytest
-from chat_server import ChatServer
-from node_cases import NodeRun, make_corpus, run_nodes
+
+from support.chat_server import ChatServer
+from support.plugins.node_cases import NodeRun, make_corpus, run_nodes
 
 
 @pytest.fixture(scope="session")

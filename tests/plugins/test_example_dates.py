@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 import pytest
-from chat_server import ChatServer, call, say
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from branchwise import ToolError
 from branchwise.corpora.plugins.loading import load_plugin
 from branchwise.tools.plugins.making import open_tool
 from branchwise.tools.registry import ToolContext, surroundings
+from support.chat_server import ChatServer, call, say
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 SPEC = f"{EXAMPLES / 'date_arithmetic.py'}:date_arithmetic"

@@ -18,10 +18,10 @@ from langchain_core.tools import (
 from langchain_core.tools import tool as langchain_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
-from tool_cases import calls_once, run_tools, write_tools
 
 from branchwise.corpora.plugins.sources import Source
 from branchwise.tools.plugins.foreign import ForeignTool, is_blocking
+from support.plugins.tool_cases import calls_once, run_tools, write_tools
 
 SOURCE = Source("here")
 

@@ -15,9 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from chat_server import call, hang, say
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from node_cases import turns, write_questions
 
 from branchwise import System, run
 from branchwise.agents.decoding import Decoding
@@ -30,10 +28,13 @@ from branchwise.tools.mcp import server as mcp_server_module
 from branchwise.tools.mcp import session as mcp_session_module
 from branchwise.tools.mcp.opening import close_mcp_tools, close_now, open_mcp_tools
 from branchwise.tools.registry import ToolContext, make_tools
+from support import TESTS
+from support.chat_server import call, hang, say
+from support.plugins.node_cases import turns, write_questions
 
 pytestmark = pytest.mark.slow
 
-FILMS = Path(__file__).parent / "mcp_films.py"
+FILMS = TESTS / "support" / "plugins" / "mcp_films.py"
 STDIO = f"mcp:python {shlex.quote(str(FILMS))}"
 NAMES = [
     "film_year", "fails", "facts", "found", "misshapen", "poster", "long", "odd",

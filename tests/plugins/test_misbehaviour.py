@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
-from tool_cases import calls_once, run_tools, write_tools
 
 from branchwise import score
 from branchwise.agents.prediction import Prediction
@@ -18,6 +17,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.plugins.loading import load_metrics
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
+from support.plugins.tool_cases import calls_once, run_tools, write_tools
 
 LIMIT = "no result within 0.2 seconds"
 PLAIN_HEAD = (

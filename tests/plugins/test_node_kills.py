@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import ChatServer
-from node_cases import SEARCH, answer, turns, write_nodes, write_questions
 
 from branchwise.eval.store import open_run
+from support.chat_server import ChatServer
+from support.plugins.node_cases import SEARCH, answer, turns, write_nodes, write_questions
 
 pytestmark = pytest.mark.usefixtures("process")
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 import yaml
-from chat_server import ChatServer
-from node_cases import HEAD, SEARCH, answer, turns, write_questions
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import open_run
 from branchwise.eval.studies.schema import LoadedStudy, load_study
 from branchwise.graphs.agent import Agent
+from support.chat_server import ChatServer
+from support.plugins.node_cases import HEAD, SEARCH, answer, turns, write_questions
 
 PLUGINS = (
     HEAD

@@ -1,9 +1,6 @@
 """A node's step where traces are shown, forked, replayed and resumed."""
 
 import pytest
-from chat_server import say
-from node_cases import SEARCH, answer, turns
-from stores import execute
 
 from branchwise import resume, run
 from branchwise.eval.errors.attribution import attribute
@@ -14,6 +11,9 @@ from branchwise.ui.steps.describe import describe, label
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.tree import in_order
+from support.chat_server import say
+from support.plugins.node_cases import SEARCH, answer, turns
+from support.stores import execute
 
 TWO = '''
 import os

@@ -5,15 +5,6 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from chat_server import call, calls, say
-from node_cases import (
-    PASSAGES,
-    QUESTION,
-    SEARCH,
-    answer,
-    turns,
-    write_nodes,
-)
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.connection import DATABASE
@@ -21,6 +12,15 @@ from branchwise.graphs.agent import Agent
 from branchwise.graphs.plugins.making import load_node
 from branchwise.graphs.system import Budget, System
 from branchwise.tools.local_retriever import passages_text
+from support.chat_server import call, calls, say
+from support.plugins.node_cases import (
+    PASSAGES,
+    QUESTION,
+    SEARCH,
+    answer,
+    turns,
+    write_nodes,
+)
 
 RERANK = '''
 @node("after_tools")
@@ -286,7 +286,7 @@ async def asks(state: AgentState, run: RunContext):
 
 
 def test_extraction_reads_what_a_node_left(play, chat_server):
-    from by_role import by_role, passage_of, turn_of
+    from support.by_role import by_role, passage_of, turn_of
 
     seen = []
 

@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tool_cases import write_tools
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.loading import find_plugin, load_plugin
@@ -12,6 +11,7 @@ from branchwise.corpora.plugins.specs import absolute_spec, parse_spec
 from branchwise.corpora.plugins.written_settings import read_settings
 from branchwise.tools.plugins.plugged import FunctionTool
 from branchwise.tools.registry import ToolContext, installed_tools, make_tools
+from support.plugins.tool_cases import write_tools
 
 ECHO = '''
 @tool

@@ -6,8 +6,9 @@ import sys
 import threading
 
 import pytest
-from chat_server import call, say
-from tool_cases import ANSWER, calls_once, write_questions, write_tools
+
+from support.chat_server import call, say
+from support.plugins.tool_cases import ANSWER, calls_once, write_questions, write_tools
 
 pytestmark = pytest.mark.usefixtures("process")
 

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from stores import execute
-from tool_cases import calls_once, read_run, run_tools, write_tools
 
 from branchwise import score
+from support.plugins.tool_cases import calls_once, read_run, run_tools, write_tools
+from support.stores import execute
 
 CODE = '''
 
@@ -272,7 +272,7 @@ ASKS = '''
 def test_a_tool_may_ask_the_agents_model_which_is_recorded_and_counted(
     words, chat_server, tmp_path
 ):
-    from chat_server import say
+    from support.chat_server import say
 
     path = write_tools(tmp_path, ASKS.format(a=words[0], w=words[1]))
     script = calls_once("asks", {"word": "hm?"}, {"word": "hm?"})

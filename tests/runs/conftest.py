@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import ChatServer
 
 from branchwise.agents import retries
 from branchwise.agents.decoding import Decoding
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.graphs.system import Budget, System
+from support.chat_server import ChatServer
 
 PASSAGES = [
     ("heat-1995", "Heat (1995 film)", "Heat is a crime film that Michael Mann wrote and directed."),

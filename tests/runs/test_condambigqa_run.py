@@ -1,11 +1,11 @@
 """The published CondAmbigQA questions, from their file to the scores."""
 
 import pytest
-from needs import DATA, needs_data
 
 from branchwise import System, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
+from support.needs import DATA, needs_data
 
 FILE = DATA / "condambigqa" / "dev.json"
 QUESTIONS = 102

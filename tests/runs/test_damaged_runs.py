@@ -6,16 +6,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from chat_server import search_then_answer
-from stores import damage
 
 from branchwise import resume, run, score
 from branchwise.eval.store import RunStore, open_run
 from branchwise.eval.store.pages import Pages
 from branchwise.eval.store.verifying import verify_run
 from branchwise.eval.studies.running import run_study
-
-from .studies import design_of, four_systems, reply
+from support.chat_server import search_then_answer
+from support.runs.studies import design_of, four_systems, reply
+from support.stores import damage
 
 FLIP_EVENT = "UPDATE events SET body = CAST(replace(body, 'Heat', 'Heap') AS BLOB) WHERE item = 2"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import ChatServer, call, calls, context_length, say
 
 from branchwise import run
 from branchwise.eval.errors.attribution import Examined, examine
+from support.chat_server import ChatServer, call, calls, context_length, say
 
 GOLD = {"default": ["Michael Mann", "John Guillermin", "Michael Bay", "Nobody Else"]}
 NOTHING = say(json.dumps({"reasoning": "", "answers": {"default": []}}))

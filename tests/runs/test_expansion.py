@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from by_role import by_role, counts, role_of, user_of
-from chat_server import call, calls, cut, fail, hang, refuse, say, too_long
 
 from branchwise import run
 from branchwise.agents.journal import MemoryJournal
@@ -12,6 +10,8 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import Brief
 from branchwise.graphs.flows.conditions import CONDITIONS
+from support.by_role import by_role, counts, role_of, user_of
+from support.chat_server import call, calls, cut, fail, hang, refuse, say, too_long
 
 QUESTION = "Question number 0000: who directed Heat?"
 READINGS = ["Who directed Heat (1995 film)?", "Who directed Heat (1986 film)?"]

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import orjson
 import pytest
-from chat_server import ChatServer, call, fail, hang, say, search_then_answer
-from stores import edited
 
 from branchwise import Selection, resume, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
 from branchwise.corpora.loaders import load_questions
+from support.chat_server import ChatServer, call, fail, hang, say, search_then_answer
+from support.stores import edited
 
 GOOD = json.dumps({"answers": {"default": ["Question number 0000"]}})
 

@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from by_role import by_role, counts, passage_of, role_of, turn_of, user_of
-from chat_server import call, calls, cut, fail, hang, refuse, say, too_long
 
 from branchwise import resume, run
 from branchwise.corpora.build import build_corpus
@@ -12,6 +10,8 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
+from support.by_role import by_role, counts, passage_of, role_of, turn_of, user_of
+from support.chat_server import call, calls, cut, fail, hang, refuse, say, too_long
 
 QUESTION = "Question number 0000: who directed Heat?"
 GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}}))

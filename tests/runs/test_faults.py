@@ -4,7 +4,9 @@ import itertools
 import json
 
 import pytest
-from chat_server import (
+
+from branchwise import run, score
+from support.chat_server import (
     call,
     calls,
     context_length,
@@ -16,8 +18,6 @@ from chat_server import (
     say,
     too_long,
 )
-
-from branchwise import run, score
 
 GOOD = json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}})
 SEARCH = call("local_retriever", query="Heat")

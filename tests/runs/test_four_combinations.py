@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import yaml
-from chat_server import Answer, Body, call, calls, fail, say
 
 from branchwise import run, score
 from branchwise.agents.prompt_files import Prompts
@@ -20,6 +19,7 @@ from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.trail import Place
+from support.chat_server import Answer, Body, call, calls, fail, say
 
 CASE: Mapping[str, Any] = yaml.safe_load(
     Path(__file__).with_name("four_combinations.yaml").read_text("utf-8")

@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from chat_server import call, say
-from stores import edited
 
 from branchwise import System, resume, run, score
 from branchwise.agents.decoding import Decoding
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.graphs.agent import Agent
+from support.chat_server import call, say
+from support.stores import edited
 
 pytestmark = pytest.mark.usefixtures("process")
 

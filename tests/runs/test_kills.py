@@ -12,10 +12,10 @@ import threading
 from collections import Counter
 
 import pytest
-from chat_server import call, say
 
 from branchwise import score
 from branchwise.eval.store import open_run
+from support.chat_server import call, say
 
 pytestmark = pytest.mark.usefixtures("process")
 

@@ -13,12 +13,12 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from by_role import passage_of, role_of, turn_of
-from chat_server import call, digest, say
 
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
+from support.by_role import passage_of, role_of, turn_of
+from support.chat_server import call, digest, say
 
 pytestmark = pytest.mark.usefixtures("process")
 

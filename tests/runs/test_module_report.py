@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from by_role import by_role, turn_of
-from chat_server import Answer, call, fail, say
 from rich.console import Console
 
 from branchwise import run
@@ -18,6 +16,8 @@ from branchwise.eval.errors.module_work import ExpansionWork, ModuleWork
 from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
 from branchwise.eval.store import RunSpec, RunStore, create_run
 from branchwise.ui.run_report import run_report
+from support.by_role import by_role, turn_of
+from support.chat_server import Answer, call, fail, say
 
 QUESTIONS = 3
 GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Michael Mann"]}}))

@@ -3,14 +3,14 @@
 import json
 
 import pytest
-from by_role import by_role, counts, role_of
-from chat_server import ChatServer, call, calls, fail, say, search_then_answer
-from stores import edited
 
 from branchwise import resume, run
 from branchwise.corpora.errors import InputError
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import Roles
+from support.by_role import by_role, counts, role_of
+from support.chat_server import ChatServer, call, calls, fail, say, search_then_answer
+from support.stores import edited
 
 READINGS = say("Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?")
 GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}}))

@@ -2,9 +2,8 @@
 
 import json
 
-from chat_server import fail, say
-
 from branchwise import run, score
+from support.chat_server import fail, say
 
 ANSWER = json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}})
 CALL = '```tool\n{"name": "local_retriever", "arguments": {"query": "Heat"}}\n```'

@@ -6,9 +6,6 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from by_role import by_role, passage_of, turn_of
-from chat_server import ChatServer, call, calls, context_length, fail, say
-from stores import damage, edited
 
 from branchwise import resume, run, score
 from branchwise.corpora.build import build_corpus
@@ -17,6 +14,9 @@ from branchwise.corpora.indexing import build_index
 from branchwise.eval.scoring import score_run
 from branchwise.eval.store import DamagedError, open_run
 from branchwise.graphs.system import Roles
+from support.by_role import by_role, passage_of, turn_of
+from support.chat_server import ChatServer, call, calls, context_length, fail, say
+from support.stores import damage, edited
 
 WALL_CLOCK = ("retry", "left_out")
 """Events that tell of requests on their way: a replay sends none."""

@@ -1,14 +1,14 @@
 """Runs whose passages come from a retrieval server elsewhere."""
 
 import pytest
-from chat_server import search_then_answer
-from retrieval_server import RetrievalServer, sends
-from stores import edited
 from typer.testing import CliRunner
 
 from branchwise import resume, run
 from branchwise.cli import app
 from branchwise.corpora.errors import InputError
+from support.chat_server import search_then_answer
+from support.retrieval_server import RetrievalServer, sends
+from support.stores import edited
 
 
 @pytest.fixture

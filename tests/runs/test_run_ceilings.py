@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from by_role import by_role
-from chat_server import ChatServer, call, say
 
 from branchwise import run
 from branchwise.eval.ceilings.ceilings import Ceilings, ceilings, item_ceilings
@@ -15,6 +13,8 @@ from branchwise.eval.ceilings.reach import Reach, find_reach
 from branchwise.eval.ceilings.sources import run_sources
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.errors.attribution import examine
+from support.by_role import by_role
+from support.chat_server import ChatServer, call, say
 
 SUPPORT = {
     "Michael Mann": "heat-1995",

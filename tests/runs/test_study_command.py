@@ -6,7 +6,6 @@ import sys
 from io import StringIO
 
 import pytest
-from chat_server import fail
 
 from branchwise.__main__ import main
 from branchwise.agents.limits import Limits
@@ -18,8 +17,8 @@ from branchwise.eval.costs.prices import Prices
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.system import System
 from branchwise.ui import study_live
-
-from .studies import reply
+from support.chat_server import fail
+from support.runs.studies import reply
 
 pytestmark = pytest.mark.slow
 

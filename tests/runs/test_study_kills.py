@@ -18,8 +18,7 @@ from branchwise.eval.store import open_run
 from branchwise.eval.studies.folder import StudyFolder
 from branchwise.eval.studies.running import StudyDesign, run_study
 from branchwise.eval.studies.schema import load_study
-
-from .studies import Counting, outcomes
+from support.runs.studies import Counting, outcomes
 
 pytestmark = pytest.mark.slow
 

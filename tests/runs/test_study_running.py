@@ -3,8 +3,6 @@
 import json
 
 import pytest
-from by_role import role_of
-from chat_server import fail
 
 from branchwise.agents.limits import Limits
 from branchwise.corpora.errors import InputError
@@ -18,8 +16,9 @@ from branchwise.eval.studies.folder import DRAFT_FILE, STUDY_FILE, StudyFolder, 
 from branchwise.eval.studies.running import StudyPace, run_study
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs import agent as agent_module
-
-from .studies import Counting, design_of, four_systems, number_of, outcomes, reply
+from support.by_role import role_of
+from support.chat_server import fail
+from support.runs.studies import Counting, design_of, four_systems, number_of, outcomes, reply
 
 pytestmark = pytest.mark.slow
 

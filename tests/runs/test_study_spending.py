@@ -5,7 +5,6 @@ import json
 from dataclasses import dataclass, replace
 
 import pytest
-from chat_server import Answer, Body, hang
 
 from branchwise.agents.caller import ModelError
 from branchwise.agents.restraints import AllowanceSpentError
@@ -17,8 +16,8 @@ from branchwise.eval.studies.running import StudyPace, run_study
 from branchwise.eval.studies.spending import Spending, check_bounded
 from branchwise.graphs.system import Roles
 from branchwise.trace.parts import Usage
-
-from .studies import design_of, four_systems, outcomes, reply
+from support.chat_server import Answer, Body, hang
+from support.runs.studies import design_of, four_systems, outcomes, reply
 
 INPUT, OUTPUT, MAX_TOKENS = 1000.0, 4000.0, 40
 """USD per million tokens, and the output tokens that a call may have."""

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,10 +9,7 @@ import pytest
 
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.indexing import build_index
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from serving_peers import KINDS, PLACES, Serve, Served, Shelf, processes
+from support.serving.serving_peers import KINDS, PLACES, Serve, Served, Shelf, processes
 
 WD = "http://www.wikidata.org/entity/"
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"

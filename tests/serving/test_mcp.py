@@ -15,12 +15,12 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from retrieval_server import RetrievalServer, hangs
-from serving_peers import command
 
 from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.open import open_retriever
 from branchwise.tools.registry import ToolContext, make_tools
+from support.retrieval_server import RetrievalServer, hangs
+from support.serving.serving_peers import command
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,6 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from serving_peers import KINDS, PLACES, served
 
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.passages import Passage
@@ -18,6 +17,7 @@ from branchwise.corpora.search_answers import read_rankings
 from branchwise.corpora.search_server import open_search_server
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.serving.retrieve import json_answer, retrieve_app
+from support.serving.serving_peers import KINDS, PLACES, served
 
 
 @pytest.fixture

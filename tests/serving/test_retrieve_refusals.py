@@ -6,11 +6,11 @@ import socket
 
 import aiohttp
 import pytest
-from serving_peers import running, served
 
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
 from branchwise.tools.serving import bodies, retrieve, web
 from branchwise.tools.serving.retrieve import MAX_BODY_BYTES, retrieve_app
+from support.serving.serving_peers import running, served
 
 JSON = {"Content-Type": "application/json"}
 

@@ -9,11 +9,11 @@ import subprocess
 
 import aiohttp
 import pytest
-from retrieval_server import RetrievalServer, hangs
-from serving_peers import command
 
 from branchwise.corpora.errors import InputError
 from branchwise.tools.serving.listening import LOOPBACK, listen, parse_address
+from support.retrieval_server import RetrievalServer, hangs
+from support.serving.serving_peers import command
 
 
 @pytest.fixture

@@ -1,16 +1,14 @@
 """A world of 2,000 entities with its graph, made once; and the files beside the tests."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 from branchwise.corpora.graph.embedded import EmbeddedGraph
 from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
 from branchwise.corpora.synthesis.facts import GraphFacts
+from support.synthesis.little_graph import TRIPLES, little_schema
 
 
 @pytest.fixture(scope="session")
@@ -44,8 +42,6 @@ def asked_facts(world_2000: Path, facts: GraphFacts, process: None) -> Iterator[
 @pytest.fixture(scope="session")
 def little_facts(tmp_path_factory: pytest.TempPathFactory) -> GraphFacts:
     """The facts of `little_graph`."""
-    from little_graph import TRIPLES, little_schema
-
     path = tmp_path_factory.mktemp("little") / "little.ttl"
     path.write_text(TRIPLES)
     return GraphFacts.load(path, little_schema())

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_plans import plans
 
 from branchwise.corpora.synthesis.conditions import meets
 from branchwise.corpora.synthesis.descriptions import (
@@ -24,6 +23,7 @@ from branchwise.corpora.synthesis.facts import GraphFacts
 from branchwise.corpora.synthesis.introductions import introduced
 from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, Step
 from branchwise.corpora.synthesis.variety import Plainest
+from support.synthesis.random_plans import plans
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,6 @@
 """Plans over the little graph, with sets worked out by hand."""
 
 import pytest
-from little_graph import OTHER
 
 from branchwise.corpora.synthesis.conditions import meets
 from branchwise.corpora.synthesis.execute import PlanError, execute
@@ -20,6 +19,7 @@ from branchwise.corpora.synthesis.plans import (
     Union,
     Years,
 )
+from support.synthesis.little_graph import OTHER
 
 DIRECTED = Atomic(relation="directed_by", inverse=True, entity="Q111")  # 101 102
 APPEARED = Atomic(relation="cast", inverse=True, entity="Q121")  # 101 102 103

@@ -4,13 +4,13 @@ import gzip
 from pathlib import Path
 
 import pytest
-from little_graph import OTHER, TRIPLES, little_schema
-from store_graph import StoreGraph
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import Answer, GraphError
 from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
 from branchwise.corpora.synthesis.facts import Facts, GraphFacts
+from support.synthesis.little_graph import OTHER, TRIPLES, little_schema
+from support.synthesis.store_graph import StoreGraph
 
 
 @pytest.fixture(params=["memory", "endpoint"])

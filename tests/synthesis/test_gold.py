@@ -4,9 +4,10 @@ import copy
 import os
 
 import pytest
-from generated import SLICE, from_world
-from plain_check import Checker
-from plain_plans import STEPS, evaluate
+
+from support.synthesis.generated import SLICE, from_world
+from support.synthesis.plain_check import Checker
+from support.synthesis.plain_plans import STEPS, evaluate
 
 pytestmark = pytest.mark.slow
 

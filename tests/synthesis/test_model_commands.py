@@ -5,11 +5,11 @@ import re
 from itertools import count
 
 import pytest
-from chat_server import fail, say
-from generated import SLICE
 from typer.testing import CliRunner
 
 from branchwise.cli import app
+from support.chat_server import fail, say
+from support.synthesis.generated import SLICE
 
 SLICE_OPTIONS = (
     *("--kg", f"{SLICE}/films.nt", "--schema", f"{SLICE}/films.yaml"),

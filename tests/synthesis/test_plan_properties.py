@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_plans import plans
 
 from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
 from branchwise.corpora.synthesis.execute import Execution, execute
@@ -23,6 +22,7 @@ from branchwise.corpora.synthesis.plans import (
     Union,
 )
 from branchwise.corpora.synthesis.support import Support, support_of
+from support.synthesis.random_plans import plans
 
 pytestmark = pytest.mark.slow
 

@@ -5,11 +5,11 @@ import json
 import sys
 
 import pytest
-from chat_server import fail, say
-from generated import SLICE
 
 from branchwise.__main__ import main
 from branchwise.corpora.loaders import load_questions
+from support.chat_server import fail, say
+from support.synthesis.generated import SLICE
 
 FILMS = (
     *("--kg", SLICE / "films.nt", "--schema", SLICE / "films.yaml"),

@@ -1,12 +1,12 @@
 """Questions are made from a graph that is no world: real films, under a schema of their own."""
 
 import pytest
-from generated import SLICE, from_slice, slice_schema
-from plain_check import Checker, focus_of
 
 from branchwise.corpora.synthesis.faithful import check
 from branchwise.corpora.synthesis.plans import Plan
 from branchwise.corpora.synthesis.wording import Worder
+from support.synthesis.generated import SLICE, from_slice, slice_schema
+from support.synthesis.plain_check import Checker, focus_of
 
 COUNT = 20
 

@@ -4,7 +4,6 @@ from collections import Counter
 from random import Random
 
 import pytest
-from generated import SLICE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from branchwise.corpora.synthesis.plans import Amount, Years
 from branchwise.corpora.synthesis.sampling import Sampler
 from branchwise.corpora.synthesis.sources import open_source
 from branchwise.corpora.synthesis.templates import SET_OPERATIONS, Choice, templates
+from support.synthesis.generated import SLICE
 
 KONG = ("Q309048", "Q1142862", "Q160215")
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_plans import plans
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.schema import Domain, EntityType, Relation, Schema, merge
@@ -34,6 +33,7 @@ from branchwise.corpora.synthesis.plans import (
 )
 from branchwise.corpora.synthesis.wording import Worder
 from branchwise.corpora.worlds.domains import world_schema
+from support.synthesis.random_plans import plans
 
 NAMES = {
     "Q1": "Mara Voss",

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from chat_server import ChatServer, fail, say
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.text_model import SpecTextModel
@@ -20,6 +19,7 @@ from branchwise.corpora.synthesis.plans import (
 from branchwise.corpora.synthesis.reviewing import Reviewer
 from branchwise.corpora.synthesis.text_model import TextModelError
 from branchwise.corpora.synthesis.writing import Writer, Written
+from support.chat_server import ChatServer, fail, say
 
 NAMES = {"Q1": "Mara Voss", "Q2": "2001: The Heat", "Q3": "science fiction film"}
 FALLBACK = "Which actors appeared in at least three films that were directed by Mara Voss?"

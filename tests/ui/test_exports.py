@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from needs import needs_program
-from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport
@@ -20,6 +18,8 @@ from branchwise.eval.reporting.tables import Cell, Column, Table, report_tables
 from branchwise.ui.exports import latex, markdown
 from branchwise.ui.exports.csv_files import csv_files, guarded
 from branchwise.ui.exports.text import one_line, shown_rows
+from support.needs import needs_program
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 HOSTILE = (
     "$x$ and \\frac{1}{2}",

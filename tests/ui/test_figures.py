@@ -7,7 +7,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.drawing import (
@@ -18,6 +17,7 @@ from branchwise.ui.figures.drawing import (
     paper_style,
 )
 from branchwise.ui.figures.files import figure_files
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 pytestmark = pytest.mark.slow
 

@@ -5,16 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from chromium import Chromium, find_chromium
-from hostile import SHOWN, hostile_report
-from needs import needs
-from page_reading import words
-from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.reporting.question_reports import QuestionReport, SystemAnswer
 from branchwise.ui.html.page import write_html
+from support.needs import needs
+from support.ui.chromium import Chromium, find_chromium
+from support.ui.hostile import SHOWN, hostile_report
+from support.ui.page_reading import words
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 PROGRAM = find_chromium()
 pytestmark = needs("Chromium", PROGRAM is not None)

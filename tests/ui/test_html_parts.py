@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.pareto import pareto_front
@@ -17,6 +16,7 @@ from branchwise.ui.html.scatter import Spent, draw_scatter
 from branchwise.ui.html.spending import CALLS, COST, TOKENS, ratio_words, spending
 from branchwise.ui.html.summary import verdict
 from branchwise.ui.html.text import percent, short, shown
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 NUMBERS = st.floats(0, 1e9, allow_subnormal=False).filter(lambda x: x == 0 or x > 1e-6)
 JOINERS = "\u200c\u200d\u00ad"

@@ -8,9 +8,6 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
-from hostile import SHOWN, hostile_report
-from page_reading import Page, words
-from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 from branchwise.__main__ import main
 from branchwise.agents.prediction import Prediction
@@ -22,6 +19,9 @@ from branchwise.eval.reporting.study_report import SystemReport, study_report
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 from branchwise.ui.html.page import render_html, write_html
+from support.ui.hostile import SHOWN, hostile_report
+from support.ui.page_reading import Page, words
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 STRICT = "Scores by branch (strict)"
 POOLED = "Scores with branches ignored (pooled)"

@@ -1,9 +1,9 @@
 """Expansions and extractions in words."""
 
 import pytest
-from trace_records import whole_event
 
 from branchwise.ui.steps import describe as steps
+from support.trace_records import whole_event
 
 CALL = {
     "reasoning": "",

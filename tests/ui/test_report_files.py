@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from report_cases import make_report
 
 from branchwise.commands.report_files import Exports
 from branchwise.corpora.errors import InputError
 from branchwise.eval.reporting.study_report import StudyReport
+from support.ui.report_cases import make_report
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import Cell, Table, report_tables
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """A step in a few words."""
 
 import pytest
-from trace_records import whole_event
 
 from branchwise.trace.events import Event
 from branchwise.ui.steps import describe
 from branchwise.ui.steps.describe import MAX_LABEL
+from support.trace_records import whole_event
 
 TURN = {"turn": 3, "tool_calls": [{}, {}], "invalid_tool_calls": [], "finish": "tool_calls"}
 REPLY = {"turn": 4, "tool_calls": [], "invalid_tool_calls": [], "finish": "stop"}

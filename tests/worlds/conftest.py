@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from world_reader import World, read_world
+from support.worlds.world_reader import World, read_world
 
 Make = Callable[..., Path]
 

@@ -1,8 +1,9 @@
 """The checks of fidelity themselves: they pass a right world and see what is wrong in others."""
 
 import pytest
-from chronology import impossible
-from contradictions import (
+
+from support.worlds.chronology import impossible
+from support.worlds.contradictions import (
     repeated_share,
     strange_claims,
     strange_dates,
@@ -11,12 +12,21 @@ from contradictions import (
     strange_pronouns,
     strange_years,
 )
-from graph_reader import parse_triple
-from little_world import ARTICLES, HARBOR, ILSE, MARA, PRIZE, REMAKE, STATEMENTS, write_world
-from name_finder import NameFinder
-from shared_names import misnamed, unclear_aliases, unclear_mentions, unclear_titles
-from telling import claimed_in_vain, untold
-from world_reader import read_world
+from support.worlds.graph_reader import parse_triple
+from support.worlds.little_world import (
+    ARTICLES,
+    HARBOR,
+    ILSE,
+    MARA,
+    PRIZE,
+    REMAKE,
+    STATEMENTS,
+    write_world,
+)
+from support.worlds.name_finder import NameFinder
+from support.worlds.shared_names import misnamed, unclear_aliases, unclear_mentions, unclear_titles
+from support.worlds.telling import claimed_in_vain, untold
+from support.worlds.world_reader import read_world
 
 CHECKS = (
     misnamed,

@@ -2,8 +2,8 @@
 
 import random
 
-from chronology import impossible
-from contradictions import (
+from support.worlds.chronology import impossible
+from support.worlds.contradictions import (
     strange_claims,
     strange_dates,
     strange_descriptions,
@@ -11,9 +11,9 @@ from contradictions import (
     strange_pronouns,
     strange_years,
 )
-from shared_names import misnamed, unclear_aliases, unclear_mentions, unclear_titles
-from telling import claimed_in_vain, sample, untold
-from world_reader import read_world
+from support.worlds.shared_names import misnamed, unclear_aliases, unclear_mentions, unclear_titles
+from support.worlds.telling import claimed_in_vain, sample, untold
+from support.worlds.world_reader import read_world
 
 CLAIMS_READ = 8_000
 

@@ -9,8 +9,9 @@ import sys
 from statistics import median
 
 import pytest
-from graph_reader import FIRST_NUMBER, PROP
-from world_reader import read_world
+
+from support.worlds.graph_reader import FIRST_NUMBER, PROP
+from support.worlds.world_reader import read_world
 
 FILES = ("kg.nt.gz", "corpus.jsonl", "names.jsonl", "world.json")
 ACTOR = "Q33999"

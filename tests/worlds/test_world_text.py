@@ -5,7 +5,8 @@ import re
 from statistics import median
 
 import pytest
-from contradictions import DATE, NUMBER, most_repeated, repeated_share
+
+from support.worlds.contradictions import DATE, NUMBER, most_repeated, repeated_share
 
 SLIPS = {
     "left over from a template": r"[{}\[\]|<>@#_\\]",

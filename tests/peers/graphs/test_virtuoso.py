@@ -12,16 +12,12 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "graph"))
-sys.path.insert(0, str(Path(__file__).parent))
-
-from plain_graph import PlainGraph, read_graph
-from query_files import QUERIES, filled, found_rows, wrong_with
-from virtuoso import MOST_ROWS, Virtuoso, missing
-
 from branchwise.corpora.graph.answers import Answer, GraphError
 from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.graph.remote.graph import RemoteGraph
+from support.graph.plain.graph import PlainGraph, read_graph
+from support.graph.plain.queries import QUERIES, filled, found_rows, wrong_with
+from support.peers.virtuoso import MOST_ROWS, Virtuoso, missing
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 

@@ -13,9 +13,8 @@ from branchwise.agents.decoding import Decoding
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from branchwise.graphs.system import Budget, System
-
-from .counting_proxy import CountingProxy
-from .servers import PEERS, Peer, running
+from support.peers.counting_proxy import CountingProxy
+from support.peers.servers import PEERS, Peer, running
 
 PASSAGES = {
     "Heat (1995 film)": "Heat is a crime film that Michael Mann wrote and directed.",

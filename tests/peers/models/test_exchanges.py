@@ -4,8 +4,7 @@ nothing is asked again in vain. What their models answer does not matter."""
 import pytest
 
 from branchwise import run
-
-from .ending import ended
+from support.peers.ending import ended
 
 ways = pytest.mark.parametrize(
     "decoding",

@@ -3,9 +3,8 @@
 import pytest
 
 from branchwise import run
-
-from .ending import ended
-from .servers import LITELLM
+from support.peers.ending import ended
+from support.peers.servers import LITELLM
 
 pytestmark = pytest.mark.parametrize("served", [LITELLM], ids=["litellm"], indirect=True)
 

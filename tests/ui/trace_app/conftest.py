@@ -1,23 +1,16 @@
-"""Runs that are open, and what tests of the app share.
-
-Test folders are no packages: this makes `import screen_text` work.
-"""
+"""Runs that are open, and what tests of the app share."""
 
 import functools
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from film_runs import base_run, other_run
 from textual.pilot import Pilot
-from waiting import PATIENCE
 
 from branchwise.ui.trace_app import judging
 from branchwise.ui.traces.runs import RunView
+from support.ui.trace_app.film_runs import base_run, other_run
+from support.ui.trace_app.waiting import PATIENCE
 
 SIZES = [(80, 24), (200, 60)]
 

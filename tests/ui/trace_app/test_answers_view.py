@@ -2,12 +2,18 @@
 
 from collections.abc import Sequence
 
-from screen_text import check_frame, place_of, screen_lines, screen_text, style_of
 from textual.app import App, ComposeResult
 
 from branchwise.eval.errors.trail import Place
 from branchwise.ui.trace_app.widgets.answers_view import AnswersView
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
+from support.ui.trace_app.screen_text import (
+    check_frame,
+    place_of,
+    screen_lines,
+    screen_text,
+    style_of,
+)
 
 LOST = AnswerLine("Val Kilmer", "missing", "lost in extraction · step 3 [s1]", (Place(3, 2, "s1"),))
 NEVER = AnswerLine("Jon Voight", "missing", "never retrieved")

@@ -6,12 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from film_runs import GOLD, base_run, begin, fail, finish, new_run
-from hostile_trace import hostile_run
-from screen_text import check_frame, check_snapshot, screen_lines, screen_text
-from test_questions import AGAIN, bar, listed, under_cursor
 from textual.binding import Binding
-from waiting import means_shown, until
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import RunStore
@@ -22,6 +17,11 @@ from branchwise.ui.trace_app.screens.compare import CompareScreen
 from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
+from support.ui.hostile_trace import hostile_run
+from support.ui.trace_app.film_runs import GOLD, base_run, begin, fail, finish, new_run
+from support.ui.trace_app.question_list import AGAIN, bar, listed, under_cursor
+from support.ui.trace_app.screen_text import check_frame, check_snapshot, screen_lines, screen_text
+from support.ui.trace_app.waiting import means_shown, until
 
 SMALL = (80, 24)
 

@@ -3,12 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import film_runs
 import pytest
-from hostile_trace import hostile_run
-from screen_text import check_frame, check_snapshot, screen_lines, screen_text, style_of
 from textual.pilot import Pilot
-from waiting import until
 
 from branchwise.agents.journal import CallKey
 from branchwise.eval.store import RunSpec, RunStore, create_run
@@ -18,6 +14,16 @@ from branchwise.ui.trace_app.widgets.answer_pairs import AnswerPairs
 from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.traces.runs import RunView
+from support.ui.hostile_trace import hostile_run
+from support.ui.trace_app import film_runs
+from support.ui.trace_app.screen_text import (
+    check_frame,
+    check_snapshot,
+    screen_lines,
+    screen_text,
+    style_of,
+)
+from support.ui.trace_app.waiting import until
 
 Size = tuple[int, int]
 

@@ -8,13 +8,8 @@ from threading import Event
 from typing import Any
 
 import pytest
-from chat_server import ChatServer, fail, hang
-from forked_runs import answering, bytes_of, make_corpus, parent_run
-from screen_text import check_frame, screen_text
-from terminal import Terminal
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
-from waiting import until
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import open_run as open_reader
@@ -29,6 +24,11 @@ from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
 from branchwise.ui.trace_app.widgets.tool_box import ToolBox
 from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
 from branchwise.ui.traces.runs import RunView
+from support.chat_server import ChatServer, fail, hang
+from support.ui.trace_app.forked_runs import answering, bytes_of, make_corpus, parent_run
+from support.ui.trace_app.screen_text import check_frame, screen_text
+from support.ui.trace_app.terminal import Terminal
+from support.ui.trace_app.waiting import until
 
 LEAVE = "\x11"
 """ctrl+q: quits from every screen."""

@@ -5,9 +5,6 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from lost_run import EXTRACTION, QUERY, lost_run
-from screen_text import check_frame, screen_text
-from waiting import until
 
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.ui.trace_app import judging
@@ -18,6 +15,9 @@ from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import Trace
+from support.ui.trace_app.lost_run import EXTRACTION, QUERY, lost_run
+from support.ui.trace_app.screen_text import check_frame, screen_text
+from support.ui.trace_app.waiting import until
 
 LARGE = (200, 60)
 

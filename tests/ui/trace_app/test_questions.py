@@ -3,18 +3,8 @@
 from pathlib import Path
 
 import pytest
-from film_runs import new_run
-from screen_text import (
-    check_frame,
-    check_snapshot,
-    place_of,
-    screen_lines,
-    screen_text,
-    style_at,
-)
 from textual.app import App
 from textual.pilot import Pilot
-from waiting import means_shown
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.store import RunSpec, create_run
@@ -25,26 +15,19 @@ from branchwise.ui.trace_app.widgets.question_columns import columns_at
 from branchwise.ui.trace_app.widgets.question_list import QuestionList
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
+from support.ui.trace_app.film_runs import new_run
+from support.ui.trace_app.question_list import bar, listed, under_cursor
+from support.ui.trace_app.screen_text import (
+    check_frame,
+    check_snapshot,
+    place_of,
+    screen_lines,
+    screen_text,
+    style_at,
+)
+from support.ui.trace_app.waiting import means_shown
 
 SMALL = (80, 24)
-AGAIN = "^r reads it again"
-
-
-def listed(app: App[None]) -> list[str]:
-    """The ids of the rows on the screen, from the top."""
-    found = app.screen.query_one(QuestionList)
-    return [found.run.line(row).id for row in found.rows]
-
-
-def under_cursor(app: App[None]) -> str | None:
-    found = app.screen.query_one(QuestionList)
-    return None if found.row is None else found.run.line(found.row).id
-
-
-def bar(app: App[None]) -> str:
-    """What the list shows, in words."""
-    line = next(line for line in screen_lines(app) if " questions" in line)
-    return line.rstrip().removesuffix(AGAIN).strip()
 
 
 async def test_a_run_opens_as_a_list(base: RunView, size: tuple[int, int]) -> None:

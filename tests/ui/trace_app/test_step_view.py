@@ -3,12 +3,18 @@
 from collections.abc import Sequence
 
 import pytest
-from screen_text import check_frame, place_of, screen_lines, screen_text, style_of
 from textual.app import App, ComposeResult
 
 from branchwise.ui.steps.blocks import Block, Mark
 from branchwise.ui.trace_app.step_layout import MAX_LINES, MAX_SHOWN, lay_out
 from branchwise.ui.trace_app.widgets.step_view import StepView
+from support.ui.trace_app.screen_text import (
+    check_frame,
+    place_of,
+    screen_lines,
+    screen_text,
+    style_of,
+)
 
 
 class OneStep(App[None]):

@@ -7,17 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from film_runs import outcome
-from hostile_trace import hostile_run
-from lost_run import EXTRACTION, QUERY, QUESTION, SEARCH, SECOND, events, lost_run, new_run
-from screen_text import (
-    check_frame,
-    check_snapshot,
-    place_of,
-    screen_lines,
-    screen_text,
-    style_of,
-)
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -28,6 +17,26 @@ from branchwise.ui.trace_app.app import Start, TraceApp
 from branchwise.ui.trace_app.pager import pager_command
 from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.traces.runs import RunView
+from support.ui.hostile_trace import hostile_run
+from support.ui.trace_app.film_runs import outcome
+from support.ui.trace_app.lost_run import (
+    EXTRACTION,
+    QUERY,
+    QUESTION,
+    SEARCH,
+    SECOND,
+    events,
+    lost_run,
+    new_run,
+)
+from support.ui.trace_app.screen_text import (
+    check_frame,
+    check_snapshot,
+    place_of,
+    screen_lines,
+    screen_text,
+    style_of,
+)
 
 Size = tuple[int, int]
 SMALL: Size = (80, 24)

@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from lost_run import lost_run
-from needs import needs_program
-from terminal import PATIENCE, Terminal
+
+from support.needs import needs_program
+from support.ui.trace_app.lost_run import lost_run
+from support.ui.trace_app.terminal import PATIENCE, Terminal
 
 COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07")
 

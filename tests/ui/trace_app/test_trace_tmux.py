@@ -4,12 +4,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from film_runs import other_run, outcome
-from lost_run import lost_run
-from needs import needs_program
-from tmux import Tmux
 
 from branchwise.eval.store import RunStore
+from support.needs import needs_program
+from support.ui.trace_app.film_runs import other_run, outcome
+from support.ui.trace_app.lost_run import lost_run
+from support.ui.trace_app.tmux import Tmux
 
 pytestmark = [needs_program("tmux"), pytest.mark.usefixtures("terminal")]
 

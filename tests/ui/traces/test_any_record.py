@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hostile_trace import events
 
 from branchwise.trace.events import Event
 from branchwise.ui.steps.describe import describe, label
@@ -15,6 +14,7 @@ from branchwise.ui.traces.markdown import markdown
 from branchwise.ui.traces.plain import plain_lines, trace_lines
 from branchwise.ui.traces.trace import Trace
 from branchwise.ui.traces.tree import steps
+from support.ui.hostile_trace import events
 
 pytestmark = pytest.mark.slow
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trace_records import trace
 
 from branchwise.ui.traces import comparison
 from branchwise.ui.traces.comparison import Comparison, compare
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import Step, Trace
+from support.trace_records import trace
 
 Made = tuple[str, dict[str, Any]]
 

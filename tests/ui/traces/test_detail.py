@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_trace import ATTACK, GOLD, events, hostile_event, hostile_run
-from trace_records import trace
 
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
 from branchwise.eval.errors.labels import Label
@@ -23,6 +21,8 @@ from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.plain import plain_lines
 from branchwise.ui.traces.reading import trace_of
 from branchwise.ui.traces.trace import Trace
+from support.trace_records import trace
+from support.ui.hostile_trace import ATTACK, GOLD, events, hostile_event, hostile_run
 
 LINE = ItemLine(1, "q", 0, "Who?", False, "done")
 PASSAGE = {"id": "p1", "title": "Heat", "text": "With Al Pacino\nand Val  Kilmer.", "score": 0.5}

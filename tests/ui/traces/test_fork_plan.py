@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from trace_records import trace
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
@@ -17,6 +16,7 @@ from branchwise.trace.events import Event
 from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import Step, Trace
+from support.trace_records import trace
 
 CALL = {"id": "c", "name": "local_retriever", "args": {"query": "Heat"}}
 TURN = {"turn": 1, "text": "", "tool_calls": [CALL, CALL], "invalid_tool_calls": []}

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hostile_trace import ATTACK, hostile_run
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -15,6 +14,7 @@ from branchwise.ui.traces.markdown import markdown
 from branchwise.ui.traces.reading import trace_of
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace
 from branchwise.ui.traces.tree import steps
+from support.ui.hostile_trace import ATTACK, hostile_run
 
 pytestmark = pytest.mark.slow
 

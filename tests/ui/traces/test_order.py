@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from written_runs import failure, make_run, outcome, question
 
 from branchwise.corpora.errors import InputError
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.order import SORTS, SUBSETS, Arrangement, arranged, differs
 from branchwise.ui.traces.runs import RunView
+from support.ui.written_runs import failure, make_run, outcome, question
 
 
 class Listed:

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_trace import GOLD, QUESTION_IDS, hostile_run
-from stores import execute
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer
@@ -17,6 +15,8 @@ from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.reading import DAMAGED, trace_of
 from branchwise.ui.traces.trace import AnswerLine, Trace
+from support.stores import execute
+from support.ui.hostile_trace import GOLD, QUESTION_IDS, hostile_run
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
-from stores import execute
-from written_runs import failure, make_run, outcome, question, spec, writing
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.passages import make_passage
@@ -21,6 +19,8 @@ from branchwise.eval.store import RunStore, create_run, open_run
 from branchwise.eval.store.connection import DATABASE
 from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord
 from branchwise.ui.traces.runs import PAGE, RunView, open_runs
+from support.stores import execute
+from support.ui.written_runs import failure, make_run, outcome, question, spec, writing
 
 
 @pytest.fixture

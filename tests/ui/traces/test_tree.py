@@ -2,10 +2,10 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from trace_records import trace
 
 from branchwise.trace.events import Event
 from branchwise.ui.traces.tree import steps, tree
+from support.trace_records import trace
 
 TURN = {"turn": 1, "tool_calls": [{}, {}], "invalid_tool_calls": [], "finish": "tool_calls"}
 CALL = {"name": "find", "args": {"query": "x"}}

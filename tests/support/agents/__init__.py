@@ -1,0 +1,1 @@
+"""Asking a model caller, and its journal and waits."""

@@ -1,0 +1,48 @@
+"""Scripts of the chat server that answer by role, told from the system prompt."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from branchwise.agents.prompt_files import Prompts
+from support.chat_server import Answer
+
+Body = dict[str, Any]
+_TEXTS = Prompts.load().texts
+
+
+def role_of(body: Body) -> str:
+    """`expander`, `extractor` or `agent`."""
+    system = body["messages"][0]["content"]
+    return next((role for role in ("expander", "extractor") if system == _TEXTS[role]), "agent")
+
+
+def user_of(body: Body) -> str:
+    """The first user message."""
+    return next(m["content"] for m in body["messages"] if m["role"] == "user")
+
+
+def turn_of(body: Body) -> int:
+    """How many replies the conversation has already."""
+    return sum(m["role"] == "assistant" for m in body["messages"])
+
+
+def passage_of(body: Body) -> tuple[str, str]:
+    """Title and text of the passage that an extractor is given."""
+    before, _, text = user_of(body).rpartition("\n")
+    return before.rsplit("Passage: ", 1)[1], text
+
+
+def by_role(**scripts: Answer | Callable[[Body], Answer]) -> Callable[[Body], Answer]:
+    """A script of one answer, or one function, for each role."""
+
+    def script(body: Body) -> Answer:
+        chosen = scripts[role_of(body)]
+        return chosen(body) if callable(chosen) else chosen
+
+    return script
+
+
+def counts(requests: list[Body]) -> Mapping[str, int]:
+    """How many requests came in each role."""
+    roles = [role_of(body) for body in requests]
+    return {role: roles.count(role) for role in dict.fromkeys(roles)}

@@ -1,0 +1,374 @@
+"""A chat-completions server on the loopback, scripted per test, that fails on command.
+
+In a test, through the fixture `chat_server`:
+
+    chat_server.play([call("local_retriever", query="Heat"), say('{"answers": {}}')])
+    spec = ModelSpec.parse(f"openai:scripted@{chat_server.url}")
+
+As a program: `python -m support.chat_server --port 0 --script search` in `tests` prints its URL
+and serves until it is killed; `GET /counts` says which requests came how often.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import json
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from aiohttp import web
+
+Body = dict[str, Any]
+Cut = Literal["before", "middle", "quiet"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the server does with one request. Make one with the functions below.
+
+    `cut`: close the connection before a byte is sent, in the middle, or (streams only) end the
+    response properly but without a finish reason. `raw` is sent in place of a body.
+    """
+
+    content: str | None = None
+    tool_calls: tuple[tuple[str, str], ...] = ()
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+    finish: str | None = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    raw: str | None = None
+    hangs: bool = False
+    cut: Cut | None = None
+    usage: Mapping[str, Any] | None = None
+
+
+Script = Callable[[Body], Answer] | Iterable[Answer]
+
+
+def say(content: str, **more: Any) -> Answer:
+    """A plain reply."""
+    return Answer(content, **more)
+
+
+def call(name: str, **arguments: Any) -> Answer:
+    """A reply with one tool call."""
+    return Answer(tool_calls=((name, json.dumps(arguments)),))
+
+
+def calls(*named: tuple[str, Mapping[str, Any] | str]) -> Answer:
+    """A reply with several tool calls; arguments as a text are sent as they are."""
+    return Answer(
+        tool_calls=tuple((n, a if isinstance(a, str) else json.dumps(a)) for n, a in named)
+    )
+
+
+def fail(
+    status: int, message: str = "it failed", *, code: str | None = None, **headers: str
+) -> Answer:
+    """An error in OpenAI's form; `retry_after="3"` becomes the header Retry-After."""
+    error = {"message": message, "type": "error", "param": None, "code": code}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Answer(status=status, raw=json.dumps({"error": error}), headers=named)
+
+
+def context_length() -> Answer:
+    """OpenAI's refusal of a conversation that is too long."""
+    message = "This model's maximum context length is 4096 tokens. Please reduce the length."
+    return fail(400, message, code="context_length_exceeded")
+
+
+def hang() -> Answer:
+    """No answer until `release` is called or the client goes away."""
+    return Answer("released", hangs=True)
+
+
+def cut(where: Cut = "middle", content: str = "This sentence will not arrive.") -> Answer:
+    """A connection that ends early."""
+    return Answer(content, cut=where)
+
+
+def invalid_json() -> Answer:
+    """A body that says it is JSON and is not."""
+    return Answer(raw='{"choices": [{"message": ')
+
+
+def refuse(text: str = "I cannot help with that.") -> Answer:
+    """The model's refusal."""
+    return Answer(refusal=text)
+
+
+def too_long(content: str = '{"reasoning": "and so') -> Answer:
+    """A reply that met the limit of tokens."""
+    return Answer(content, finish="length")
+
+
+class ChatServer:
+    """The server, in a thread of its own. Everything public may be called from any thread."""
+
+    def __init__(self, script: Script = (), *, delay: float = 0.0) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._requests: list[Body] = []
+        self._headers: list[Mapping[str, str]] = []
+        self._delay = delay
+        self._loop = asyncio.new_event_loop()
+        self._released = asyncio.Event()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._runner: web.AppRunner | None = None
+        self.url = ""
+        self.play(script)
+
+    def play(self, script: Script) -> None:
+        """Answer from now on by `script`: a function of the request, or answers in order."""
+        with self._lock:
+            if callable(script):
+                self._script = script
+            else:
+                answers = iter(script)
+                ended = fail(400, "the test's script has no more answers")
+                self._script = lambda _: next(answers, ended)
+
+    def start(self, port: int = 0) -> "ChatServer":
+        """Listen on the loopback; `url` is the base URL that clients need."""
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._listen(port), self._loop).result()
+        return self
+
+    def stop(self) -> None:
+        """Let hanging requests go and end the thread."""
+        self.release()
+        assert self._runner is not None
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def release(self) -> None:
+        """Answer all requests that hang."""
+        self._loop.call_soon_threadsafe(self._released.set)
+
+    @property
+    def requests(self) -> list[Body]:
+        """Bodies of all chat requests, in the order of arrival."""
+        with self._lock:
+            return list(self._requests)
+
+    @property
+    def headers(self) -> list[Mapping[str, str]]:
+        """Headers of all chat requests, beside `requests`."""
+        with self._lock:
+            return list(self._headers)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each request came, by the digest of its body."""
+        with self._lock:
+            return dict(self._counts)
+
+    @property
+    def repeats(self) -> int:
+        """Requests that had come before."""
+        return sum(count - 1 for count in self.counts.values())
+
+    async def _listen(self, port: int) -> None:
+        app = web.Application(client_max_size=64 * 2**20)
+        app.router.add_post("/v1/chat/completions", self._chat)
+        app.router.add_get("/v1/models", self._models)
+        app.router.add_get("/counts", self._say_counts)
+        # Cancelled handlers let a hang end when its client goes away.
+        self._runner = web.AppRunner(
+            app, handler_cancellation=True, access_log=None, shutdown_timeout=0.5
+        )
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", port)
+        await site.start()
+        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
+
+    async def _models(self, request: web.Request) -> web.Response:
+        return web.json_response(
+            {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
+        )
+
+    async def _say_counts(self, request: web.Request) -> web.Response:
+        counts = self.counts
+        total, repeats = sum(counts.values()), self.repeats
+        return web.json_response({"requests": total, "repeats": repeats, "counts": counts})
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        body: Body = await request.json()
+        answer = self._note(body, request.headers)
+        if self._delay:
+            await asyncio.sleep(self._delay)
+        if answer.hangs:
+            await self._released.wait()
+        if answer.cut == "before":
+            return _hung_up(request)
+        if answer.raw is not None:
+            return web.Response(
+                text=answer.raw,
+                status=answer.status,
+                headers=answer.headers,
+                content_type="application/json",
+            )
+        usage = dict(answer.usage) if answer.usage is not None else _usage(body, answer)
+        if body.get("stream"):
+            return await _stream(request, body, answer, usage)
+        return await _whole(request, body, answer, usage)
+
+    def _note(self, body: Body, headers: Mapping[str, str]) -> Answer:
+        with self._lock:
+            self._requests.append(body)
+            self._headers.append(dict(headers))
+            self._counts[digest(body)] += 1
+            return self._script(body)
+
+
+def digest(body: Body) -> str:
+    """The digest of a request's body under which it is counted."""
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+
+
+def _hung_up(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.close()
+    return web.Response()
+
+
+async def _whole(
+    request: web.Request, body: Body, answer: Answer, usage: Mapping[str, Any]
+) -> web.StreamResponse:
+    choice = {"index": 0, "message": _message(answer), "finish_reason": _finish(answer)}
+    data = json.dumps(_envelope(body, "chat.completion") | {"choices": [choice], "usage": usage})
+    if answer.cut is None:
+        return web.Response(text=data, content_type="application/json", headers=answer.headers)
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    response.content_length = len(data)
+    await response.prepare(request)
+    await response.write(data[: len(data) // 2].encode())
+    _hung_up(request)
+    return response
+
+
+async def _stream(
+    request: web.Request, body: Body, answer: Answer, usage: Mapping[str, Any]
+) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **answer.headers})
+    await response.prepare(request)
+    envelope = _envelope(body, "chat.completion.chunk")
+
+    async def send(choices: Sequence[Body], **more: Any) -> None:
+        data = json.dumps(envelope | {"choices": choices} | more)
+        await response.write(f"data: {data}\n\n".encode())
+
+    deltas = list(_deltas(answer))
+    for delta in deltas[: len(deltas) // 2] if answer.cut else deltas:
+        await send([{"index": 0, "delta": delta, "finish_reason": None}])
+    if answer.cut == "middle":
+        _hung_up(request)
+    elif answer.cut is None:
+        await send([{"index": 0, "delta": {}, "finish_reason": _finish(answer)}])
+        if body.get("stream_options", {}).get("include_usage"):
+            await send([], usage=usage)
+        await response.write(b"data: [DONE]\n\n")
+    return response
+
+
+def _deltas(answer: Answer) -> Iterable[Body]:
+    """The message in pieces of a few characters, as models send it."""
+    yield {"role": "assistant", "content": ""}
+    for name in ("reasoning_content", "reasoning", "content", "refusal"):
+        for piece in _pieces(getattr(answer, name) or ""):
+            yield {name: piece}
+    for index, (name, arguments) in enumerate(answer.tool_calls):
+        head = {"name": name, "arguments": ""}
+        yield {"tool_calls": [{"index": index, "id": f"c{index}", "function": head}]}
+        for piece in _pieces(arguments):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def _pieces(text: str, size: int = 5) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def _message(answer: Answer) -> Body:
+    message: Body = {"role": "assistant", "content": answer.content, "refusal": answer.refusal}
+    for name in ("reasoning_content", "reasoning"):
+        if getattr(answer, name) is not None:
+            message[name] = getattr(answer, name)
+    if answer.tool_calls:
+        message["tool_calls"] = [
+            {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": arguments}}
+            for n, (name, arguments) in enumerate(answer.tool_calls)
+        ]
+    return message
+
+
+def _finish(answer: Answer) -> str:
+    return answer.finish or ("tool_calls" if answer.tool_calls else "stop")
+
+
+def _envelope(body: Body, kind: str) -> Body:
+    return {"id": "chat-1", "object": kind, "created": 0, "model": body.get("model")}
+
+
+def _usage(body: Body, answer: Answer) -> Body:
+    """Something like a token for four characters."""
+    read = len(json.dumps(body["messages"])) // 4
+    written = 1 + len(answer.content or "") // 4
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+
+
+def search_then_answer(body: Body) -> Answer:
+    """Searches twice with the question, then names what the tool showed: a stateless script."""
+    messages = body["messages"]
+    question = next(m["content"] for m in messages if m["role"] == "user")
+    turn = sum(m["role"] == "assistant" for m in messages)
+    if turn < 2 and body.get("tools"):
+        query = question if turn == 0 else f"{question} more"
+        return call(body["tools"][0]["function"]["name"], query=query)
+    return say(json.dumps({"reasoning": "scripted", "answers": {"default": [question[:20]]}}))
+
+
+def answer_directly(body: Body) -> Answer:
+    """Answers at once with the question's first word."""
+    question = next(m["content"] for m in body["messages"] if m["role"] == "user")
+    return say(json.dumps({"reasoning": "scripted", "answers": {"default": question.split()[:1]}}))
+
+
+def with_hiccups(body: Body, seen: Counter[str] = Counter()) -> Answer:  # noqa: B006
+    """`search_then_answer`, but each request fails once before it is answered."""
+    key = digest(body)
+    seen[key] += 1
+    if seen[key] == 1:
+        return replace(fail(429, "slow down"), headers={"Retry-After": "0"})
+    return search_then_answer(body)
+
+
+SCRIPTS: dict[str, Callable[[Body], Answer]] = {
+    "search": search_then_answer,
+    "direct": answer_directly,
+    "hiccups": with_hiccups,
+}
+
+
+def main() -> None:
+    """Serve until killed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--script", choices=SCRIPTS, default="search")
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
+    options = parser.parse_args()
+    server = ChatServer(SCRIPTS[options.script], delay=options.delay).start(options.port)
+    sys.stdout.write(f"{server.url}\n")
+    sys.stdout.flush()
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()

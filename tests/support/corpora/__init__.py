@@ -1,0 +1,1 @@
+"""FlashRAG's processes, and what stands in for them."""

@@ -1,0 +1,1 @@
+"""Items, questions, traces and studies to score, written in short."""

@@ -1,0 +1,1 @@
+"""Small graphs, servers of SPARQL, and the processes that answer queries."""

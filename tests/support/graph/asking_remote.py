@@ -1,0 +1,77 @@
+"""Asking a server that fails on command, one query, one server."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+
+from branchwise.corpora.graph.answers import Answer, GraphError, Term
+from branchwise.corpora.graph.remote import throttle
+from branchwise.corpora.graph.remote.client import ClientSettings
+from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
+from branchwise.corpora.graph.sparql.prepare import Form, Prepared
+from support.graph.sparql_server import FaultyServer, Reaction, Seen, rows
+
+GOOD = rows("good")
+QUERY = "SELECT ?x { ?x ?y ?z }"
+_SECRETS = ("127.0.0.1", "/sparql", "/home/", "key=")
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What came of a query that failed: the kind of error, what it says, what the server got."""
+
+    kind: str
+    text: str
+    requests: Sequence[Seen]
+
+
+def unchecked(text: str, _: float) -> Prepared:
+    """Sends any query as it stands."""
+    form = text.split()[0]
+    return Prepared(text, cast(Form, form), (), (), ())
+
+
+def graph_of(server: FaultyServer, url: str = "", **client: float) -> RemoteGraph:
+    """A graph that asks for no labels and pauses for a thousandth of a second."""
+    settings = ClientSettings(**{"pause": 0.001, **client})  # type: ignore[arg-type]
+    chosen = RemoteSettings(labels=False, explain=False, client=settings)
+    return RemoteGraph(url or server.url, chosen, unchecked)
+
+
+def ask(
+    *reactions: Reaction, query: str = QUERY, seconds: float = 20.0, **client: float
+) -> tuple[Answer, Sequence[Seen]]:
+    """The answer of a server that reacts so, and the requests that it got."""
+    throttle._throttles.clear()  # a host that was held has another test's port by chance
+    with FaultyServer() as server:
+        server.play(*reactions)
+        return graph_of(server, **client).query(query, seconds), server.requests
+
+
+def fail(
+    *reactions: Reaction, query: str = QUERY, seconds: float = 20.0, **client: float
+) -> Failed:
+    """How asking such a server fails; the message is checked for what no message may hold."""
+    throttle._throttles.clear()
+    with FaultyServer() as server:
+        server.play(*reactions)
+        failed = fail_at(graph_of(server, **client), query, seconds)
+        return Failed(failed.kind, failed.text, server.requests)
+
+
+def fail_at(graph: RemoteGraph, query: str = QUERY, seconds: float = 20.0) -> Failed:
+    """How asking this graph fails."""
+    with pytest.raises(GraphError) as raised:
+        graph.query(query, seconds)
+    text = str(raised.value)
+    assert not any(secret in text for secret in _SECRETS), text
+    assert len(text) < 600
+    assert text.isprintable()
+    return Failed(raised.value.kind, text, ())
+
+
+def is_good(answer: Answer) -> bool:
+    """It is what `GOOD` says."""
+    return answer.rows == ((Term("good", "literal"),),)

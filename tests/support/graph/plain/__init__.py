@@ -1,0 +1,1 @@
+"""Queries of a world's graph and their answers, worked out in plain Python."""

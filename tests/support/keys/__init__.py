@@ -1,0 +1,1 @@
+"""Whatever may repeat a key that it is given."""

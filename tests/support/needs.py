@@ -1,0 +1,36 @@
+"""What some tests need beside `make install`; without it they skip, and say why.
+
+A reason reads "needs WHAT (HOW)"; the last line of a test run counts them (tests/conftest.py).
+"""
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support import ROOT
+
+INSTALLED_BY = "make extras"
+DATA = Path(os.environ.get("BRANCHWISE_DATA", ""))
+"""The folder of published data sets."""
+HAS_DATA = bool(os.environ.get("BRANCHWISE_DATA"))
+
+
+def needs(what: str, present: bool, how: str = INSTALLED_BY) -> pytest.MarkDecorator:
+    """A mark that skips where `what` is not `present`; `how` names the command that adds it."""
+    return pytest.mark.skipif(not present, reason=f"needs {what} ({how})")
+
+
+def needs_program(name: str) -> pytest.MarkDecorator:
+    """A mark that skips where no such program is installed."""
+    return needs(name, shutil.which(name) is not None)
+
+
+needs_data = needs("the data sets", HAS_DATA, "BRANCHWISE_DATA=FOLDER")
+FLASHRAG = sorted((ROOT / ".peers/flashrag").glob("lib/python*/site-packages"))
+"""Where `make extras` puts FlashRAG: beside our own packages, of which it wants other versions."""
+needs_flashrag = needs(
+    "FlashRAG", bool(FLASHRAG) or importlib.util.find_spec("flashrag") is not None
+)

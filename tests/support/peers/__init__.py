@@ -1,0 +1,1 @@
+"""Servers that others wrote, and how they are started and watched."""

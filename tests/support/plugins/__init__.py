@@ -1,0 +1,1 @@
+"""Plug-ins of every kind, and runs with them."""

@@ -1,0 +1,1 @@
+"""Scripts and studies for whole runs."""

@@ -1,0 +1,1 @@
+"""What serves, in this process and in others."""

@@ -1,0 +1,1 @@
+"""Plans, questions and an independent judge of their gold."""

@@ -1,0 +1,45 @@
+"""Questions as they are generated from a world or another graph, as the JSON of their file."""
+
+from pathlib import Path
+
+from branchwise.corpora.schema import Schema, load_domain, merge
+from branchwise.corpora.synthesis.facts import GraphFacts
+from branchwise.corpora.synthesis.generate import generate
+from branchwise.corpora.synthesis.names_file import read_names
+from branchwise.corpora.synthesis.settings import Settings, whole_schema, world_domains
+from branchwise.corpora.synthesis.support import Support
+from branchwise.corpora.worlds.domains import DOMAINS, world_schema
+from branchwise.corpora.worlds.make import make_world
+from support import ROOT, TESTS
+from support.synthesis.plain_check import Checker
+
+DECLARED = sorted((ROOT / "corpora/worlds/domains").glob("*.yaml"))
+SLICE = TESTS / "synthesis" / "real_slice"
+
+
+def from_world(folder: Path, entities: int, count: int, seed: int) -> tuple[list[dict], Checker]:
+    """Questions over all domains of a new world, half of them ambiguous, and their checker."""
+    make_world(folder, entities, seed)
+    graph, names, corpus = folder / "kg.nt.gz", folder / "names.jsonl", folder / "corpus.jsonl"
+    facts = GraphFacts.load(graph, world_schema(DOMAINS))
+    domains, common = world_domains(DOMAINS, DOMAINS)
+    settings = Settings(count, 0.5, domains, common, seed=seed)
+    made = generate(facts, read_names(names), settings, support=Support.load(corpus))
+    return as_json(made), Checker.of_files(graph, DECLARED, names, corpus)
+
+
+def slice_schema() -> Schema:
+    """What is declared of the real films."""
+    return merge({"films": load_domain(SLICE / "films.yaml")})
+
+
+def from_slice(count: int, seed: int) -> list[dict]:
+    """Questions about real films, four in ten ambiguous."""
+    schema = slice_schema()
+    facts = GraphFacts.load(SLICE / "films.nt", schema)
+    settings = Settings(count, 0.4, whole_schema("films", schema), seed=seed)
+    return as_json(generate(facts, read_names(SLICE / "names.jsonl"), settings))
+
+
+def as_json(questions) -> list[dict]:
+    return [question.model_dump(mode="json") for question in questions]

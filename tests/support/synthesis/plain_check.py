@@ -1,0 +1,124 @@
+"""Is a question's gold right? Plain Python over files; shares no code with what makes questions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.synthesis.plain_graph_file import (
+    Fact,
+    PlainGraph,
+    PlainSchema,
+    read_graph,
+    read_names,
+    read_schema,
+    read_told,
+)
+from support.synthesis.plain_plans import Held, evaluate
+
+
+@dataclass
+class Checker:
+    """What questions are checked against; `told` is empty where there is no corpus."""
+
+    graph: PlainGraph
+    schema: PlainSchema
+    names: dict[str, list[dict]]
+    told: dict[str, set[Fact]] = field(default_factory=dict)
+
+    @classmethod
+    def of_files(
+        cls, graph: Path, schema: list[Path], names: Path, corpus: Path | None = None
+    ) -> "Checker":
+        told = read_told(corpus) if corpus else {}
+        return cls(read_graph(graph), read_schema(*schema), read_names(names), told)
+
+    def problems(self, question: dict) -> Iterator[str]:
+        """Everything that is wrong with a question's gold, a line each."""
+        for problem in self._problems(question):
+            yield f"{question['id']}: {problem}"
+
+    def _problems(self, question: dict) -> Iterator[str]:
+        held = {bearer: self.answers(question, bearer) for bearer in self.bearers(question)}
+        expected = {bearer: answers for bearer, answers in held.items() if answers}
+        different = {frozenset(answers) for answers in expected.values()}
+        if question.get("ambiguous", False) != (len(different) > 1):
+            yield f"ambiguous is {question.get('ambiguous')}, but {len(different)} sets differ"
+        branches = question["branches"]
+        if question.get("ambiguous"):
+            yield from self._named(branches, expected)
+        elif [branch["name"] for branch in branches] != ["default"]:
+            yield "it has one reading, and its branch is not called default"
+        else:
+            yield from self._branch(branches[0], held[self.focus(question)])
+
+    def focus(self, question: dict) -> str:
+        return focus_of(question["plan"])["entity"]
+
+    def answers(self, question: dict, bearer: str) -> Held:
+        """What the plan comes to for a bearer; nothing where its own step comes to nothing: a
+        union with it would be what the question says of others."""
+        plan = about(question["plan"], bearer)
+        sets = evaluate(plan, self.graph, self.schema)
+        return sets[-1] if sets[plan.index(focus_of(plan))] else {}
+
+    def bearers(self, question: dict) -> list[str]:
+        """All entities that the question's name may mean; the title of one means that one."""
+        focus = self.focus(question)
+        sharing = self.names.get(self.graph.labels[focus], [])
+        title = next((bearer["title"] for bearer in sharing if bearer["id"] == focus), None)
+        if title is None or title in question["question"]:
+            return [focus]
+        return [bearer["id"] for bearer in sharing]
+
+    def _named(self, branches: list[dict], expected: dict[str, Held]) -> Iterator[str]:
+        titles = {b["id"]: b["title"] for bearers in self.names.values() for b in bearers}
+        if sorted(b["qid"] for b in branches) != sorted(expected):
+            yield f"its branches are {[b['qid'] for b in branches]}, not {sorted(expected)}"
+        for branch in branches:
+            if branch["name"] != titles.get(branch["qid"]):
+                yield f"{branch['qid']} is called {branch['name']!r}"
+            if branch["qid"] in expected:
+                yield from self._branch(branch, expected[branch["qid"]])
+
+    def _branch(self, branch: dict, expected: Held) -> Iterator[str]:
+        given = [answer["qid"] for answer in branch["answers"]]
+        if sorted(given) != sorted(expected):
+            more, less = sorted(set(given) - set(expected)), sorted(set(expected) - set(given))
+            yield f"{branch['name']}: too many {more}, missing {less}, of {len(given)}"
+        yield from self._forms(branch)
+        for answer in branch["answers"]:
+            if self.told and answer["qid"] in expected:
+                yield from self._support(answer, expected[answer["qid"]])
+
+    def _forms(self, branch: dict) -> Iterator[str]:
+        """Each way of writing an answer is one of its names, and none of another's."""
+        titles = {b["id"]: b["title"] for bearers in self.names.values() for b in bearers}
+        seen: set[str] = set()
+        for answer in branch["answers"]:
+            qid, forms = answer["qid"], {answer["text"], *answer.get("aliases", [])}
+            own = {self.graph.labels.get(qid), titles.get(qid), *self.graph.aliases.get(qid, ())}
+            if strange := sorted(forms - own) + sorted(forms & seen):
+                yield f"{branch['name']}: {qid} is written {strange[0]!r}"
+            seen |= forms
+
+    def _support(self, answer: dict, facts: frozenset[Fact]) -> Iterator[str]:
+        """Each passage tells a fact that leads to the answer; together they tell them all."""
+        given = answer.get("support", [])
+        for passage in given:
+            if passage not in self.told:
+                yield f"{answer['text']}: there is no passage {passage}"
+            elif not self.told[passage] & facts:
+                yield f"{answer['text']}: passage {passage} tells nothing that leads to it"
+        told = {fact for passage in given for fact in self.told.get(passage, ())}
+        if untold := sorted(facts - told):
+            yield f"{answer['text']}: {len(untold)} of {len(facts)} facts untold: {untold[:2]}"
+
+
+def focus_of(plan: list[dict]) -> dict:
+    return next((step for step in plan if step.get("focus")), plan[0])
+
+
+def about(plan: list[dict], entity: str) -> list[dict]:
+    """The plan with another entity in its focus."""
+    focus = focus_of(plan)
+    return [step | {"entity": entity} if step is focus else step for step in plan]

@@ -1,0 +1,1 @@
+"""Reports and runs to be shown, and readers of what is shown."""

@@ -1,0 +1,24 @@
+"""Waiting in tests for what a thread or a timer of the app brings: no longer than needed."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from textual.pilot import Pilot
+
+from support.ui.trace_app.screen_text import screen_text
+
+PATIENCE = 300.0
+
+
+async def until(pilot: Pilot[Any], happened: Callable[[], bool]) -> None:
+    """Let the app work until something has happened; fail with the screen if it does not."""
+    end = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < end, f"it did not happen; the screen:\n{screen_text(pilot.app)}"
+        await pilot.pause(0.01)
+
+
+async def means_shown(pilot: Pilot[Any]) -> None:
+    """Wait until the runs' mean scores are there: they are worked out in the background."""
+    await until(pilot, lambda: "P    –" not in screen_text(pilot.app))

@@ -1,0 +1,1 @@
+"""An independent reader of worlds, and checks of what they say."""

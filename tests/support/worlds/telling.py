@@ -1,0 +1,178 @@
+"""Whether a world's passages tell its statements, read as a person would."""
+
+import random
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from support.worlds.cues import CUES, GENDERS, ITEM_WORDS
+from support.worlds.graph_reader import Statement, Time, in_world
+from support.worlds.name_finder import Mention, Sentence
+from support.worlds.world_reader import Passage, World, plain
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August"),
+    *("September", "October", "November", "December"),
+)
+_IDLE = frozenset(["a", "an", "and", "by", "from", "in", "of", "on", "the", "to", "with", "born"])
+
+
+def date_in_words(date: str) -> str:
+    """1976-03-14 -> 14 March 1976"""
+    year, month, day = date.split("-")
+    return f"{int(day)} {MONTHS[int(month) - 1]} {int(year)}"
+
+
+def sample(world: World, size: int = 500) -> list[Statement]:
+    """So many statements of every property, or all there are; the same for the same world."""
+    by_property: dict[str, list[Statement]] = {}
+    for statement in world.graph.statements:
+        by_property.setdefault(statement[1], []).append(statement)
+    return [
+        statement
+        for prop in sorted(by_property)
+        for statement in random.Random(prop).sample(
+            by_property[prop], min(size, len(by_property[prop]))
+        )
+    ]
+
+
+def untold(world: World, statements: Iterable[Statement]) -> list[str]:
+    """One line for each statement that no passage tells."""
+    return [
+        f"nowhere told: {in_words(world, statement)}"
+        for statement in statements
+        if not any(tells(world, passage, statement) for passage in about(world, statement))
+    ]
+
+
+def claimed_in_vain(world: World, claims: Iterable[tuple[Passage, Statement]]) -> list[str]:
+    """One line for each claim that is not in the graph, or that its own passage does not tell."""
+    failures = []
+    for passage, statement in claims:
+        subject, prop, value = statement
+        if value not in world.graph.of(subject, prop):
+            failures.append(f"{passage.id} claims what the graph has not: {statement}")
+        elif not tells(world, passage, statement):
+            words = in_words(world, statement)
+            failures.append(
+                f"{passage.id} does not tell: {words}\n    {passage.title}: {passage.text}"
+            )
+    return failures
+
+
+def in_words(world: World, statement: Statement) -> str:
+    subject, prop, value = statement
+    object = world.title(value) if value.startswith("Q") else value
+    years = world.graph.times.get(statement, [])
+    name = world.graph.labels[prop][0]
+    return f"{world.title(subject)} | {prop} {name} | {object} {years or ''} ({subject}, {value})"
+
+
+def about(world: World, statement: Statement) -> Iterator[Passage]:
+    """The passages of subject and object."""
+    subject, _, value = statement
+    yield from world.articles.get(subject, [])
+    yield from world.articles.get(value, [])
+
+
+def tells(world: World, passage: Passage, statement: Statement) -> bool:
+    """Whether a passage about one end of a statement names the other end beside a cue.
+
+    All of it stands in one sentence: the value (or, in an article about the value, the subject),
+    told apart where others have its name, a word for the relation, and the years that the
+    statement has. Sex is told by pronouns.
+    """
+    subject, prop, value = statement
+    if prop == "P21":
+        return passage.entity == subject and bool(GENDERS[value][0].search(passage.text))
+    if passage.title != world.title(passage.entity):
+        return False
+    other = value if passage.entity == subject else subject
+    if passage.entity not in (subject, value):
+        return False
+    times = world.graph.times.get(statement, [{}])
+    years = [y for s in passage.sentences for y in _years_beside(world, s, other, prop)]
+    return all(any(_holds(beside, time) for beside in years) for time in times)
+
+
+def _years_beside(world: World, sentence: Sentence, other: str, prop: str) -> Iterator[list[int]]:
+    """The years beside each place where a sentence tells of an entity, an item, or a literal."""
+    if not CUES[prop].search(sentence.masked):
+        return
+    if not in_world(other):
+        words = _item(other, world.graph.label(other)) if other[0] == "Q" else _literal(other)
+        yield from ([] for _ in words.finditer(sentence.masked))
+        return
+    name = plain(world.graph.label(other))
+    for mention in sentence.mentions:
+        if mention.name == name and told_apart(world, sentence, mention, other):
+            yield _years_of(sentence, mention, world.own_years[other])
+
+
+def _years_of(sentence: Sentence, mention: Mention, own: set[int]) -> list[int]:
+    """The years between a name and the next one, or else between the last one and this.
+
+    A year that only tells the name apart, "(1976 film)", does not count as one.
+    """
+    before = max((m.end for m in sentence.mentions if m.end <= mention.start), default=0)
+    after = min((m.start for m in sentence.mentions if m.start >= mention.end), default=None)
+    following = _years(sentence.text[mention.end : after])
+    if set(following) - own:
+        return following
+    return following + _years(sentence.text[before : mention.start])
+
+
+def _years(text: str) -> list[int]:
+    return [int(year) for year in re.findall(r"\b\d{4}\b", text)]
+
+
+def _holds(years: list[int], time: Time) -> bool:
+    """Whether years hold a point in time or a start; or a start and, right after it, an end."""
+    wanted = [time[prop] for prop in sorted(time)]  # P580, a start, comes before P582, an end
+    return any(years[at : at + len(wanted)] == wanted for at in range(len(years) + 1))
+
+
+@cache
+def _literal(value: str) -> re.Pattern[str]:
+    if "-" in value:
+        return re.compile(rf"(?<!\d){date_in_words(value)}\b")
+    months = "|".join(MONTHS)
+    return re.compile(rf"(?<![\d,.]){int(value):,}(?!,?\d| (?:{months}))")
+
+
+@cache
+def _item(item: str, label: str) -> re.Pattern[str]:
+    words = ITEM_WORDS.get(item, re.escape(label))
+    return re.compile(rf"\b(?:{words})" if words else "", re.IGNORECASE)
+
+
+def told_apart(world: World, sentence: Sentence, mention: Mention, entity: str) -> bool:
+    """Whether the words around a shared name fit this bearer of it and none of the others."""
+    bearers = world.bearers[world.graph.label(entity)]
+    if len(bearers) < 2:
+        return True
+    around = _words(sentence.around(mention))
+    own = qualifier(world, entity)
+    others = [qualifier(world, bearer) for bearer in bearers if bearer != entity]
+    return _fits(own, around) and not any(
+        _fits(other, around) and not other < own for other in others
+    )
+
+
+def _fits(words: frozenset[str], around: frozenset[str]) -> bool:
+    """Whether all words are there; a country may be there as its adjective, "Velmaran"."""
+    return all(w in around or any(a.startswith(_stem(w)) for a in around) for w in words)
+
+
+def _stem(word: str) -> str:
+    return word.rstrip("aeiouy") if len(word) > len("Italy") else word
+
+
+def qualifier(world: World, entity: str) -> frozenset[str]:
+    """What a title adds to a shared name, as a set of words: {1976, film}."""
+    return _words(world.title(entity).removeprefix(world.graph.label(entity)))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", text.casefold())) - _IDLE
