@@ -19,7 +19,8 @@ PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 8 --dist workste
 demo: install
 	@$(BIN)/branchwise demo
 
-# What a contributor runs all day: lint, types, and the tests that start nothing (tests/support/quick.py).
+# What a contributor runs all day: lint, types, and the tests that start nothing
+# (tests/support/quick.py).
 # mypy waits on one core for long; the tests use the other meanwhile.
 check: install .typing/branchwise
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
 from support.chat_server import call, say
+from support.corpora.small import bm25_corpus
 
 pytestmark = pytest.mark.slow
 
@@ -27,11 +26,9 @@ def searches_in_vain(body):
 def run(chat_server, type_in, tmp_path, monkeypatch):
     """A run in which the one tool call failed; its folder."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    (tmp_path / "C.jsonl").write_text(json.dumps({"id": "a", "contents": "Heat\nA film."}))
+    bm25_corpus(tmp_path, {"a": "Heat\nA film."})
     (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
     chat_server.play(searches_in_vain)
-    build_corpus(str(tmp_path / "C.jsonl"), tmp_path / "C")
-    build_index(tmp_path / "C", "bm25")
     code, _, said = type_in(
         *("run", "--questions", tmp_path / "q.jsonl", "--corpus", tmp_path / "C"),
         *("--model", f"openai:scripted@{chat_server.url}", "--out", tmp_path / "R"),

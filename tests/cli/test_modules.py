@@ -8,22 +8,18 @@ import pytest
 
 from branchwise.__main__ import main
 from branchwise.commands.run import allow_open_files
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
 from support.by_role import by_role, turn_of
 from support.chat_server import call, say
+from support.corpora.small import bm25_corpus
 
-PASSAGE = {"id": "p1", "contents": "Heat (1995 film)\nMichael Mann directed Heat. It is long."}
+PASSAGES = {"p1": "Heat (1995 film)\nMichael Mann directed Heat. It is long."}
 ANSWERS = {"Who directed Heat (1995 film)?": ["Michael Mann"]}
 
 
 @pytest.fixture
 def corpus(tmp_path):
-    (tmp_path / "p.jsonl").write_text(json.dumps(PASSAGE))
-    build_corpus(str(tmp_path / "p.jsonl"), tmp_path / "C")
-    build_index(tmp_path / "C", "bm25")
-    return tmp_path / "C"
+    return bm25_corpus(tmp_path, PASSAGES)
 
 
 @pytest.fixture

@@ -5,10 +5,9 @@ import json
 import pytest
 import yaml
 
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
 from support.chat_server import call, say
+from support.corpora.small import bm25_corpus
 
 QUESTION = {"id": "q1", "question": "Who directed Heat?", "answers": {"default": ["Michael Mann"]}}
 ANSWER = say('{"answers": {"default": ["Michael Mann"]}}')
@@ -19,10 +18,8 @@ def recorded(chat_server, type_in, tmp_path, monkeypatch):
     """A run of one question with one search; its server says nothing more after it."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "C.jsonl").write_text(json.dumps({"id": "a", "contents": "Heat\nA film by Mann."}))
+    bm25_corpus(tmp_path, {"a": "Heat\nA film by Mann."})
     (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
-    build_corpus(str(tmp_path / "C.jsonl"), tmp_path / "C")
-    build_index(tmp_path / "C", "bm25")
     chat_server.play([call("local_retriever", query="Heat"), ANSWER])
     code, _, said = type_in(
         *("run", "--questions", "q.jsonl", "--corpus", "C", "--out", "R"),

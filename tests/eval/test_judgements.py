@@ -25,8 +25,8 @@ from branchwise.eval.store.judgements import (
     file_judgements,
     run_judgements,
 )
+from support import TESTS
 from support.chat_server import ChatServer, say
-from support.eval import judging_cases
 from support.eval.judging_cases import KEY, align, an_item, listed, make_run, user_message
 
 CALL = CallKey("model", "matcher", "abc")
@@ -179,8 +179,10 @@ class Killer:
 
 
 def start(run, url):
-    program = [sys.executable, judging_cases.__file__, str(run), url]
-    return subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    program = [sys.executable, "-m", "support.eval.judging_cases", str(run), url]
+    return subprocess.Popen(
+        program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=TESTS
+    )
 
 
 @pytest.mark.usefixtures("process")

@@ -19,9 +19,7 @@ from branchwise.agents import retries
 from branchwise.agents.caller import ModelError
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
-from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.indexing import build_index
 from branchwise.corpora.questions import Question
 from branchwise.eval.tasks import get_task
 from branchwise.graphs import build
@@ -29,6 +27,7 @@ from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import Budget, System
 from support.by_role import by_role, turn_of, user_of
 from support.chat_server import call, fail, say
+from support.corpora.small import bm25_corpus
 
 ROOT = Path(__file__).parents[2]
 HEAT = "Who directed Heat?"
@@ -37,13 +36,8 @@ STEPS = ["expand", "agent", "tools", "extract", "agent", "answer"]
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("corpus")
     texts = {"heat": "Heat\nMichael Mann directed Heat.", "kong": "King Kong\nA film of an ape."}
-    lines = [json.dumps({"id": id, "contents": text}) for id, text in texts.items()]
-    (folder / "passages.jsonl").write_text("\n".join(lines))
-    build_corpus(str(folder / "passages.jsonl"), folder / "C")
-    build_index(folder / "C", "bm25")
-    return str(folder / "C")
+    return str(bm25_corpus(tmp_path_factory.mktemp("corpus"), texts))
 
 
 @pytest.fixture

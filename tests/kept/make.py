@@ -23,15 +23,11 @@ from branchwise.agents import retries  # noqa: E402
 from branchwise.agents.decoding import Decoding  # noqa: E402
 from branchwise.graphs.system import Budget, System  # noqa: E402
 from support.chat_server import ChatServer  # noqa: E402
+from support.corpora.small import FILMS  # noqa: E402
 from support.runs.fork_scripts import SCRIPT  # noqa: E402
 from support.runs.studies import reply  # noqa: E402
 
-PASSAGES = (
-    ("heat-1995", "Heat (1995 film)", "Heat is a crime film that Michael Mann wrote and directed."),
-    ("heat-1986", "Heat (1986 film)", "Heat is a film with Burt Reynolds as a bodyguard."),
-    ("kong-1933", "King Kong (1933 film)", "Merian C. Cooper directed the first King Kong film."),
-    ("kong-1976", "King Kong (1976 film)", "John Guillermin directed the second King Kong film."),
-)
+PASSAGES = ("heat-1995", "heat-1986", "kong-1933", "kong-1976")
 STUDY = """name: kept
 questions: questions.jsonl
 base: {{model: "{model}", corpus: C, k: 2}}
@@ -45,7 +41,7 @@ def main() -> None:
     place.mkdir()
     os.chdir(place)
     os.environ |= {"NO_PROXY": "127.0.0.1,localhost", "HF_HUB_OFFLINE": "1", "COLUMNS": WIDTH}
-    passages = [{"id": id, "contents": f"{title}\n{text}"} for id, title, text in PASSAGES]
+    passages = [{"id": id, "contents": FILMS[id]} for id in PASSAGES]
     write_lines("passages.jsonl", passages)
     write_lines("questions.jsonl", [question(n) for n in range(QUESTIONS)])
     branchwise("corpus", "build", "--from", "passages.jsonl", "--out", "C")

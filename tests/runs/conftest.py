@@ -11,31 +11,16 @@ import pytest
 
 from branchwise.agents import retries
 from branchwise.agents.decoding import Decoding
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.graphs.system import Budget, System
 from support.chat_server import ChatServer
-
-PASSAGES = [
-    ("heat-1995", "Heat (1995 film)", "Heat is a crime film that Michael Mann wrote and directed."),
-    ("heat-1986", "Heat (1986 film)", "Heat is a film with Burt Reynolds as a bodyguard."),
-    ("kong-1933", "King Kong (1933 film)", "Merian C. Cooper directed the first King Kong film."),
-    ("kong-1976", "King Kong (1976 film)", "John Guillermin directed the second King Kong film."),
-    ("island", "The Island (2005 film)", "Michael Bay directed The Island after five other films."),
-]
+from support.corpora.small import FILMS, bm25_corpus
 
 MakeSystem = Callable[..., System]
 
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("corpus")
-    source = folder / "passages.jsonl"
-    lines = [{"id": id, "contents": f"{title}\n{text}"} for id, title, text in PASSAGES]
-    source.write_text("\n".join(map(json.dumps, lines)))
-    build_corpus(str(source), folder / "C")
-    build_index(folder / "C", "bm25")
-    return folder / "C"
+    return bm25_corpus(tmp_path_factory.mktemp("corpus"), FILMS)
 
 
 @pytest.fixture

@@ -15,11 +15,10 @@ import yaml
 
 from branchwise import run, score
 from branchwise.agents.prompt_files import Prompts
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.trail import Place
 from support.chat_server import Answer, Body, call, calls, fail, say
+from support.corpora.small import bm25_corpus
 
 CASE: Mapping[str, Any] = yaml.safe_load(
     Path(__file__).with_name("four_combinations.yaml").read_text("utf-8")
@@ -134,15 +133,8 @@ LINES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("four")
-    lines = [
-        json.dumps({"id": id, "contents": f"{p['title']}\n{p['text']}"})
-        for id, p in CASE["corpus"].items()
-    ]
-    (folder / "passages.jsonl").write_text("\n".join(lines))
-    build_corpus(str(folder / "passages.jsonl"), folder / "C")
-    build_index(folder / "C", "bm25")
-    return folder / "C"
+    passages = {id: f"{p['title']}\n{p['text']}" for id, p in CASE["corpus"].items()}
+    return bm25_corpus(tmp_path_factory.mktemp("four"), passages)
 
 
 @pytest.fixture

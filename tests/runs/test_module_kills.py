@@ -14,11 +14,10 @@ from dataclasses import replace
 
 import pytest
 
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import open_run
 from support.by_role import passage_of, role_of, turn_of
 from support.chat_server import call, digest, say
+from support.corpora.small import bm25_corpus
 
 pytestmark = pytest.mark.usefixtures("process")
 
@@ -85,11 +84,8 @@ def recorded_requests(path, log):
 
 @pytest.fixture
 def heat_corpus(tmp_path):
-    lines = [{"id": f"p{n:02d}", "contents": f"Heat {n}\nHeat film {n}."} for n in range(PASSAGES)]
-    (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    build_corpus(str(tmp_path / "p.jsonl"), tmp_path / "C")
-    build_index(tmp_path / "C", "bm25")
-    return tmp_path / "C"
+    passages = {f"p{n:02d}": f"Heat {n}\nHeat film {n}." for n in range(PASSAGES)}
+    return bm25_corpus(tmp_path, passages)
 
 
 def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(

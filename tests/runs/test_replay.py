@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from branchwise import resume, run, score
-from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.indexing import build_index
 from branchwise.eval.scoring import score_run
 from branchwise.eval.store import DamagedError, open_run
 from branchwise.graphs.system import Roles
 from support.by_role import by_role, passage_of, turn_of
 from support.chat_server import ChatServer, call, calls, context_length, fail, say
+from support.corpora.small import bm25_corpus
 from support.stores import damage, edited
 
 WALL_CLOCK = ("retry", "left_out")
@@ -245,9 +244,7 @@ def test_another_k_fails_where_results_differ(plain, tmp_path):
 @pytest.mark.slow
 def test_another_corpus_fails_where_results_differ(plain, tmp_path):
     path, system, questions = plain
-    (tmp_path / "p.jsonl").write_text(json.dumps({"id": "p", "contents": "Heat\nA film of heat."}))
-    build_corpus(str(tmp_path / "p.jsonl"), tmp_path / "C")
-    build_index(tmp_path / "C", "bm25")
+    bm25_corpus(tmp_path, {"p": "Heat\nA film of heat."})
     changed = replaying(path, system, corpus=str(tmp_path / "C"))
     again = run(questions, changed, out=tmp_path / "again")
     assert again.state.failed == 3

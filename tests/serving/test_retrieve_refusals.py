@@ -249,8 +249,8 @@ async def test_a_client_that_leaves_takes_its_queries_with_it(server, session, s
         assert response.status == 200
     shelf.release.set()
     assert (await post(session, server, '{"queries": ["stays"], "topk": 1}'))[0] == 200
-    assert shelf.calls[-1] == ["stays"]
-    assert sum(map(len, shelf.calls)) <= LARGEST_BATCH + 1
+    assert shelf.calls[-1] == (["stays"], 1)
+    assert sum(len(queries) for queries, _ in shelf.calls) <= LARGEST_BATCH + 1
 
 
 @pytest.mark.slow
@@ -265,7 +265,7 @@ async def test_a_large_request_lets_others_in_between(server, session, shelf):
         assert response.status == 200
     shelf.release.set()
     assert (await small)[0] == (await large)[0] == 200
-    at = next(n for n, call in enumerate(shelf.calls) if "small" in call)
+    at = next(n for n, (asked, _) in enumerate(shelf.calls) if "small" in asked)
     assert at <= 2
-    assert sum(map(len, shelf.calls)) == len(queries) + 1
+    assert sum(len(asked) for asked, _ in shelf.calls) == len(queries) + 1
     writer.close()

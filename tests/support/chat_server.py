@@ -22,6 +22,8 @@ from typing import Any, Literal
 
 from aiohttp import web
 
+from support.loopback import LoopbackServer
+
 Body = dict[str, Any]
 Cut = Literal["before", "middle", "quiet"]
 
@@ -108,20 +110,20 @@ def too_long(content: str = '{"reasoning": "and so') -> Answer:
     return Answer(content, finish="length")
 
 
-class ChatServer:
-    """The server, in a thread of its own. Everything public may be called from any thread."""
+class ChatServer(LoopbackServer):
+    """The server. Everything public may be called from any thread."""
+
+    ends_with_client = True  # so that a hang does
+    path = "/v1"
 
     def __init__(self, script: Script = (), *, delay: float = 0.0) -> None:
+        super().__init__()
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._requests: list[Body] = []
         self._headers: list[Mapping[str, str]] = []
         self._delay = delay
-        self._loop = asyncio.new_event_loop()
         self._released = asyncio.Event()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._runner: web.AppRunner | None = None
-        self.url = ""
         self.play(script)
 
     def play(self, script: Script) -> None:
@@ -134,20 +136,10 @@ class ChatServer:
                 ended = fail(400, "the test's script has no more answers")
                 self._script = lambda _: next(answers, ended)
 
-    def start(self, port: int = 0) -> "ChatServer":
-        """Listen on the loopback; `url` is the base URL that clients need."""
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._listen(port), self._loop).result()
-        return self
-
     def stop(self) -> None:
         """Let hanging requests go and end the thread."""
         self.release()
-        assert self._runner is not None
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        super().stop()
 
     def release(self) -> None:
         """Answer all requests that hang."""
@@ -176,19 +168,12 @@ class ChatServer:
         """Requests that had come before."""
         return sum(count - 1 for count in self.counts.values())
 
-    async def _listen(self, port: int) -> None:
+    def app(self) -> web.Application:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/counts", self._say_counts)
-        # Cancelled handlers let a hang end when its client goes away.
-        self._runner = web.AppRunner(
-            app, handler_cancellation=True, access_log=None, shutdown_timeout=0.5
-        )
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", port)
-        await site.start()
-        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
+        return app
 
     async def _models(self, request: web.Request) -> web.Response:
         return web.json_response(

@@ -7,13 +7,13 @@ with RetrievalServer() as server:
 
 import asyncio
 import json
-import threading
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from aiohttp import web
+
+from support.loopback import LoopbackServer
 
 Reaction = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse]]
 
@@ -114,57 +114,39 @@ def drips() -> Reaction:
     return react
 
 
-@dataclass
-class RetrievalServer:
+class RetrievalServer(LoopbackServer):
     """Answers the n-th request with the n-th reaction, and when they are spent, properly."""
 
-    requests: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
-    _reactions: list[Reaction | None] = field(default_factory=list)
-    _ready: threading.Event = field(default_factory=threading.Event)
+    path = "/retrieve"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self._reactions: list[Reaction | None] = []
+        self._patch = pytest.MonkeyPatch()
 
     def play(self, *reactions: Reaction | None) -> None:
         """React like this from now on."""
         self._reactions = list(reactions)
         self.requests.clear()
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/retrieve"
-
     def queries(self) -> list[Sequence[str]]:
         """The queries of each request."""
         return [request["queries"] for request in self.requests]
 
-    def __enter__(self) -> "RetrievalServer":
-        self._patch = pytest.MonkeyPatch()
+    def start(self, port: int = 0) -> Self:
         self._patch.setenv("NO_PROXY", "127.0.0.1")
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-        self._ready.wait()
-        return self
+        return super().start(port)
 
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+    def stop(self) -> None:
+        super().stop()
         self._patch.undo()
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
+    def app(self) -> web.Application:
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/retrieve", self._answer)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        self._loop.run_until_complete(runner.setup())
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        self._loop.run_until_complete(site.start())
-        self._port = runner.addresses[0][1]
-        self._ready.set()
-        self._loop.run_forever()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_complete(runner.cleanup())
-        self._loop.close()
+        return app
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         asked = await request.json()

@@ -26,7 +26,7 @@ async def queued(batcher, count):
 
 
 async def test_a_lone_query_goes_at_once(echo):
-    assert ids(await Batcher(echo).search("a", 2)) == ["a-0", "a-1"]
+    assert ids(await Batcher(echo).search("a", 2)) == ["a-1", "a-2"]
     assert echo.calls == [(["a"], 2)]
 
 
@@ -36,11 +36,11 @@ async def test_what_queued_during_a_search_goes_together(echo):
     rest = [asyncio.ensure_future(batcher.search(q, k)) for q, k in (("a", 1), ("b", 3), ("a", 2))]
     await queued(batcher, 3)
     echo.release.set()
-    assert ids(await first) == ["first-0"]
+    assert ids(await first) == ["first-1"]
     assert [ids(hits) for hits in await asyncio.gather(*rest)] == [
-        ["a-0"],
-        ["b-0", "b-1", "b-2"],
-        ["a-0", "a-1"],
+        ["a-1"],
+        ["b-1", "b-2", "b-3"],
+        ["a-1", "a-2"],
     ]
     assert echo.calls == [(["first"], 1), (["a", "b"], 3)]
 
@@ -53,7 +53,7 @@ async def test_a_flood_is_cut_into_bounded_batches(echo):
     await queued(batcher, count)
     echo.release.set()
     found = await asyncio.gather(first, *rest)
-    assert [ids(hits) for hits in found[1:]] == [[f"{n}-0"] for n in range(count)]
+    assert [ids(hits) for hits in found[1:]] == [[f"{n}-1"] for n in range(count)]
     assert [len(queries) for queries, _ in echo.calls] == [1, LARGEST_BATCH, 10]
 
 
@@ -67,7 +67,7 @@ async def test_an_error_reaches_everyone_who_waited_and_nobody_later(echo):
     outcomes = await asyncio.gather(first, *rest, return_exceptions=True)
     assert [str(outcome) for outcome in outcomes] == ["index gone"] * 3
     echo.fail = None
-    assert ids(await batcher.search("c", 1)) == ["c-0"]
+    assert ids(await batcher.search("c", 1)) == ["c-1"]
 
 
 async def test_cancelling_one_waiter_harms_no_other(echo):
@@ -79,7 +79,7 @@ async def test_cancelling_one_waiter_harms_no_other(echo):
     first.cancel()
     await asyncio.gather(gone, first, return_exceptions=True)
     echo.release.set()
-    assert ids(await stays) == ["stays-0"]
+    assert ids(await stays) == ["stays-1"]
     assert gone.cancelled()
     assert first.cancelled()
     assert echo.calls[1] == (["stays"], 1)
@@ -88,7 +88,7 @@ async def test_cancelling_one_waiter_harms_no_other(echo):
 def test_event_loops_may_come_and_go(echo):
     batcher = Batcher(echo)
     for query in "abc":
-        assert ids(asyncio.run(batcher.search(query, 1))) == [f"{query}-0"]
+        assert ids(asyncio.run(batcher.search(query, 1))) == [f"{query}-1"]
 
 
 def test_a_loop_that_closes_while_it_waits_leaves_the_batcher_working(echo):
@@ -100,7 +100,7 @@ def test_a_loop_that_closes_while_it_waits_leaves_the_batcher_working(echo):
 
     asyncio.run(give_up())
     echo.release.set()
-    assert ids(asyncio.run(batcher.search("next", 1))) == ["next-0"]
+    assert ids(asyncio.run(batcher.search("next", 1))) == ["next-1"]
 
 
 def test_threads_share_it(echo):
@@ -114,7 +114,7 @@ def test_threads_share_it(echo):
         thread.start()
     for thread in threads:
         thread.join(timeout=30)
-    assert found == {str(n): [f"{n}-0"] for n in range(20)}
+    assert found == {str(n): [f"{n}-1"] for n in range(20)}
 
 
 async def test_a_retriever_that_loses_a_query_is_an_error_and_not_a_hang(echo, monkeypatch):

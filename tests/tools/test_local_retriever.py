@@ -93,4 +93,4 @@ async def test_the_calls_of_several_tools_share_one_batcher(echo):
 
 
 def test_it_works_without_an_event_loop(echo):
-    assert make_local_retriever(echo, 1).invoke({"query": "a"}) == "[a-0] a\ntext 0"
+    assert make_local_retriever(echo, 1).invoke({"query": "a"}) == "[a-1] a\ntext 1"

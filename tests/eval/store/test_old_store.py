@@ -5,7 +5,6 @@ third item was then put back to running, as a kill leaves it.
 """
 
 import gzip
-import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from branchwise import resume, score
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.eval.store import DamagedError, open_run
 from branchwise.eval.store.recovering import recover_run
 from branchwise.eval.store.verifying import verify_run
+from support.corpora.small import bm25_corpus
 
 OLD = Path(__file__).with_name("old_run.sqlite.gz")
 PASSAGES = [
@@ -37,13 +35,8 @@ def old(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    lines = [
-        {"id": f"p{n}", "contents": f"{title}\n{text}"} for n, (title, text) in enumerate(PASSAGES)
-    ]
-    (tmp_path / "p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    build_corpus(str(tmp_path / "p.jsonl"), tmp_path / "C")
-    build_index(tmp_path / "C", "bm25")
-    return tmp_path / "C"
+    passages = {f"p{n}": f"{title}\n{text}" for n, (title, text) in enumerate(PASSAGES)}
+    return bm25_corpus(tmp_path, passages)
 
 
 def test_it_is_read_continued_and_scored_as_it_is(old: Path, corpus: Path):

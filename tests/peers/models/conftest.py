@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,26 +9,10 @@ import pytest
 
 from branchwise.agents import refusals, retries
 from branchwise.agents.decoding import Decoding
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.graphs.system import Budget, System
+from support.corpora.small import FILMS, bm25_corpus
 from support.peers.counting_proxy import CountingProxy
-from support.peers.servers import PEERS, Peer, running
-
-PASSAGES = {
-    "Heat (1995 film)": "Heat is a crime film that Michael Mann wrote and directed.",
-    "Heat (1986 film)": "Heat is a film with Burt Reynolds as a bodyguard.",
-    "King Kong (1933 film)": "Merian C. Cooper directed the first King Kong film.",
-}
-
-
-@dataclass(frozen=True)
-class Served:
-    """A peer that runs, and the folder that it was given."""
-
-    peer: Peer
-    address: str
-    folder: Path
+from support.peers.servers import PEERS, Peer, Served, running
 
 
 @pytest.fixture(scope="module", params=PEERS, ids=lambda peer: peer.name)
@@ -58,15 +41,7 @@ def proxy(served: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[CountingP
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("corpus")
-    lines = [
-        json.dumps({"id": f"p{n}", "contents": f"{title}\n{text}"})
-        for n, (title, text) in enumerate(PASSAGES.items())
-    ]
-    (folder / "passages.jsonl").write_text("\n".join(lines))
-    build_corpus(str(folder / "passages.jsonl"), folder / "C")
-    build_index(folder / "C", "bm25")
-    return folder / "C"
+    return bm25_corpus(tmp_path_factory.mktemp("corpus"), FILMS)
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
-"""Asking a caller in tests."""
+"""Asking a caller whose waits are recorded, with a journal that remembers."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -7,10 +9,37 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.tools import tool
 
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
-from branchwise.agents.journal import Journal, MemoryJournal
+from branchwise.agents.journal import CallKey, Journal, MemoryJournal, Slot
 
+KEY = "sk-test-0123456789abcdef"
 QUESTION = (SystemMessage("Answer."), HumanMessage("Who directed Heat?"))
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+MakeCaller = Callable[..., ModelCaller]
+
+
+@dataclass
+class Waits:
+    """What `asyncio.sleep` was called with."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+class RecordingJournal(MemoryJournal):
+    """A journal that remembers what was kept, as the run store does."""
+
+    def __init__(self, kept: dict[tuple[CallKey, int], Mapping[str, Any]] | None = None) -> None:
+        super().__init__()
+        self.kept = {} if kept is None else kept
+
+    def recall(self, key: CallKey) -> Slot:
+        slot = super().recall(key)
+        return Slot(key, slot.occurrence, self.kept.get((key, slot.occurrence)))
+
+    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
+        self.kept[slot.key, slot.occurrence] = value
 
 
 @tool

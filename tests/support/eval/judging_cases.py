@@ -1,7 +1,7 @@
 """What the tests of judging models share: items, a caller of the scripted server, scripts for it.
 
 As a program it aligns the items of a run, in a process that a test may kill:
-`python judging_cases.py RUN SERVER_URL`.
+`python -m support.eval.judging_cases RUN SERVER_URL` in `tests`.
 """
 
 import asyncio
@@ -18,15 +18,14 @@ from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.matcher import MatchedItems, align_with_model
 from branchwise.eval.store import RunSpec, RunStore, create_run
 from branchwise.eval.store.judgements import MemoryJudgements, run_judgements
+from support.eval.scoring_cases import Gold, question
 
 KEY = "sk-test-0123456789abcdef"
 HEAT = {"Heat (1986 film)": ["Burt Reynolds"], "Heat (1995 film)": ["Al Pacino", "Val Kilmer"]}
-Gold = Mapping[str, Sequence[str | Answer]]
 Mapping_ = Mapping[str, str | None]
 
 
@@ -40,16 +39,8 @@ def an_item(
     error: str | None = None,
 ) -> AnsweredItem:
     """An item with gold and predicted branches of {name: [text, ...]}."""
-    branches = tuple(
-        Branch(
-            name=name,
-            answers=tuple(a if isinstance(a, Answer) else Answer(text=a) for a in found),
-        )
-        for name, found in gold.items()
-    )
-    question = Question(id=id, question=text, ambiguous=len(gold) > 1, branches=branches)
     prediction = Prediction(answers={name: tuple(texts) for name, texts in answers.items()})
-    return AnsweredItem(question, prediction, epoch, error=error)
+    return AnsweredItem(question(id, gold, text), prediction, epoch, error=error)
 
 
 async def no_wait(seconds: float) -> None:

@@ -37,8 +37,8 @@ def pooled(gold: Gold, answers: Mapping[str, Sequence[str]]) -> SetScore:
     return pooled_score(gold_branches(branches(gold)), answers)
 
 
-def question(id: str, gold: Gold) -> Question:
-    return Question(id=id, question="Who?", ambiguous=len(gold) > 1, branches=branches(gold))
+def question(id: str, gold: Gold, text: str = "Who?") -> Question:
+    return Question(id=id, question=text, ambiguous=len(gold) > 1, branches=branches(gold))
 
 
 def item(

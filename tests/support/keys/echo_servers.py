@@ -4,16 +4,16 @@ with EchoServer() as server:
     server.answers["/retrieve"] = "401"    # else "success"; see `KINDS`
 """
 
-import asyncio
 import json
 import re
-import threading
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_plus
 
 from aiohttp import web
+
+from support.loopback import LoopbackServer
 
 KINDS = ("400", "401", "404", "429", "500", "cut", "redirect", "nonsense")
 """How a request is answered that is not answered well."""
@@ -35,7 +35,7 @@ def echo(key: str) -> str:
     return f"Bearer {key} {escaped(key)} {quoted(key)} &#{ord(key[0])};{key[1:]}"
 
 
-class EchoServer:
+class EchoServer(LoopbackServer):
     """Speaks chat completions, Search-R1's protocol, SPARQL and MCP, each at its path.
 
     `sent`: by path the Authorization headers of all requests, "" for none. `answers`: by path the
@@ -45,44 +45,21 @@ class EchoServer:
     """
 
     def __init__(self, chat: Callable[[Body, str], Body] | None = None) -> None:
+        super().__init__()
         self.sent: dict[str, list[str]] = defaultdict(list)
         self.answers: dict[str, str] = {}
         self.spared, self.failing = 0, 1_000_000
         self.elsewhere = ""
         self.chat = chat or (lambda _, key: {"content": echo(key)})
-        self._ready = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> "EchoServer":
-        self._thread.start()
-        self._ready.wait()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
 
     def at(self, path: str) -> str:
         """The address of a path."""
         return f"http://{self.host}{path}"
 
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{self._port}"
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
+    def app(self) -> web.Application:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._answer)
-        runner = web.AppRunner(app, shutdown_timeout=0.1)
-        self._loop.run_until_complete(runner.setup())
-        self._loop.run_until_complete(web.TCPSite(runner, "127.0.0.1", 0).start())
-        self._port = runner.addresses[0][1]
-        self._ready.set()
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
-        self._loop.close()
+        return app
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path, header = request.path, request.headers.get("Authorization", "")

@@ -1,13 +1,13 @@
 """A proxy before a model server that keeps every exchange, and can end one early."""
 
-import asyncio
 import json
-import threading
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
 from aiohttp import web
+
+from support.loopback import LoopbackServer
 
 ASKED_AGAIN = frozenset({0, 408, 409, 425, 429, *range(500, 600)})
 """Statuses after which a request may come again; 0: the answer was cut."""
@@ -22,31 +22,16 @@ class Exchange:
     text: str = ""
 
 
-class CountingProxy:
-    """Forwards what comes to `upstream` (an address without /v1), on a thread of its own."""
+class CountingProxy(LoopbackServer):
+    """Forwards what comes to `upstream` (an address without /v1)."""
+
+    path = "/v1"
 
     def __init__(self, upstream: str) -> None:
+        super().__init__()
         self._upstream = upstream
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._runner: web.AppRunner | None = None
         self.exchanges: list[Exchange] = []
         self.cuts_next = False
-        self.url = ""
-
-    def start(self) -> "CountingProxy":
-        """Listen on the loopback; `url` is what clients need."""
-        self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
-        return self
-
-    def stop(self) -> None:
-        """End what is open, and the thread."""
-        assert self._runner is not None
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
     @property
     def failures(self) -> list[Exchange]:
@@ -61,14 +46,10 @@ class CountingProxy:
             assert last.get(key, 0) in ASKED_AGAIN, f"asked again after {last[key]}: {one.body}"
             last[key] = one.status
 
-    async def _listen(self) -> None:
+    def app(self) -> web.Application:
         app = web.Application(client_max_size=64 * 2**20)
         app.router.add_post("/v1/chat/completions", self._chat)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
+        return app
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         exchange = Exchange(await request.json())

@@ -96,6 +96,15 @@ LITELLM = Peer(
 PEERS = (LLAMA_CPP, TRANSFORMERS, LITELLM)
 
 
+@dataclass(frozen=True)
+class Served:
+    """A peer that runs, and the folder that it was given."""
+
+    peer: Peer
+    address: str
+    folder: Path
+
+
 @contextmanager
 def running(peer: Peer, folder: Path) -> Iterator[str]:
     """Start the server and give its address once it listens; end it afterwards."""

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from branchwise import run
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.eval.experiment import Run
 from branchwise.graphs.system import System
 from branchwise.trace.events import Event
 from support.chat_server import Answer, ChatServer, call, say
+from support.corpora.small import bm25_corpus
 
 PASSAGES = {
     "p1": ("Heat (1995 film)", "Heat is a crime film. Michael Mann directed it."),
@@ -30,11 +29,8 @@ from pydantic import BaseModel
 
 
 def make_corpus(folder: Path) -> str:
-    lines = [{"id": id, "contents": f"{title}\n{text}"} for id, (title, text) in PASSAGES.items()]
-    (folder / "passages.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    build_corpus(str(folder / "passages.jsonl"), folder / "C")
-    build_index(folder / "C", "bm25")
-    return str(folder / "C")
+    passages = {id: f"{title}\n{text}" for id, (title, text) in PASSAGES.items()}
+    return str(bm25_corpus(folder, passages))
 
 
 def answer(*names: str) -> Answer:

@@ -5,46 +5,17 @@ import contextlib
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from branchwise.corpora.passages import Passage
-from branchwise.corpora.retrieval import Hit
 from branchwise.tools.serving import web
 from branchwise.tools.serving.listening import listen
 
 PLACES = ("Etna", "Rhine", "Danube", "Gouda", "Moon", "Mars", "Sicily", "Alps")
 KINDS = ("volcano", "river", "cheese", "planet", "island")
-
-
-@dataclass
-class Shelf:
-    """Finds passages named after the query; can be held, and told to fail."""
-
-    name: str = "shelf"
-    identity: dict[str, str] = field(default_factory=lambda: {"kind": "shelf"})
-    calls: list[list[str]] = field(default_factory=list)
-    entered: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    held: bool = False
-    release: threading.Event = field(default_factory=threading.Event)
-    fail: Exception | None = None
-    text: str = "text"
-
-    def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        self.calls.append(list(queries))
-        self.entered.release()
-        if self.held and not self.release.wait(timeout=60):
-            raise TimeoutError("the test never released the retriever")
-        if self.fail:
-            raise self.fail
-        return [
-            [Hit(Passage(id=f"{q}-{n}", title=q, text=f"{self.text} {n}"), 1 / n) for n in ranks]
-            for q, ranks in ((q, range(1, k + 1)) for q in queries)
-        ]
 
 
 @contextlib.asynccontextmanager

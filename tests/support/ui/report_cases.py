@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.corpora.questions import Question
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.analysis import Analysis
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
@@ -25,6 +25,7 @@ from branchwise.eval.scores import score_items
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.ledger import RoleUsage
+from support.eval.scoring_cases import branches
 
 Answers = Mapping[str, Sequence[str]]
 
@@ -94,16 +95,12 @@ EXTRACTED = Case(
 
 
 def question(id: str, gold: Answers, steps: int, meta: Mapping[str, Any]) -> Question:
-    branches = tuple(
-        Branch(name=name, answers=tuple(Answer(text=text) for text in texts))
-        for name, texts in gold.items()
-    )
     plan = tuple({"op": "join"} for _ in range(steps))
     return Question(
         id=id,
         question="Who?",
         ambiguous=len(gold) > 1,
-        branches=branches,
+        branches=branches(gold),
         plan=plan,
         meta=dict(meta),
     )

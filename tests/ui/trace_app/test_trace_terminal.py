@@ -12,7 +12,8 @@ import pytest
 
 from support.needs import needs_program
 from support.ui.trace_app.lost_run import lost_run
-from support.ui.trace_app.terminal import PATIENCE, Terminal
+from support.ui.trace_app.terminal import Terminal
+from support.ui.trace_app.waiting import PATIENCE
 
 COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07")
 

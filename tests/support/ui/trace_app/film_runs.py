@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.agents.journal import CallKey
-from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.corpora.questions import Question
 from branchwise.eval.store import RunSpec, RunStore, create_run
+from support.eval.scoring_cases import question
 
 Gold = Mapping[str, Sequence[str]]
 KONG = {
@@ -41,18 +42,7 @@ RETRIEVED = "Al Pacino and Robert De Niro play in Heat. King Kong has Fay Wray. 
 
 def questions() -> list[Question]:
     """The questions of both runs, in order."""
-    return [
-        Question(
-            id=id,
-            question=text,
-            ambiguous=len(gold) > 1,
-            branches=tuple(
-                Branch(name=name, answers=tuple(Answer(text=one) for one in texts))
-                for name, texts in gold.items()
-            ),
-        )
-        for id, (text, gold) in GOLD.items()
-    ]
+    return [question(id, gold, text) for id, (text, gold) in GOLD.items()]
 
 
 def base_run(path: Path) -> Path:
@@ -86,7 +76,7 @@ async def begin(store: RunStore, pending: Any) -> Any:
     """Write the beginning of an item: it is running."""
     journal = store.begin(pending)
     journal.event("start", _start(pending.question.id))
-    reply = _model(1, text="Let me think.")
+    reply = model(1, text="Let me think.")
     await journal.keep(journal.recall(CallKey("model", "agent", "digest")), reply)
     return journal
 
@@ -132,9 +122,9 @@ def events(id: str, answers: Gold) -> list[tuple[str, dict[str, Any]]]:
     prediction = {"reasoning": "", "answers": {k: list(v) for k, v in answers.items()}}
     return [
         ("start", _start(id)),
-        ("model", _model(1, calls=[call])),
+        ("model", model(1, [call], "I look for the cast.")),
         ("tool", {**tool, "seconds": 0.01, "replayed": False}),
-        ("model", _model(2, text="{}")),
+        ("model", model(2, text="{}")),
         ("answer", {"how": "strict", "problem": None, "raw": None, "prediction": prediction}),
     ]
 
@@ -143,13 +133,16 @@ def _start(id: str) -> dict[str, Any]:
     return {"system": "Answer every reading.", "content": GOLD[id][0], "artifact": {"passages": []}}
 
 
-def _model(turn: int, *, calls: Sequence[Mapping[str, Any]] = (), text: str = "") -> dict[str, Any]:
+def model(
+    turn: int, calls: Sequence[Mapping[str, Any]] = (), reasoning: str = "", text: str = ""
+) -> dict[str, Any]:
+    """A turn of the model."""
     return {
         "turn": turn,
         "text": text,
         "tool_calls": list(calls),
         "invalid_tool_calls": [],
-        "reasoning": "I look for the cast." if calls else "",
+        "reasoning": reasoning,
         "finish": "tool_calls" if calls else "stop",
         "usage": {"input": 800, "output": 100, "cached": 0, "reasoning": 80},
         "seconds": 1.25,

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from branchwise import run
 from branchwise.agents.decoding import Decoding
-from branchwise.corpora.build import build_corpus
-from branchwise.corpora.indexing import build_index
 from branchwise.graphs.system import System
 from support.chat_server import Answer, Body, ChatServer, call, say
+from support.corpora.small import bm25_corpus
 
 PASSAGES = {
     "Heat (1995 film)": "Heat is a crime film that Michael Mann wrote and directed.",
@@ -22,12 +21,7 @@ HALF = {"Heat (1995 film)": ["Michael Mann"]}
 
 def make_corpus(folder: Path) -> Path:
     """The passages with a BM25 index."""
-    lines = [{"id": title, "contents": f"{title}\n{text}"} for title, text in PASSAGES.items()]
-    source = folder / "passages.jsonl"
-    source.write_text("\n".join(map(json.dumps, lines)))
-    build_corpus(str(source), folder / "C")
-    build_index(folder / "C", "bm25")
-    return folder / "C"
+    return bm25_corpus(folder, {title: f"{title}\n{text}" for title, text in PASSAGES.items()})
 
 
 def answering(body: Body) -> Answer:

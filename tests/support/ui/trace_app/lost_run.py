@@ -10,9 +10,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.store import RunSpec, RunStore, create_run
-from support.ui.trace_app.film_runs import outcome
+from support.eval.scoring_cases import question
+from support.ui.trace_app.film_runs import model, outcome
 
 GOLD = ("Al Pacino", "Robert De Niro", "Val Kilmer", "Ashley Judd", "Jon Voight")
 QUESTION = "Who plays in Heat (1995 film), from the lead to the smallest part?"
@@ -37,11 +37,9 @@ def lost_run(path: Path) -> Path:
 
 def new_run(path: Path) -> None:
     """The same run before anything has begun."""
-    gold = Branch(name="default", answers=tuple(Answer(text=text) for text in GOLD))
-    kong = Branch(name="default", answers=(Answer(text="Fay Wray"),))
     questions = [
-        Question(id="heat", question=QUESTION, branches=(gold,)),
-        Question(id="kong", question="Who is in King Kong?", branches=(kong,)),
+        question("heat", {"default": GOLD}, QUESTION),
+        question("kong", {"default": ["Fay Wray"]}, "Who is in King Kong?"),
     ]
     system = {"model": "offline", "tools": ["local_retriever", "wikisparql"]}
     create_run(path, RunSpec("branches", "films", "d", system, {}, "s", 1, "0"), questions)
@@ -63,7 +61,7 @@ def events() -> list[tuple[str, dict[str, Any]]]:
         ("extraction", _extraction(second)),
         ("model", model(2, [query])),
         ("tool", tool(0, query, {"rows": _rows()})),
-        ("model", model(3, [], text="Al Pacino and James Woods")),
+        ("model", model(3, text="Al Pacino and James Woods")),
         ("answer", {"how": "strict", "problem": None, "raw": None, "prediction": _prediction()}),
     ]
 
@@ -76,22 +74,6 @@ def passages() -> list[dict[str, Any]]:
 
 def passage(id: str, text: str) -> dict[str, Any]:
     return {"id": id, "title": f"Heat, part {id}", "text": text, "score": 0.5}
-
-
-def model(
-    turn: int, calls: list[dict[str, Any]], reasoning: str = "", text: str = ""
-) -> dict[str, Any]:
-    return {
-        "turn": turn,
-        "text": text,
-        "tool_calls": calls,
-        "invalid_tool_calls": [],
-        "reasoning": reasoning,
-        "finish": "tool_calls" if calls else "stop",
-        "usage": {"input": 800, "output": 100, "cached": 0, "reasoning": 80},
-        "seconds": 1.25,
-        "replayed": False,
-    }
 
 
 def tool(of: int, call: dict[str, Any], artifact: dict[str, Any]) -> dict[str, Any]:

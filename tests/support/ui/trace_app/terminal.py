@@ -15,7 +15,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
-PATIENCE = 300.0
+from support.ui.trace_app.waiting import PATIENCE
+
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\\\)")
 
 

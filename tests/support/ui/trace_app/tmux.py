@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from support.ui.trace_app.terminal import PATIENCE
+from support.ui.trace_app.waiting import PATIENCE
 
 # The size is the pane's: a test runner's would stand in its way when the pane is resized.
 _NOT_ITS_OWN = ("TMUX", "COLUMNS", "LINES")

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from support.ui.trace_app.screen_text import screen_text
 
 PATIENCE = 300.0
+"""Seconds until what is waited for will not come."""
 
 
 async def until(pilot: Pilot[Any], happened: Callable[[], bool]) -> None:
