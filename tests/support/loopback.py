@@ -40,8 +40,7 @@ class LoopbackServer(ABC):
 
     def stop(self) -> None:
         """End what is open, and the thread."""
-        assert self._runner is not None
-        self._wait_for(self._runner.cleanup())
+        self._wait_for(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -65,3 +64,11 @@ class LoopbackServer(ABC):
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", port).start()
         self.host = f"127.0.0.1:{self._runner.addresses[0][1]}"
+
+    async def _end(self) -> None:
+        assert self._runner is not None
+        await self._runner.cleanup()
+        handlers = asyncio.all_tasks() - {asyncio.current_task()}
+        for handler in handlers:
+            handler.cancel()
+        await asyncio.gather(*handlers, return_exceptions=True)
