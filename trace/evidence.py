@@ -37,11 +37,15 @@ def pieces(found: Artifact, content: str) -> Iterator[Piece]:
 
     Where it has no passages, rows or matches, it is the text.
     """
-    if found.is_text:
-        yield Piece(texts=(content,))
-        return
     for number, passage in enumerate(found.passages):
         yield Piece(passage, number)
+    yield from other_pieces(found, content)
+
+
+def other_pieces(found: Artifact, content: str) -> Iterator[Piece]:
+    """What of `pieces` is not a passage."""
+    if found.is_text:
+        yield Piece(texts=(content,))
     if (rows := found.rows) is not None:
         yield from _rows(rows, _rows_shown(content))
     for number, match in enumerate(found.matches or ()):

@@ -1,8 +1,8 @@
 """What events are made of: calls, what they cost, what became of passages and messages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.records import Record, mapping
@@ -126,19 +126,9 @@ class Predicted(Record):
     """The agent's answer by branch, as `agents.prediction.Prediction` writes it."""
 
     reasoning: str = ""
-    answers: Mapping[str, Any] = field(default_factory=dict)
-    citations: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    citations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     task_output: Any = None
-
-    @classmethod
-    def read(cls, data: Mapping[str, Any]) -> Self:
-        """The record; each branch's answers and citations are lists of texts."""
-        made = super().read(data)
-        by_branch = {"answers": made.answers, "citations": made.citations}
-        odd = [
-            name for name, listed in by_branch.items() if not all(map(_is_texts, listed.values()))
-        ]
-        return made.changed(problems=(*made.problems, *odd)) if odd else made
 
     @property
     def branches(self) -> dict[str, list[str]]:
@@ -149,10 +139,6 @@ class Predicted(Record):
     def cited(self) -> dict[str, list[str]]:
         """Ids of the passages that each branch cites."""
         return {str(name): _texts(ids) for name, ids in self.citations.items()}
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
 
 
 def _texts(value: Any) -> list[str]:

@@ -10,7 +10,7 @@ import functools
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 _EMPTY: Mapping[str, Any] = types.MappingProxyType({})
 _MISSING = object()
@@ -19,7 +19,7 @@ _MISSING = object()
 @dataclasses.dataclass(frozen=True)
 class Record:
     """A JSON object. Fields are str, int, float, bool, one of these or None, `Mapping[str, Any]`,
-    `Any`, a `Record`, or a tuple of one of them.
+    `Mapping[str, Sequence[str]]`, `Any`, a `Record`, or a tuple of one of them.
 
     `more`: fields that are not known. `problems`: names of fields that were missing, though they
     have no default, or of another type. `OPTIONAL`: fields that are written only where they are not
@@ -34,10 +34,7 @@ class Record:
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
         """The record that `data` holds. Never raises."""
-        made = object.__new__(cls)
-        # Nothing changes a record, nor what was read from a file: they may be one object.
-        object.__setattr__(made, "__dict__", _read_as_before(cls, data) or _read(cls, data))
-        return made
+        return _made(cls, _read_as_before(cls, data) or _read(cls, data))
 
     def record(self) -> dict[str, Any]:
         """As it is kept: JSON-serialisable, fields in their order, `more` behind them."""
@@ -60,6 +57,16 @@ class Record:
         names = (field.name for field in _plan(type(self)))
         done = {name: _deed(getattr(self, name)) for name in names if name not in self.AROUND}
         return {**done, **self.more}
+
+
+_R = TypeVar("_R", bound=Record)
+
+
+def _made(cls: type[_R], values: dict[str, Any]) -> _R:
+    made = object.__new__(cls)
+    # Nothing changes a record, nor what was read from a file: they may be one object.
+    object.__setattr__(made, "__dict__", values)
+    return made
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
@@ -118,7 +125,7 @@ _MOST_SHAPES = 10_000
 """More are no traces of ours."""
 
 
-def _read_as_before(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any] | None:
+def _read_as_before(cls: type[Record], data: Any) -> dict[str, Any] | None:
     """The fields of a record whose like was read without a problem; None of any other."""
     if type(data) is not dict:
         return None
@@ -180,10 +187,14 @@ def _reading(hint: Any) -> _Reading:
         (inner,) = (one for one in arguments if one is not type(None))
         accepted, convert, empty = _reading(inner)
         return accepted | {type(None)}, functools.partial(_or_none, convert, empty), None
+    if origin is tuple and issubclass(arguments[0], Record):
+        return frozenset(), functools.partial(_records, arguments[0]), ()
     if origin is tuple:
         return frozenset(), functools.partial(_tuple, _reading(arguments[0])), ()
     if isinstance(hint, type) and issubclass(hint, Record):
         return frozenset(), functools.partial(_nested, hint), hint.read(_EMPTY)
+    if arguments[1:] != (Any,):
+        return frozenset(), _lists_by_name, _EMPTY
     return frozenset({dict}), _mapped, _EMPTY
 
 
@@ -205,9 +216,30 @@ def _mapped(value: Any) -> tuple[Any, bool]:
     return (value, True) if isinstance(value, Mapping) else (_EMPTY, False)
 
 
+def _lists_by_name(value: Any) -> tuple[Any, bool]:
+    """Lists of texts; where some are not, it is for the record to leave them out."""
+    given = mapping(value)
+    is_right = isinstance(value, Mapping) and all(map(_is_texts, given.values()))
+    return given, is_right
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
 def _nested(cls: type[Record], value: Any) -> tuple[Any, bool]:
+    if (values := _read_as_before(cls, value)) is not None:
+        return _made(cls, values), True
     made = cls.read(mapping(value))
-    return made, not made.problems and (type(value) is dict or isinstance(value, Mapping))
+    return made, not made.problems and isinstance(value, Mapping)
+
+
+def _records(cls: type[Record], value: Any) -> tuple[Any, bool]:
+    """The records of a list; what is not an object is left out."""
+    objects = listed(value)
+    made = [_nested(cls, one) for one in objects]
+    is_whole = isinstance(value, list | tuple) and len(objects) == len(value)
+    return tuple([one for one, _ in made]), is_whole and all(is_right for _, is_right in made)
 
 
 def _tuple(reading: _Reading, value: Any) -> tuple[Any, bool]:
@@ -217,16 +249,9 @@ def _tuple(reading: _Reading, value: Any) -> tuple[Any, bool]:
     accepted, convert, _ = reading
     if accepted.issuperset(map(type, value)):
         return tuple(value), True
-    items, is_right = [], True
-    for one in value:
-        if type(one) in accepted:
-            items.append(one)
-            continue
-        made, item_right = convert(one)
-        is_right = is_right and item_right
-        if item_right or (isinstance(made, Record) and isinstance(one, dict | Mapping)):
-            items.append(made)
-    return tuple(items), is_right
+    read = [(one, True) if type(one) in accepted else convert(one) for one in value]
+    items = tuple(one for one, is_right in read if is_right)
+    return items, len(items) == len(value)
 
 
 def _written(value: Any) -> Any:

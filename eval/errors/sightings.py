@@ -8,7 +8,7 @@ from branchwise.eval.errors.sought import Found, Sought
 from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.conversation import ToolCall
 from branchwise.trace.events import Start
-from branchwise.trace.evidence import Piece, pieces
+from branchwise.trace.evidence import Piece, other_pieces
 from branchwise.trace.parts import Extracted
 
 _CUT = re.compile(r"\n\[cut: \d+ characters\]\Z")
@@ -42,22 +42,20 @@ def _brought(call: ToolCall, sought: Sought) -> Iterator[Sighting]:
     content, found = call.result.content, call.result.found
     records = _extracted(call, found.passages) if call.extraction is not None else ()
     visible = sought.in_text(content) if _CUT.search(content[-_MAX_CUT:]) else None
-    for piece in pieces(found, content):
-        passage = piece.passage
-        if passage is None:
-            things = _mentioned(piece, sought)
-            yield Sighting(things, things, row=piece.number)
-            continue
-        # Most of the work on a trace is here: the same passages come again and again.
+    # Most of the work on a trace is here: the same passages come again and again.
+    for number, passage in enumerate(found.passages):
         things = shown = sought.in_passage(passage.title, passage.text)
         if not things:
             continue
-        record = records[piece.number or 0] if records else None
+        record = records[number] if records else None
         if record is not None:
             shown = _in_spans(record, passage.title, things, sought)
         elif visible is not None:
             shown = things & visible
         yield Sighting(things, shown, passage.id)
+    for piece in other_pieces(found, content):
+        things = _mentioned(piece, sought)
+        yield Sighting(things, things, row=piece.number)
 
 
 def _mentioned(piece: Piece, sought: Sought) -> Found:
