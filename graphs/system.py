@@ -1,13 +1,21 @@
-"""A system: everything that can be varied about how questions are answered."""
+"""A system: everything that can be varied about how questions are answered.
+
+A field's type, bounds and default, and its `Setting`, are all that is said of a setting: options,
+help, keys of study files, refusals and digests are made of them.
+"""
 
 from collections.abc import Mapping
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from branchwise.agents.decoding import Decoding
+from branchwise.agents.setting import Setting, declared
+from branchwise.corpora.keys import HELP, OPTION
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
+_MODEL, _TOOLS, _MODULES, _BUDGET = "Model", "Tools and retrieval", "Modules", "Budget"
 
 
 class Budget(BaseModel):
@@ -19,10 +27,18 @@ class Budget(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    turns: int = Field(default=12, ge=1, le=1000)
-    calls: int = Field(default=24, ge=0, le=10_000)
-    tokens: int = Field(default=400_000, ge=1)
-    seconds: float = Field(default=600.0, gt=0)
+    turns: Annotated[
+        int, Field(ge=1, le=1000), Setting("Model turns an item.", _BUDGET, "max_turns")
+    ] = 12
+    calls: Annotated[
+        int, Field(ge=0, le=10_000), Setting("Tool calls an item.", _BUDGET, "max_calls")
+    ] = 24
+    tokens: Annotated[int, Field(ge=1), Setting("Tokens an item.", _BUDGET, "max_tokens_total")] = (
+        400_000
+    )
+    seconds: Annotated[float, Field(gt=0), Setting("Seconds an item.", _BUDGET, "max_seconds")] = (
+        600.0
+    )
 
 
 class Roles(BaseModel):
@@ -33,10 +49,18 @@ class Roles(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    expander: str | None = None
-    extractor: str | None = None
-    matcher: str | None = None
-    judge: str | None = None
+    expander: Annotated[
+        str | None,
+        Setting("Model that expands. Default: the agent's.", _MODULES, holds="model",
+                module="expand"),
+    ] = None  # fmt: skip
+    extractor: Annotated[
+        str | None,
+        Setting("Model that extracts. Default: the agent's.", _MODULES, holds="model",
+                module="extract"),
+    ] = None  # fmt: skip
+    matcher: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
+    judge: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
 
 
 class System(BaseModel):
@@ -57,22 +81,126 @@ class System(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    model: str = "offline"
-    tools: tuple[str, ...] | None = None
-    corpus: str | None = None
-    retriever: str | None = None
-    k: int | None = Field(default=None, ge=1, le=50)
-    kg: str | None = None
-    expand: bool = False
-    extract: bool = False
+    model: Annotated[
+        str,
+        Setting(
+            "offline, openai:NAME, openai:NAME@http://host:port/v1 (vLLM, Ollama, …), or "
+            "replay:RUN, what a run recorded.",
+            _MODEL,
+            holds="model",
+        ),
+    ] = "offline"
+    keys: Annotated[
+        Mapping[str, str],
+        Setting(HELP, _MODEL, word=None, flag=OPTION),
+    ] = {}
+    prompts: Annotated[
+        str | None,
+        Setting(
+            "Folder with prompt files that replace the built-in ones.",
+            _MODEL,
+            holds="folder",
+            none="built-in",
+        ),
+    ] = None
+    corpus: Annotated[
+        str | None,
+        Setting(
+            "Corpus folder to search. Without it: answer directly.",
+            _TOOLS,
+            holds="folder",
+            none="none",
+        ),
+    ] = None
+    retriever: Annotated[
+        str | None,
+        Setting(
+            "Index to search with: flat, bm25, hybrid or a name; or http:URL, flashrag:FILE, or "
+            "one of your own: file.py:NAME, package.module:NAME.",
+            _TOOLS,
+            holds="retriever",
+        ),
+    ] = None
+    k: Annotated[
+        int | None,
+        Field(ge=1, le=50),
+        Setting("Passages a search; without it the model chooses.", _TOOLS),
+    ] = None
+    kg: Annotated[
+        str | None,
+        Setting(
+            "Knowledge graph: folder of a built one, a world, or a SPARQL endpoint.",
+            _TOOLS,
+            holds="graph",
+            none="none",
+        ),
+    ] = None
+    tools: Annotated[
+        tuple[str, ...] | None,
+        Setting(
+            "Tool, repeatable: a name, file.py:NAME, package.module:NAME or mcp:COMMAND. "
+            "Default: all that --corpus and --kg allow.",
+            _TOOLS,
+            flag="--tool",
+            none="all",
+        ),
+    ] = None
+    expand: Annotated[
+        bool,
+        Setting(
+            "First write out the question's readings, then answer each.",
+            _MODULES,
+            "expansion",
+            "--expand",
+        ),
+    ] = False
+    extract: Annotated[
+        bool,
+        Setting(
+            "Show the agent what helps of each passage, word for word.",
+            _MODULES,
+            "extraction",
+            "--extract",
+        ),
+    ] = False
+    nodes: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Step of your own, repeatable: file.py:NAME, package.module:NAME.",
+            _MODULES,
+            word=None,
+            flag="--node",
+        ),
+    ] = ()
+    settings: Annotated[
+        PluginSettings,
+        Setting(
+            "Setting of a plug-in, repeatable: NAME.KEY=VALUE.", _MODULES, word=None, flag="--set"
+        ),
+    ] = {}
     roles: Roles = Roles()
     decoding: Decoding = Decoding()
     budget: Budget = Budget()
-    prompts: str | None = None
-    nodes: tuple[str, ...] = ()
-    settings: PluginSettings = {}
-    keys: Mapping[str, str] = {}
 
     def __hash__(self) -> int:
         # Mappings have no hash; equal systems are equal in the rest, too.
         return hash(self.model_dump_json(exclude={"settings", "keys"}))
+
+    @classmethod
+    def of(cls, values: Mapping[tuple[str, ...], Any]) -> Self:
+        """A system of values by the paths of its `SETTINGS`. Raises pydantic's ValidationError."""
+        nested: dict[str, Any] = {}
+        for path, value in values.items():
+            part = nested
+            for name in path[:-1]:
+                part = part.setdefault(name, {})
+            part[path[-1]] = value
+        return cls.model_validate(nested)
+
+
+SETTINGS = tuple(declared(System))
+"""Every setting that users write, in the order in which help lists them."""
+MODULES: Mapping[str, str] = {
+    one.name: one.setting.module for one in SETTINGS if one.setting.module
+}
+"""By the role whose model is asked, the setting of the module that asks it."""

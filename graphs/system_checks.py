@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import needs_corpus
-from branchwise.graphs.system import System
+from branchwise.graphs.system import MODULES, System
 
 
 class SettingError(InputError):
@@ -20,13 +20,13 @@ def searches(system: System) -> bool:
     return system.corpus is not None or not needs_corpus(system.retriever)
 
 
-def check_system(system: System, written: Callable[[str], str]) -> None:
+def check_system(system: System, written: Callable[[str], str] = lambda s: "--" + s) -> None:
     """Raise SettingError where settings do not fit each other.
 
     A model for a module that is not asked for would be paid for by nobody's wish. `written` gives
     the user's word for a setting.
     """
-    for module, role in (("expand", "expander"), ("extract", "extractor")):
+    for role, module in MODULES.items():
         if getattr(system.roles, role) and not getattr(system, module):
             raise SettingError(
                 role,

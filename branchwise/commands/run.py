@@ -17,13 +17,14 @@ from branchwise.commands.scoring_options import (
     load_prices,
     with_metrics,
 )
-from branchwise.commands.system_options import SystemOptions, with_system_options
+from branchwise.commands.system_options import with_system_options
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
     from branchwise.eval.scores import Scores
+    from branchwise.graphs.system import System
 
 MOST_EPOCHS = 1000
 """As a study has at most."""
@@ -36,7 +37,7 @@ def run(
     questions: Annotated[
         str, typer.Option(help="Question set: a native JSONL file, or condambigqa:PATH.")
     ],
-    system: SystemOptions,
+    system: "System",
     out: Annotated[
         Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
     ] = None,
@@ -61,9 +62,9 @@ def run(
 
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
-    settings, priced = system.to_system(), load_prices(prices)
+    priced = load_prices(prices)
     scoring = with_metrics(chosen(matcher, judge_entities, judge), metric)
-    allow_open_files(concurrency, extract=settings.extract)
+    allow_open_files(concurrency, extract=system.extract)
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
@@ -75,7 +76,7 @@ def run(
     with RunProgress(total) as progress:
         made = experiment.run(
             loaded,
-            settings,
+            system,
             out=out,
             task=task,
             selection=selection,
@@ -84,7 +85,7 @@ def run(
             observer=progress,
             scoring=scoring,
         )
-    finish(made, priced, Keys(settings.keys))
+    finish(made, priced, Keys(system.keys))
 
 
 def resume(

@@ -24,7 +24,7 @@ from branchwise.eval.studies.paths import (
     near_paths,
     resolved,
 )
-from branchwise.eval.studies.settings import MODELS, SCORING_ONLY, Value
+from branchwise.eval.studies.settings import FACTORS, MODELS, Value
 from branchwise.eval.studies.yaml_lines import Place, shown
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import searches
@@ -52,7 +52,7 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
 def check_model(key: str, text: str, place: Place) -> None:
     """Raise StudyError where a text is no model spec."""
     try:
-        if key in SCORING_ONLY:
+        if key not in FACTORS:
             role_spec(key, text)
         ModelSpec.parse(text)
     except InputError as error:

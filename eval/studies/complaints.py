@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.settings import FACTORS, FIELDS, SCORING_ONLY
+from branchwise.eval.studies.settings import FACTORS, FIELDS
 from branchwise.eval.studies.study import Questions, Study
 from branchwise.eval.studies.yaml_lines import Place, line_of, shown
 
@@ -114,7 +114,7 @@ def _as_written(name: str) -> str:
 
 def _elsewhere(section: Place, name: str) -> str | None:
     """What to say of a key that is known in another place."""
-    if section == ("factors",) and name in SCORING_ONLY:
+    if section == ("factors",) and name in FIELDS and name not in FACTORS:
         return "all systems are scored alike: write it at the top of the file"
     if section in (("base",), ("factors",)) and name in Study.model_fields:
         return "write it at the top of the file"
