@@ -1,5 +1,7 @@
 """The one exception for input that the user can mend."""
 
+from typing import Protocol
+
 _LONGEST = 1_000
 
 
@@ -16,6 +18,43 @@ class InputError(Exception):
         what, where, remedy = self.what, self.where, self.remedy
         parts = f"{where}: {what}" if where else what
         super().__init__(" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()))
+
+
+class Words(Protocol):
+    """How a place writes settings, which are called by their fields' names."""
+
+    def name(self, setting: str) -> str:
+        """The setting itself: `--corpus`."""
+        ...
+
+    def add(self, setting: str, value: str = "") -> str:
+        """What to do where it is missing: `add --corpus DIR`."""
+        ...
+
+
+class Flags:
+    """The words of the command line, of which a person knows who calls from Python, too."""
+
+    def name(self, setting: str) -> str:
+        """`--corpus`."""
+        return f"--{setting}"
+
+    def add(self, setting: str, value: str = "") -> str:
+        """`add --corpus DIR`."""
+        return f"add {self.name(setting)} {value}".rstrip()
+
+
+FLAGS: Words = Flags()
+
+
+class SettingError(InputError):
+    """A setting that does not fit the others, or what it names; `setting`: its field's name."""
+
+    def __init__(
+        self, setting: str, what: str, *, where: str | None = None, remedy: str | None = None
+    ) -> None:
+        super().__init__(what, where=where, remedy=remedy)
+        self.setting = setting
 
 
 def _cut(text: str) -> str:

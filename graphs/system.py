@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.setting import Setting, declared
 from branchwise.corpora.keys import HELP, OPTION
+from branchwise.corpora.kinds import NAMES
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
@@ -115,7 +116,7 @@ class System(BaseModel):
     retriever: Annotated[
         str | None,
         Setting(
-            "Index to search with: flat, bm25, hybrid or a name; or http:URL, flashrag:FILE, or "
+            f"Index to search with: {NAMES} or a name; or http:URL, flashrag:FILE, or "
             "one of your own: file.py:NAME, package.module:NAME.",
             _TOOLS,
             holds="retriever",

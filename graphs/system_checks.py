@@ -1,44 +1,68 @@
-"""Settings that do not fit each other: the same rules for the command line and for study files."""
+"""Settings that do not fit each other: the same rules for the command line, for study files and for
+what is asked from Python, each told in the words of its place."""
 
-from collections.abc import Callable
+from collections.abc import Collection
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import FLAGS, SettingError, Words
 from branchwise.corpora.open import needs_corpus
 from branchwise.graphs.system import MODULES, System
+from branchwise.tools.registry import check_source, default_tools
 
 
-class SettingError(InputError):
-    """A setting that does not fit the others; `setting`: its field in System or Roles."""
-
-    def __init__(self, setting: str, what: str, *, where: str, remedy: str) -> None:
-        super().__init__(what, where=where, remedy=remedy)
-        self.setting = setting
-
-
-def searches(system: System) -> bool:
-    """Whether there is something to search."""
-    return system.corpus is not None or not needs_corpus(system.retriever)
+def sources_of(system: System) -> frozenset[str]:
+    """What there is to search, as the settings that name it: `corpus`, `kg`."""
+    searches = system.corpus is not None or not needs_corpus(system.retriever)
+    there = {"corpus": searches, "kg": system.kg is not None}
+    return frozenset(source for source in there if there[source])
 
 
-def check_system(system: System, written: Callable[[str], str] = lambda s: "--" + s) -> None:
+def tools_of(system: System) -> tuple[str, ...]:
+    """The tools that a system's agent has: those named, else all that corpus and graph allow."""
+    if system.tools is None:
+        return default_tools(sources_of(system))
+    return tuple(dict.fromkeys(system.tools))
+
+
+def check_system(
+    system: System,
+    words: Words = FLAGS,
+    *,
+    sources: Collection[str] | None = None,
+    tools: Collection[str] | None = None,
+) -> None:
     """Raise SettingError where settings do not fit each other.
 
-    A model for a module that is not asked for would be paid for by nobody's wish. `written` gives
-    the user's word for a setting.
+    `sources` and `tools`: those that there are, where they are not only what the system names.
     """
+    _check_roles(system, words)
+    found = sources_of(system) if sources is None else sources
+    for setting in ("retriever", "k"):
+        if getattr(system, setting) is not None and "corpus" not in found:
+            raise SettingError(
+                setting,
+                "there is no corpus to search",
+                where=words.name(setting),
+                remedy=words.add("corpus", "DIR"),
+            )
+    named = tools_of(system) if tools is None else tools
+    for tool in named:
+        check_source(tool, found, words)
+    if system.extract and not named:
+        raise SettingError(
+            "extract",
+            "there are no tools whose passages evidence could be extracted from",
+            where=words.name("extract"),
+            remedy=f"{words.add('corpus', 'DIR')}, or leave out {words.name('extract')}",
+        )
+
+
+def _check_roles(system: System, words: Words) -> None:
+    """A model for a module that is not asked for would be paid for by nobody's wish."""
     for role, module in MODULES.items():
         if getattr(system.roles, role) and not getattr(system, module):
             raise SettingError(
                 role,
-                f"no {role} is asked without {written(module)}",
-                where=written(role),
-                remedy=f"add {written(module)}, or leave out {written(role)}",
-            )
-    for setting in ("retriever", "k"):
-        if getattr(system, setting) is not None and not searches(system):
-            raise SettingError(
-                setting,
-                "there is no corpus to search",
-                where=written(setting),
-                remedy=f"add {written('corpus')} DIR",
+                f"no {role} is asked without {words.name(module)}",
+                where=words.name(role),
+                remedy=f"{words.add(module)}, or leave out {words.name(role)}",
             )

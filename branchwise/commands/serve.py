@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from branchwise.commands.key_option import Key, read_keys
+from branchwise.corpora.kinds import DEFAULT, NAMES
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -28,8 +29,8 @@ _CONNECTIONS = 1000
 Searched = Annotated[
     str | None,
     typer.Option(
-        help="flat, bm25, hybrid, an index name, http:URL or flashrag:FILE. "
-        "Default: the only one, or flat."
+        help=f"{NAMES}, an index name, http:URL or flashrag:FILE. "
+        f"Default: the only one, or {DEFAULT}."
     ),
 ]
 

@@ -8,10 +8,10 @@ from typing import Literal
 
 from branchwise.agents.spec import REPLAY, ModelSpec, is_replay, located
 from branchwise.corpora.graph.open import is_address
+from branchwise.corpora.kinds import FLASHRAG
 from branchwise.corpora.open import absolute_name, is_plugin_retriever, needs_corpus
 from branchwise.eval.studies.settings import FIELDS
 
-FLASHRAG = "flashrag:"
 _MOST_NEIGHBOURS = 2000
 
 

@@ -10,16 +10,14 @@ from typing import Any
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, SettingError
 from branchwise.corpora.plugins.kinds import KINDS
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import (
-    SEARCH_TOOL,
     check_parts,
     check_value,
     retriever_of,
-    tools_of,
 )
 from branchwise.eval.studies.complaints import StudyError
 from branchwise.eval.studies.names import distinct_names, slugs, system_name
@@ -29,8 +27,8 @@ from branchwise.eval.studies.settings import FIELDS, WORDS, Value
 from branchwise.eval.studies.study import Study
 from branchwise.eval.studies.yaml_lines import Place, shown
 from branchwise.graphs.system import MODULES, Roles, System
-from branchwise.graphs.system_checks import SettingError, check_system
-from branchwise.tools.registry import GRAPH_TOOLS
+from branchwise.graphs.system_checks import tools_of
+from branchwise.tools.registry import GRAPH_TOOLS, SEARCH_TOOL
 
 MAX_SYSTEMS = 256
 
@@ -178,12 +176,11 @@ class _Systems:
     def _check(self, named: NamedSystem) -> None:
         """Raise StudyError where the parts of a system do not fit, by the command line's rules."""
         try:
-            check_system(named.system, lambda setting: WORDS.get(setting, setting))
+            check_parts(named.system)
         except SettingError as error:
             key = WORDS[error.setting]
-            self._refuse(named, key, f"{key}: {error.what}", error.remedy)
-        if problem := check_parts(named.system):
-            self._refuse(named, *problem)
+            prefix = f"{key}: " if error.where == key else ""
+            self._refuse(named, key, f"{prefix}{error.what}", error.remedy)
         study = self.study
         choice = ScoringChoice.parse(
             study.matcher, judge_entities=study.judge_entities, judge=study.judge
