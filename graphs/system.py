@@ -13,6 +13,7 @@ from branchwise.agents.decoding import Decoding
 from branchwise.agents.setting import Setting, declared
 from branchwise.corpora.keys import HELP, OPTION
 from branchwise.corpora.kinds import NAMES
+from branchwise.corpora.retrieval import MAX_K
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
@@ -124,7 +125,7 @@ class System(BaseModel):
     ] = None
     k: Annotated[
         int | None,
-        Field(ge=1, le=50),
+        Field(ge=1, le=MAX_K),
         Setting("Passages a search; without it the model chooses.", _TOOLS),
     ] = None
     kg: Annotated[

@@ -9,6 +9,7 @@ import typer
 
 from branchwise.commands.key_option import Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
+from branchwise.corpora.retrieval import MAX_K
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
@@ -176,7 +177,7 @@ def search(
             f"Default: the only one, or {DEFAULT}."
         ),
     ] = None,
-    k: Annotated[int, typer.Option(help="How many passages.", min=1, max=50)] = 3,
+    k: Annotated[int, typer.Option(help="How many passages.", min=1, max=MAX_K)] = 3,
     key: Key = None,
     json_output: AsJson = False,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.key_option import Key, read_keys
-from branchwise.commands.run import MOST_EPOCHS
+from branchwise.eval.bounds import MAX_EPOCHS
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
@@ -24,7 +24,7 @@ def fork(
         int, typer.Option(help="The step, as `branchwise trace` numbers it, to make again.", min=0)
     ],
     epoch: Annotated[
-        int, typer.Option(help="Which of its epochs, from 0.", min=0, max=MOST_EPOCHS)
+        int, typer.Option(help="Which of its epochs, from 0.", min=0, max=MAX_EPOCHS)
     ] = 0,
     model: Annotated[str | None, typer.Option(help="Another model from here on.")] = None,
     tool: Annotated[

@@ -18,6 +18,7 @@ from branchwise.commands.scoring_options import (
     with_metrics,
 )
 from branchwise.commands.system_options import with_system_options
+from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
@@ -26,10 +27,7 @@ if TYPE_CHECKING:
     from branchwise.eval.scores import Scores
     from branchwise.graphs.system import System
 
-MOST_EPOCHS = 1000
-"""As a study has at most."""
-
-Concurrency = Annotated[int, typer.Option(help="Questions at a time.", min=1, max=1024)]
+Concurrency = Annotated[int, typer.Option(help="Questions at a time.", min=1, max=MAX_CONCURRENCY)]
 
 
 @with_system_options
@@ -49,9 +47,9 @@ def run(
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Run at most this many.", min=1)] = None,
     epochs: Annotated[
-        int, typer.Option(help="Times each question is answered.", min=1, max=MOST_EPOCHS)
+        int, typer.Option(help="Times each question is answered.", min=1, max=MAX_EPOCHS)
     ] = 1,
-    concurrency: Concurrency = 8,
+    concurrency: Concurrency = CONCURRENCY,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -113,7 +111,7 @@ def resume(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
     ] = False,
-    concurrency: Concurrency = 8,
+    concurrency: Concurrency = CONCURRENCY,
 ) -> None:
     """Continue a run that was killed or interrupted; nothing recorded is asked for again.
 

@@ -13,6 +13,7 @@ import typer
 
 from branchwise.commands.key_option import Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, NAMES
+from branchwise.corpora.retrieval import MAX_K
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -75,7 +76,7 @@ def mcp(
     retriever: Searched = None,
     k: Annotated[
         int | None,
-        typer.Option(help="Passages a search; without it the client chooses.", min=1, max=50),
+        typer.Option(help="Passages a search; without it the client chooses.", min=1, max=MAX_K),
     ] = None,
     kg: Annotated[
         str | None,

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
@@ -20,9 +20,6 @@ from branchwise.corpora.keys import METAVAR
 if TYPE_CHECKING:
     from branchwise.agents.setting import Declared
     from branchwise.graphs.system import System
-
-_LEAST_ABOVE_0 = 0.1
-"""Stands for an open bound: fewer seconds than that are a slip."""
 
 
 class SystemCommand(TyperCommand):
@@ -120,22 +117,40 @@ def _parameters() -> list[click.Parameter]:
 
 
 def _annotation(one: "Declared") -> Any:
-    from typing import Annotated
-
-    bounds = {type(bound).__name__: bound for bound in one.info.metadata}
-    least = getattr(bounds.get("Ge"), "ge", _LEAST_ABOVE_0 if "Gt" in bounds else None)
     option = typer.Option(
         one.flag,
         help=one.setting.help,
         rich_help_panel=one.setting.panel,
-        min=least,
-        max=getattr(bounds.get("Le"), "le", None),
         metavar=METAVAR if one.name == "keys" else None,
+        click_type=_range(one),
     )
     kind = list[str] if _is_list(one) else str if one.is_choice else one.kind
     if one.setting.holds == "folder":
         kind = Path
     return Annotated[kind | None if one.info.default in (None, (), {}) else kind, option]
+
+
+def _range(one: "Declared") -> click.ParamType[Any] | None:
+    """The bounds of a number, as they are said of its field."""
+    bounds = {key: value for bound in one.info.metadata for key, value in _bounds(bound).items()}
+    if not bounds:
+        return None
+    return click.IntRange(**bounds) if one.kind is int else click.FloatRange(**bounds)
+
+
+def _bounds(bound: Any) -> dict[str, Any]:
+    from annotated_types import Ge, Gt, Le, Lt
+
+    match bound:
+        case Ge(least):
+            return {"min": least}
+        case Gt(least):
+            return {"min": least, "min_open": True}
+        case Le(most):
+            return {"max": most}
+        case Lt(most):
+            return {"max": most, "max_open": True}
+    return {}
 
 
 def _is_list(one: "Declared") -> bool:
