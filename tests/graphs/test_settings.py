@@ -18,7 +18,7 @@ from branchwise.eval.studies.settings import FIELDS, checked_base
 from branchwise.graphs.system import MODULES, SETTINGS, System
 
 NUMBERS = [one for one in SETTINGS if one.kind in (int, float) and one.flag and one.word]
-VALUES = {bool: True, int: 7, float: 1.5, str: "x"}
+VALUES = {bool: True, int: 7, float: 1.0, str: "x"}
 
 
 def options_of(name: str) -> dict[str, typer.core.TyperOption]:
