@@ -25,7 +25,7 @@ from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.tasks import get_task
-from branchwise.graphs.system import MODULES, System
+from branchwise.graphs.system import MODULES, SETTINGS, System
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent
@@ -296,9 +296,11 @@ def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> No
 def _with_absolute_paths(system: System) -> System:
     """So that the run can be resumed from any folder."""
     paths = {
-        name: str(Path(value).resolve())
-        for name in ("corpus", "prompts", "kg")
-        if (value := getattr(system, name)) is not None and not is_address(value)
+        one.name: str(Path(value).resolve())
+        for one in SETTINGS
+        if one.setting.holds in ("folder", "graph")
+        and (value := getattr(system, one.name)) is not None
+        and not is_address(value)
     }
     if system.retriever:
         paths["retriever"] = absolute_name(system.retriever)

@@ -88,8 +88,7 @@ def _made(spec: str, context: ToolContext) -> "BaseTool":
     if spec in _TOOLS:
         check_source(spec, context.sources)
         return _TOOLS[spec].make(context)
-    if not is_plugin(spec) and spec not in entry_points("tools"):
-        raise _no_tool(spec)
+    check_known(spec)
     from branchwise.tools.plugins.making import open_tool
 
     return open_tool(spec, surroundings(context))
@@ -149,11 +148,16 @@ def sections(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, found)))
 
 
-def _no_tool(name: str) -> InputError:
+def check_known(name: str) -> None:
+    """Raise SettingError for what names no tool: none that is built in or installed, no plug-in,
+    no server."""
     known = [*_TOOLS, *installed_tools()]
+    if name in known or is_plugin(name) or is_mcp(name):
+        return
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
-    return InputError(f"there is no tool {name!r}", remedy=f"{hint} (see `branchwise tools list`)")
+    remedy = f"{hint} (see `branchwise tools list`)"
+    raise SettingError("tools", f"there is no tool {name!r}", remedy=remedy)
 
 
 def _local_retriever(context: ToolContext) -> "BaseTool":

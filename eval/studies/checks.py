@@ -28,7 +28,7 @@ from branchwise.eval.studies.paths import (
     near_paths,
     resolved,
 )
-from branchwise.eval.studies.settings import FACTORS, MODELS, WORDS, Value
+from branchwise.eval.studies.settings import FACTORS, FIELDS, MODELS, WORDS, Value
 from branchwise.eval.studies.yaml_lines import Place, shown
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_system
@@ -44,9 +44,9 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
             _check_run(key, str(value), folder, place)
     elif isinstance(value, tuple):
         check_tools(value, folder, place)
-    elif key in ("corpus", "kg", "prompts"):
+    elif FIELDS[key].setting.holds in ("folder", "graph"):
         _check_folder(key, str(value), folder, place)
-    elif key == "retriever" and not needs_corpus(str(value)):
+    elif FIELDS[key].setting.holds == "retriever" and not needs_corpus(str(value)):
         _check_retriever(str(value), folder, place)
 
 
