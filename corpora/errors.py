@@ -1,7 +1,5 @@
 """The one exception for input that the user can mend."""
 
-from typing import Protocol
-
 _LONGEST = 1_000
 
 
@@ -20,31 +18,20 @@ class InputError(Exception):
         super().__init__(" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()))
 
 
-class Words(Protocol):
-    """How a place writes settings, which are called by their fields' names."""
+class Words:
+    """How a place writes settings, which are called by their fields' names: here the command line,
+    of which a person knows who calls from Python, too."""
 
     def name(self, setting: str) -> str:
         """The setting itself: `--corpus`."""
-        ...
-
-    def add(self, setting: str, value: str = "") -> str:
-        """What to do where it is missing: `add --corpus DIR`."""
-        ...
-
-
-class Flags:
-    """The words of the command line, of which a person knows who calls from Python, too."""
-
-    def name(self, setting: str) -> str:
-        """`--corpus`."""
         return f"--{setting}"
 
     def add(self, setting: str, value: str = "") -> str:
-        """`add --corpus DIR`."""
+        """What to do where it is missing: `add --corpus DIR`."""
         return f"add {self.name(setting)} {value}".rstrip()
 
 
-FLAGS: Words = Flags()
+FLAGS = Words()
 
 
 class SettingError(InputError):

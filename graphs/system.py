@@ -5,6 +5,7 @@ help, keys of study files, refusals and digests are made of them.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -17,7 +18,8 @@ from branchwise.corpora.retrieval import MAX_K
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
-_MODEL, _TOOLS, _MODULES, _BUDGET = "Model", "Tools and retrieval", "Modules", "Budget"
+_model, _tools = partial(Setting, panel="Model"), partial(Setting, panel="Tools and retrieval")
+_module, _budget = partial(Setting, panel="Modules"), partial(Setting, panel="Budget")
 
 
 class Budget(BaseModel):
@@ -30,17 +32,15 @@ class Budget(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     turns: Annotated[
-        int, Field(ge=1, le=1000), Setting("Model turns an item.", _BUDGET, "max_turns")
+        int, Field(ge=1, le=1000), _budget("Model turns an item.", word="max_turns")
     ] = 12
     calls: Annotated[
-        int, Field(ge=0, le=10_000), Setting("Tool calls an item.", _BUDGET, "max_calls")
+        int, Field(ge=0, le=10_000), _budget("Tool calls an item.", word="max_calls")
     ] = 24
-    tokens: Annotated[int, Field(ge=1), Setting("Tokens an item.", _BUDGET, "max_tokens_total")] = (
+    tokens: Annotated[int, Field(ge=1), _budget("Tokens an item.", word="max_tokens_total")] = (
         400_000
     )
-    seconds: Annotated[float, Field(gt=0), Setting("Seconds an item.", _BUDGET, "max_seconds")] = (
-        600.0
-    )
+    seconds: Annotated[float, Field(gt=0), _budget("Seconds an item.", word="max_seconds")] = 600.0
 
 
 class Roles(BaseModel):
@@ -53,14 +53,12 @@ class Roles(BaseModel):
 
     expander: Annotated[
         str | None,
-        Setting("Model that expands. Default: the agent's.", _MODULES, holds="model",
-                module="expand"),
-    ] = None  # fmt: skip
+        _module("Model that expands. Default: the agent's.", holds="model", module="expand"),
+    ] = None
     extractor: Annotated[
         str | None,
-        Setting("Model that extracts. Default: the agent's.", _MODULES, holds="model",
-                module="extract"),
-    ] = None  # fmt: skip
+        _module("Model that extracts. Default: the agent's.", holds="model", module="extract"),
+    ] = None
     matcher: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
     judge: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
 
@@ -85,100 +83,84 @@ class System(BaseModel):
 
     model: Annotated[
         str,
-        Setting(
+        _model(
             "offline, openai:NAME, openai:NAME@http://host:port/v1 (vLLM, Ollama, …), or "
             "replay:RUN, what a run recorded.",
-            _MODEL,
             holds="model",
         ),
     ] = "offline"
-    keys: Annotated[
-        Mapping[str, str],
-        Setting(HELP, _MODEL, word=None, flag=OPTION),
-    ] = {}
+    keys: Annotated[Mapping[str, str], _model(HELP, word=None, flag=OPTION)] = {}
     prompts: Annotated[
         str | None,
-        Setting(
+        _model(
             "Folder with prompt files that replace the built-in ones.",
-            _MODEL,
             holds="folder",
             none="built-in",
         ),
     ] = None
     corpus: Annotated[
         str | None,
-        Setting(
-            "Corpus folder to search. Without it: answer directly.",
-            _TOOLS,
-            holds="folder",
-            none="none",
+        _tools(
+            "Corpus folder to search. Without it: answer directly.", holds="folder", none="none"
         ),
     ] = None
     retriever: Annotated[
         str | None,
-        Setting(
+        _tools(
             f"Index to search with: {NAMES} or a name; or http:URL, flashrag:FILE, or "
             "one of your own: file.py:NAME, package.module:NAME.",
-            _TOOLS,
             holds="retriever",
         ),
     ] = None
     k: Annotated[
         int | None,
         Field(ge=1, le=MAX_K),
-        Setting("Passages a search; without it the model chooses.", _TOOLS),
+        _tools("Passages a search; without it the model chooses."),
     ] = None
     kg: Annotated[
         str | None,
-        Setting(
+        _tools(
             "Knowledge graph: folder of a built one, a world, or a SPARQL endpoint.",
-            _TOOLS,
             holds="graph",
             none="none",
         ),
     ] = None
     tools: Annotated[
         tuple[str, ...] | None,
-        Setting(
+        _tools(
             "Tool, repeatable: a name, file.py:NAME, package.module:NAME or mcp:COMMAND. "
             "Default: all that --corpus and --kg allow.",
-            _TOOLS,
             flag="--tool",
             none="all",
         ),
     ] = None
     expand: Annotated[
         bool,
-        Setting(
+        _module(
             "First write out the question's readings, then answer each.",
-            _MODULES,
-            "expansion",
-            "--expand",
+            word="expansion",
+            flag="--expand",
         ),
     ] = False
     extract: Annotated[
         bool,
-        Setting(
+        _module(
             "Show the agent what helps of each passage, word for word.",
-            _MODULES,
-            "extraction",
-            "--extract",
+            word="extraction",
+            flag="--extract",
         ),
     ] = False
     nodes: Annotated[
         tuple[str, ...],
-        Setting(
+        _module(
             "Step of your own, repeatable: file.py:NAME, package.module:NAME.",
-            _MODULES,
             word=None,
             flag="--node",
         ),
     ] = ()
     settings: Annotated[
         PluginSettings,
-        Setting(
-            "Setting of a plug-in, repeatable: NAME.KEY=VALUE.", _MODULES, word=None, flag="--set"
-        ),
+        _module("Setting of a plug-in, repeatable: NAME.KEY=VALUE.", word=None, flag="--set"),
     ] = {}
     roles: Roles = Roles()
     decoding: Decoding = Decoding()

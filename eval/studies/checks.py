@@ -5,7 +5,7 @@ from pathlib import Path
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, is_replay
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, Words
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.graph.open import graph_folder, open_graph
 from branchwise.corpora.kinds import FLASHRAG, SERVERS
@@ -163,15 +163,13 @@ def retriever_of(system: System) -> str | None:
     return chosen_index(Path(system.corpus), system.retriever)
 
 
-class _Keys:
-    """The words of a study file."""
+class _Keys(Words):
+    """The words of a study file: `corpus`, `add corpus: DIR to base`."""
 
     def name(self, setting: str) -> str:
-        """The key."""
         return WORDS.get(setting, setting)
 
     def add(self, setting: str, value: str = "on") -> str:
-        """`add corpus: DIR to base`."""
         return f"add {self.name(setting)}: {value} to base"
 
 
