@@ -34,7 +34,7 @@ from branchwise.graphs.rebuild import Entry, rebuild
 from branchwise.graphs.reduce import begun, given_ids
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import System
-from branchwise.graphs.system_checks import check_system
+from branchwise.graphs.system_checks import check_search
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_mcp_tools
 from branchwise.tools.plugins.plugged import PluggedTool, plugin_sections
@@ -94,8 +94,7 @@ class Agent:
         around = ToolContext(self._retriever, system.k, self._graph, corpus, system.settings, keys)
         names = default_tools(around.sources) if system.tools is None else system.tools
         self.tools = make_tools(names, around)
-        named = [tool.name for tool in self.tools]
-        check_system(system, sources=around.sources, tools=named)
+        check_search(system, around.sources, [tool.name for tool in self.tools])
         self._sections = [self.prompts.render(name) for name in sections(names)]
         self._sections += plugin_sections(self.tools)
         self.nodes = make_nodes(system.nodes, surroundings(around))

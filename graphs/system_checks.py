@@ -23,41 +23,11 @@ def tools_of(system: System) -> tuple[str, ...]:
     return tuple(dict.fromkeys(system.tools))
 
 
-def check_system(
-    system: System,
-    words: Words = FLAGS,
-    *,
-    sources: Collection[str] | None = None,
-    tools: Collection[str] | None = None,
-) -> None:
+def check_system(system: System, words: Words = FLAGS) -> None:
     """Raise SettingError where settings do not fit each other.
 
-    `sources` and `tools`: those that there are, where they are not only what the system names.
+    A model for a module that is not asked for would be paid for by nobody's wish.
     """
-    _check_roles(system, words)
-    found = sources_of(system) if sources is None else sources
-    for setting in ("retriever", "k"):
-        if getattr(system, setting) is not None and "corpus" not in found:
-            raise SettingError(
-                setting,
-                "there is no corpus to search",
-                where=words.name(setting),
-                remedy=words.add("corpus", "DIR"),
-            )
-    named = tools_of(system) if tools is None else tools
-    for tool in named:
-        check_source(tool, found, words)
-    if system.extract and not named:
-        raise SettingError(
-            "extract",
-            "there are no tools whose passages evidence could be extracted from",
-            where=words.name("extract"),
-            remedy=f"{words.add('corpus', 'DIR')}, or leave out {words.name('extract')}",
-        )
-
-
-def _check_roles(system: System, words: Words) -> None:
-    """A model for a module that is not asked for would be paid for by nobody's wish."""
     for role, module in MODULES.items():
         if getattr(system.roles, role) and not getattr(system, module):
             raise SettingError(
@@ -66,3 +36,27 @@ def _check_roles(system: System, words: Words) -> None:
                 where=words.name(role),
                 remedy=f"{words.add(module)}, or leave out {words.name(role)}",
             )
+    check_search(system, sources_of(system), tools_of(system), words)
+
+
+def check_search(
+    system: System, sources: Collection[str], tools: Collection[str], words: Words = FLAGS
+) -> None:
+    """Raise SettingError where a system with these sources and tools lacks what it is to search."""
+    for setting in ("retriever", "k"):
+        if getattr(system, setting) is not None and "corpus" not in sources:
+            raise SettingError(
+                setting,
+                "there is no corpus to search",
+                where=words.name(setting),
+                remedy=words.add("corpus", "DIR"),
+            )
+    for tool in tools:
+        check_source(tool, sources, words)
+    if system.extract and not tools:
+        raise SettingError(
+            "extract",
+            "there are no tools whose passages evidence could be extracted from",
+            where=words.name("extract"),
+            remedy=f"{words.add('corpus', 'DIR')}, or leave out {words.name('extract')}",
+        )

@@ -36,7 +36,7 @@ from branchwise.graphs.system_checks import check_system
 
 def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
     """Raise StudyError where a setting's value names nothing that there is."""
-    if value is None:
+    if value is None or key not in FIELDS:
         return
     if key in MODELS:
         check_model(key, str(value), place)

@@ -11,8 +11,8 @@ from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError, SettingError
 from branchwise.eval.studies.schema import load_study
 from branchwise.graphs.agent import Agent
-from branchwise.graphs.system import Roles, System
-from branchwise.graphs.system_checks import check_system
+from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import check_search
 
 NO_TOOLS = "there are no tools whose passages evidence could be extracted from"
 CASES = [
@@ -70,14 +70,7 @@ def test_an_index_that_is_not_there_is_refused_alike(tmp_path: Path, refused: An
         assert (of_study.what, of_study.remedy) == (of_agent.value.what, of_agent.value.remedy)
 
 
-def test_a_model_that_nothing_asks_is_refused_from_python_too() -> None:
-    system = System(roles=Roles(expander="offline"))
-    for check in (check_system, Agent):
-        with pytest.raises(SettingError, match=r"^--expander: no expander is asked without --exp"):
-            check(system)
-
-
 def test_objects_of_this_process_are_sources() -> None:
-    check_system(System(k=5, extract=True), sources=("corpus",), tools=("local_retriever",))
+    check_search(System(k=5, extract=True), ["corpus"], ["local_retriever"])
     with pytest.raises(SettingError, match="no graph to ask"):
-        check_system(System(), sources=("corpus",), tools=("wikidata_search",))
+        check_search(System(), ["corpus"], ["wikidata_search"])
