@@ -19,8 +19,8 @@ class InputError(Exception):
 
 
 class Words:
-    """How a place writes settings, which are called by their fields' names: here the command line,
-    of which a person knows who calls from Python, too."""
+    """How a place writes settings, which are called by their fields' names: as the command line
+    does, unless a subclass says otherwise."""
 
     def name(self, setting: str) -> str:
         """The setting itself: `--corpus`."""

@@ -26,7 +26,7 @@ def tools_of(system: System) -> tuple[str, ...]:
 def check_system(system: System, words: Words = FLAGS) -> None:
     """Raise SettingError where settings do not fit each other.
 
-    A model for a module that is not asked for would be paid for by nobody's wish.
+    A model for a module that is off is a module that was forgotten.
     """
     for role, module in MODULES.items():
         if getattr(system.roles, role) and not getattr(system, module):
