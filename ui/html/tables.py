@@ -63,7 +63,8 @@ def laid_out(table: model.Table, base: str = "") -> Table:
             laid.append(Row(Cell(" · ".join(group)), kind="group"))
         for found, cells in chosen:
             named = Cell(short(cells[label].text, MAX_NAME))
-            laid.append(Row(named, tuple(_cells(printed, found, cells, shown)), _kind(found, base)))
+            kind = _kind(found, base if label == 0 else "")
+            laid.append(Row(named, tuple(_cells(printed, found, cells, shown)), kind))
     return Table(
         short(_caption(printed)),
         (printed.columns[label].title, *(short(printed.columns[i].title) for i in shown)),
