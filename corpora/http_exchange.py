@@ -220,13 +220,16 @@ def _failure(error: Exception) -> ExchangeError:
     import httpx
 
     causes = list(_causes(error))
-    if any(isinstance(cause, TimeoutError | httpx.TimeoutException) for cause in causes):
+
+    def is_of(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
+    if is_of(TimeoutError, httpx.TimeoutException):
         return ExchangeError("late")
-    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+    if is_of(ssl.SSLError):
         return ExchangeError("encryption")
-    if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError) and not isinstance(
-        error, httpx.ConnectError
-    ):
+    ended = (httpx.ReadError, httpx.WriteError, httpx.CloseError, httpx.RemoteProtocolError)
+    if is_of(ConnectionResetError, BrokenPipeError, *ended):
         return ExchangeError("closed")
     system = [cause for cause in causes if isinstance(cause, OSError) and cause.strerror]
     return ExchangeError("unreachable", _words(system[-1]) if system else type(error).__name__)

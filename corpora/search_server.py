@@ -20,6 +20,7 @@ from branchwise.corpora.http_exchange import ExchangeError, Reply, exchange, use
 from branchwise.corpora.keys import NO_KEYS, Keys, no_key
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
+from branchwise.corpora.text import encodable
 
 PATH = "/retrieve"
 _MAX_QUERIES = 64
@@ -66,7 +67,7 @@ class SearchServer:
         return [ranking for part in parts for ranking in self._search(part, k)]
 
     def _search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        texts = [query.encode("utf-8", "replace").decode() for query in queries]
+        texts = list(map(encodable, queries))
         request = orjson.dumps({"queries": texts, "topk": k, "return_scores": True})
         return read_rankings(self._posted(request), len(queries), k)
 

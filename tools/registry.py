@@ -1,12 +1,11 @@
 """The tools there are, by name."""
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.loading import distribution_of, entry_points
@@ -123,8 +122,7 @@ def sections(names: Sequence[str]) -> list[str]:
 
 def _no_tool(name: str) -> InputError:
     known = [*_TOOLS, *installed_tools()]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
+    hint = did_you_mean(name, known, most=3, cutoff=0.5)
     return InputError(f"there is no tool {name!r}", remedy=f"{hint} (see `branchwise tools list`)")
 
 

@@ -1,11 +1,11 @@
 """What runs cost as a table for a terminal: roles under each other, tokens, seconds, money."""
 
-import difflib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.agents.spec import is_replay
+from branchwise.corpora.errors import nearest
 from branchwise.eval.costs.usage import COUNTS, Costs, RoleCost
 from branchwise.ui.cells import NOTHING, heading, indented, new_table, plain, run_name
 from branchwise.ui.console import printable
@@ -111,7 +111,7 @@ def _prices_are_from(runs: Sequence[Costs]) -> Iterator[str]:
     # Without servers: an address is longer than what is misspelt.
     models = [model.partition("@http")[0] for found in runs for model in found.models]
     unused = [name for name in runs[0].unused if all(name in found.unused for found in runs)]
-    told = {name: difflib.get_close_matches(name, models, 1, _NEAR) for name in unused}
+    told = {name: nearest(name, models, cutoff=_NEAR) for name in unused}
     # A file of many prices is no mistake, so those that look like one come first.
     for name in sorted(told, key=lambda name: not told[name])[:_SHOWN]:
         near = f"; near: {told[name][0]}" if told[name] else ""

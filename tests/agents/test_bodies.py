@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.bodies import MAX_TEXT, StreamFold, read_body, read_usage
-from branchwise.agents.failures import one_line, retry_after
+from branchwise.agents.failures import error_line, retry_after
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.retries import retry_wait
 from branchwise.agents.think import split_thinking
@@ -186,6 +186,6 @@ def test_the_server_is_never_asked_earlier_than_it_wants(attempt: int, asked: fl
 
 @given(st.text())
 def test_messages_are_one_short_printable_line(text: str) -> None:
-    line = one_line(text)
+    line = error_line(text)
     assert line == "" or line.isprintable()
     assert len(line) <= 300
