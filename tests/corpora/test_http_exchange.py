@@ -7,9 +7,9 @@ import time
 from urllib.request import Request
 
 import pytest
-from retrieval_server import RetrievalServer
 
 from branchwise.corpora.http_exchange import ExchangeError, exchange
+from support.retrieval_server import RetrievalServer
 
 LONG = f"http://{'x' * 70}.invalid/"
 ASKED = b'{"queries": ["q"], "topk": 1, "return_scores": true}'
