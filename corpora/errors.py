@@ -1,4 +1,7 @@
-"""The one exception for input that the user can mend."""
+"""The one exception for input that the user can mend, and what may have been meant."""
+
+import difflib
+from collections.abc import Iterable
 
 _LONGEST = 1_000
 
@@ -47,3 +50,24 @@ class SettingError(InputError):
 def _cut(text: str) -> str:
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
+
+
+def did_you_mean(
+    name: str, known: Iterable[str], *, else_: str = "", most: int = 1, cutoff: float = 0.6
+) -> str:
+    """The nearest known names as a question; without a near one, `else_` or all known names."""
+    names = list(known)
+    near = nearest(name, names, most, cutoff)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return else_ or f"known are {', '.join(names)}"
+
+
+def nearest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Up to `most` known names that are like `name`, in any case, the nearest first.
+
+    `cutoff`: the least likeness that counts, from 0 to 1 (`difflib.SequenceMatcher.ratio`).
+    """
+    folded = {other.casefold(): other for other in known}
+    near = difflib.get_close_matches(name[:200].casefold(), folded, n=most, cutoff=cutoff)
+    return [folded[other] for other in near]

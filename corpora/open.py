@@ -1,11 +1,10 @@
 """Opening what searches: an index of a corpus, or a retriever that lives elsewhere."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words
+from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words, nearest
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.fusion import DEPTH, FUSION_K, fused
 from branchwise.corpora.keys import NO_KEYS, Keys
@@ -171,7 +170,7 @@ def chosen_index(corpus_dir: Path, name: str | None, words: Words = FLAGS) -> st
 
 def _no_index(corpus_dir: Path, name: str, names: Sequence[str], setting: str) -> SettingError:
     known = dict.fromkeys((*names, *BUILT_IN))
-    near = [] if name in known else get_close_matches(name, known, n=1)
+    near = [] if name in known else nearest(name, known)
     if near:
         what, remedy = f"there is no retriever {name!r}", f"did you mean {near[0]}?"
     else:

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from branchwise.corpora.text import one_line
 from branchwise.graphs.module_call import Said
-from branchwise.graphs.spans import Spans, one_line, read_spans
+from branchwise.graphs.spans import Spans, read_spans
 from branchwise.graphs.tool_node import bounded
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 from branchwise.trace.parts import Extracted

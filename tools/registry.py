@@ -1,12 +1,11 @@
 """The tools there are, by name."""
 
-import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words
+from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words, did_you_mean
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.loading import distribution_of, entry_points
@@ -154,8 +153,7 @@ def check_known(name: str) -> None:
     known = [*_TOOLS, *installed_tools()]
     if name in known or is_plugin(name) or is_mcp(name):
         return
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
+    hint = did_you_mean(name, known, most=3, cutoff=0.5)
     remedy = f"{hint} (see `branchwise tools list`)"
     raise SettingError("tools", f"there is no tool {name!r}", remedy=remedy)
 

@@ -1,10 +1,10 @@
 """What runs cost on a terminal: roles under each other, and where the prices are from."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.agents.spec import is_replay
+from branchwise.corpora.errors import nearest
 from branchwise.eval.costs.usage import Costs, RoleCost
 from branchwise.eval.numbers import UNKNOWN
 from branchwise.eval.reporting.study_report import StudyReport
@@ -52,7 +52,7 @@ def _prices_are_from(runs: Sequence[Costs]) -> Iterator[str]:
     # Without servers: an address is longer than what is misspelt.
     models = [model.partition("@http")[0] for found in runs for model in found.models]
     unused = [name for name in runs[0].unused if all(name in found.unused for found in runs)]
-    told = {name: difflib.get_close_matches(name, models, 1, _NEAR) for name in unused}
+    told = {name: nearest(name, models, cutoff=_NEAR) for name in unused}
     # A file of many prices is no mistake, so those that look like one come first.
     for name in sorted(told, key=lambda name: not told[name])[:_SHOWN]:
         near = f"; near: {told[name][0]}" if told[name] else ""

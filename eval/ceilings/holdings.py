@@ -13,6 +13,7 @@ from branchwise.corpora.graph.open import graph_folder, is_address
 from branchwise.corpora.graph.vocabulary import written_id
 from branchwise.corpora.progress import Progress
 from branchwise.corpora.records import to_passage
+from branchwise.corpora.text import encodable
 from branchwise.eval.ceilings.sources import CorpusSource, GraphSource
 from branchwise.eval.ceilings.wanted import Wanted
 
@@ -176,4 +177,4 @@ def _known_ids(path: Path, sha256: str | None, wanted: Collection[Wanted]) -> fr
 
 def _id(qid: str) -> str | None:
     """A gold id as the index writes it; None for what is no id, also where it is no text."""
-    return written_id(qid.encode("utf-8", "replace").decode())
+    return written_id(encodable(qid))

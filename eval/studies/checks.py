@@ -1,11 +1,10 @@
 """What a study names must be there: models, tools, folders, indexes. Nothing is opened or asked."""
 
-from difflib import get_close_matches
 from pathlib import Path
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, is_replay
-from branchwise.corpora.errors import InputError, Words
+from branchwise.corpora.errors import InputError, Words, nearest
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.graph.open import graph_folder, open_graph
 from branchwise.corpora.kinds import FLASHRAG, SERVERS
@@ -29,7 +28,7 @@ from branchwise.eval.studies.paths import (
     resolved,
 )
 from branchwise.eval.studies.settings import FACTORS, FIELDS, MODELS, WORDS, Value
-from branchwise.eval.studies.yaml_lines import Place, shown
+from branchwise.eval.yaml_lines import Place, shown
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_system
 
@@ -74,10 +73,10 @@ def _check_run(key: str, text: str, folder: Path, place: Place) -> None:
 def _near_model(text: str) -> str | None:
     """The spec that a text may have meant: a misspelt provider, or a name without one."""
     provider, colon, name = text.partition(":")
-    if get_close_matches(provider.casefold(), ("offline", "offline reader"), n=1, cutoff=0.7):
+    if nearest(provider, ("offline", "offline reader"), cutoff=0.7):
         return "offline"
     near = f"openai:{name}" if colon else f"openai:{text}"
-    if colon and not get_close_matches(provider.casefold(), ("openai", "open_ai"), n=1):
+    if colon and not nearest(provider, ("openai", "open_ai")):
         return None
     try:
         ModelSpec.parse(near)

@@ -8,6 +8,7 @@ from branchwise.agents.spec import REPLAY, ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.specs import is_mcp, is_plugin, short_spec
+from branchwise.corpora.text import printable
 from branchwise.eval.studies.settings import FIELDS, MODELS, Value
 
 BASE = "base"
@@ -75,7 +76,7 @@ def _brief(key: str, value: Value) -> str:
 
 def _bounded(text: str, most: int) -> str:
     """Printable, and its two ends where it is too long: what differs is often at the end."""
-    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    text = printable(text)
     if len(text) <= most:
         return text
     half = (most - 1) // 2

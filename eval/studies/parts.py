@@ -12,16 +12,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from branchwise.corpora.errors import InputError, SettingError
+from branchwise.corpora.errors import InputError, SettingError, did_you_mean
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.loading import load_plugin
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.corpora.plugins.settings import check_settings
 from branchwise.corpora.plugins.specs import absolute_spec, is_mcp
-from branchwise.eval.studies.complaints import StudyError, did_you_mean
+from branchwise.eval.studies.complaints import StudyError
 from branchwise.eval.studies.settings import Value
 from branchwise.eval.studies.study import Study
-from branchwise.eval.studies.yaml_lines import Place, shown
+from branchwise.eval.yaml_lines import Place, shown
 from branchwise.tools.registry import check_known, known_tools
 
 

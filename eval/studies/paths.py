@@ -1,12 +1,12 @@
 """Paths in a study file: relative to the file, so that it works from any folder."""
 
-import difflib
 import stat
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from branchwise.agents.spec import REPLAY, ModelSpec, is_replay, located
+from branchwise.corpora.errors import nearest
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.kinds import FLASHRAG
 from branchwise.corpora.open import absolute_name, is_plugin_retriever, needs_corpus
@@ -74,7 +74,7 @@ def near_paths(path: Path, written: str) -> str:
     except OSError:
         return whole
     others = [name for name in names if name != path.name]
-    near = difflib.get_close_matches(path.name, others, n=1)
+    near = nearest(path.name, others)
     return f"did you mean {Path(written).with_name(near[0])}?" if near else whole
 
 

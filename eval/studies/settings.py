@@ -121,7 +121,7 @@ def _check_distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def _in_words(value: Value) -> str:
-    from branchwise.eval.studies.yaml_lines import shown
+    from branchwise.eval.yaml_lines import shown
 
     return f"[{', '.join(value)}]"[:80] if isinstance(value, tuple) else shown(value)
 

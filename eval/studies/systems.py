@@ -25,7 +25,7 @@ from branchwise.eval.studies.parts import StudyPlugins
 from branchwise.eval.studies.paths import resolved
 from branchwise.eval.studies.settings import FIELDS, WORDS, Value
 from branchwise.eval.studies.study import Study
-from branchwise.eval.studies.yaml_lines import Place, shown
+from branchwise.eval.yaml_lines import Place, shown
 from branchwise.graphs.system import MODULES, Roles, System
 from branchwise.graphs.system_checks import tools_of
 from branchwise.tools.registry import GRAPH_TOOLS, SEARCH_TOOL

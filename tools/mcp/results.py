@@ -15,7 +15,7 @@ from mcp.types import (
 )
 
 from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.tools.mcp.transport import printable
+from branchwise.tools.mcp.transport import short_line
 from branchwise.tools.plugins.plugged import PluginResult
 from branchwise.tools.plugins.results import bounded, read_artifact
 
@@ -40,21 +40,21 @@ def _said(content: Iterable[ContentBlock]) -> Iterable[str]:
             yield block.text
         elif isinstance(block, ImageContent | AudioContent):
             kind = "image" if isinstance(block, ImageContent) else "audio"
-            yield f"[left out: {kind}, {printable(block.mimeType)}, {_bytes(block.data)}]"
+            yield f"[left out: {kind}, {short_line(block.mimeType)}, {_bytes(block.data)}]"
         elif isinstance(block, ResourceLink):
-            about = f": {printable(block.description)}" if block.description else ""
-            yield f"[resource {printable(str(block.uri))}, {printable(block.name)}{about}]"
+            about = f": {short_line(block.description)}" if block.description else ""
+            yield f"[resource {short_line(str(block.uri))}, {short_line(block.name)}{about}]"
         elif isinstance(block, EmbeddedResource):
             yield from _resource(block)
 
 
 def _resource(block: EmbeddedResource) -> Iterable[str]:
     resource = block.resource
-    kind = f", {printable(resource.mimeType)}" if resource.mimeType else ""
+    kind = f", {short_line(resource.mimeType)}" if resource.mimeType else ""
     if isinstance(resource, BlobResourceContents):
-        yield f"[left out: resource {printable(str(resource.uri))}{kind}, {_bytes(resource.blob)}]"
+        yield f"[left out: resource {short_line(str(resource.uri))}{kind}, {_bytes(resource.blob)}]"
     else:
-        yield f"[resource {printable(str(resource.uri))}{kind}]\n{resource.text}"
+        yield f"[resource {short_line(str(resource.uri))}{kind}]\n{resource.text}"
 
 
 def _bytes(base64: str) -> str:

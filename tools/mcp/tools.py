@@ -15,12 +15,12 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.faults import fault_line
 from branchwise.corpora.plugins.mcp_specs import McpSpec
 from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.text import storable
 from branchwise.tools.mcp.results import read_call
 from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
 from branchwise.tools.mcp.session import LostError
 from branchwise.tools.mcp.transport import fault
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, failed
-from branchwise.tools.plugins.results import whole
 
 CALL_SECONDS = 120.0
 MAX_SECTION_CHARS = 4000
@@ -62,7 +62,7 @@ class McpTool(PluggedTool):
 def _whole(value: Any) -> Any:
     """The same without half characters, which no message of the protocol can hold."""
     if isinstance(value, str):
-        return whole(value)
+        return storable(value)
     if isinstance(value, Mapping):
         return {_whole(key): _whole(inner) for key, inner in value.items()}
     return [_whole(inner) for inner in value] if isinstance(value, list) else value
@@ -91,7 +91,7 @@ def _chosen(spec: McpSpec, listed: Listed) -> list[BaseTool]:
     if spec.tool:
         one = [tool for tool in listed.tools if tool.name == spec.tool][:1]
         if not one:
-            known = whole(", ".join(names[:20]))[:500] or "none"
+            known = storable(", ".join(names[:20]))[:500] or "none"
             raise InputError(
                 f"the MCP server has no tool {spec.tool!r}", where=place, remedy=f"it has {known}"
             )
@@ -105,7 +105,7 @@ def _chosen(spec: McpSpec, listed: Listed) -> list[BaseTool]:
         )
     if twice := {name for name in names if names.count(name) > 1}:
         raise InputError(
-            f"the MCP server has the tool {whole(min(twice))!r} twice",
+            f"the MCP server has the tool {storable(min(twice))!r} twice",
             where=place,
             remedy="give one of them another name there",
         )
@@ -116,7 +116,7 @@ def _tool(one: BaseTool, server: McpServer, listed: Listed) -> McpTool:
     _check(one, server.server.place)
     return McpTool(
         name=one.name,
-        description=whole(one.description),
+        description=storable(one.description),
         args_schema=_whole(one.args_schema),
         response_format="content_and_artifact",
         server=server,
@@ -138,7 +138,7 @@ def _check(tool: BaseTool, place: str) -> None:
     """What model servers refuse in every request is refused before the first."""
     problem = ""
     schema = tool.args_schema
-    if whole(tool.name) != tool.name:
+    if storable(tool.name) != tool.name:
         problem = "its name holds a key"
     elif not _NAME.fullmatch(tool.name):
         problem = "its name is not made of 1 to 64 letters, digits, _ and -"
@@ -150,7 +150,7 @@ def _check(tool: BaseTool, place: str) -> None:
         problem = f"its description and schema are larger than {MAX_DESCRIPTION_BYTES} bytes"
     if problem:
         raise InputError(
-            f"the tool {whole(tool.name)[:80]!r} of the MCP server cannot be given to a model: "
+            f"the tool {storable(tool.name)[:80]!r} of the MCP server cannot be given to a model: "
             f"{problem}",
             where=place,
             remedy="name the others as #NAME behind the server",

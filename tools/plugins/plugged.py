@@ -11,10 +11,11 @@ from pydantic import SkipValidation, ValidationError
 from branchwise.corpora.plugins.injection import Filled
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.text import storable
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.declared import Render, ToolPlugin
 from branchwise.tools.plugins.rendering import RENDERED, rendered
-from branchwise.tools.plugins.results import read_result, whole
+from branchwise.tools.plugins.results import read_result
 
 MAX_SECONDS = 600.0
 """Without a limit of the plug-in's own and outside a run."""
@@ -119,16 +120,16 @@ class FunctionTool(PluggedTool):
         if self.render is not None:
             lines = await rendered(self.render, self.name, arguments, text, artifact)
             artifact = {**artifact, RENDERED: lines}
-        return PluginResult(text, artifact, whole(called.printed))
+        return PluginResult(text, artifact, storable(called.printed))
 
 
 def told(failure: PluginFailure) -> PluginResult:
     """A failed call; a ToolError's own words stand as they are."""
-    printed = whole(failure.printed)
+    printed = storable(failure.printed)
     if isinstance(failure.error, ToolError):
-        text = whole(str(failure.error))
+        text = storable(str(failure.error))
         return PluginResult(f"Error: {text}", {}, printed, " ".join(text.split()), "failed")
-    return failed(whole(failure.line), printed)
+    return failed(storable(failure.line), printed)
 
 
 def bad_arguments(error: ValidationError) -> PluginResult:

@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any
 
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
+from branchwise.corpora.text import storable
 from branchwise.tools.plugins.declared import Render
-from branchwise.tools.plugins.results import whole
 
 RENDERED = "rendered"
 """The key of the artifact that holds the lines."""
@@ -38,7 +38,7 @@ async def rendered(
             lines, given, seconds=SECONDS, read=str
         )
     except PluginFailure as failure:
-        return [whole(failure.line)]
+        return [storable(failure.line)]
     text = called.value
-    shown = whole(text)[:MAX_CHARS].splitlines()[:MAX_LINES]
+    shown = storable(text)[:MAX_CHARS].splitlines()[:MAX_LINES]
     return [*shown, f"[cut: {len(text)} characters]"] if len(text) > MAX_CHARS else shown

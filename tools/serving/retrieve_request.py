@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K
-from branchwise.tools.serving.refusals import RefusalError, whole_characters
+from branchwise.corpora.text import encodable
+from branchwise.tools.serving.refusals import RefusalError
 
 MAX_QUERIES, MAX_QUERY_CHARS = 8192, 16_000
 MAX_PASSAGES = 65_536
@@ -53,4 +54,4 @@ def _whole_queries(queries: Any) -> dict[str, Any]:
     """Halves of characters would be refused; a model's stray one must not cost all the queries."""
     if not isinstance(queries, list):
         return {}
-    return {"queries": [whole_characters(q) if isinstance(q, str) else q for q in queries]}
+    return {"queries": [encodable(q) if isinstance(q, str) else q for q in queries]}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import cut
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import UNKNOWN, as_text, interval
 from branchwise.ui.console import printable
@@ -31,8 +32,7 @@ class Shown:
 
 def one_line(text: str, most: int = MAX_TEXT) -> str:
     """Text from outside on one line, bounded, without what could steer a screen or a printer."""
-    line = printable(" ".join(text[: 4 * most].split()))
-    return line if len(line) <= most else f"{line[: most - 1]}…"
+    return cut(printable(" ".join(text[: 4 * most].split())), most)
 
 
 def shown_rows(table: "Table", line: Callable[[str, int], str] = one_line) -> list[list[Shown]]:
