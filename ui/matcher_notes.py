@@ -8,7 +8,7 @@ from branchwise.eval.judging.mapper import Ended
 from branchwise.eval.judging.matcher import MatcherReport
 from branchwise.eval.judging.occasion import Occasion
 from branchwise.eval.judging.settle import Settled
-from branchwise.ui.cells import number
+from branchwise.eval.numbers import number
 from branchwise.ui.console import printable
 
 _SHOWN = 5

@@ -117,8 +117,8 @@ def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
 
 def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[str]:
     """Scores and answers of both, and how to look at them."""
+    from branchwise.eval.numbers import number
     from branchwise.trace.events import Answer
-    from branchwise.ui.cells import number
     from branchwise.ui.steps.text import branch_lines
 
     for run in runs:

@@ -198,7 +198,7 @@ def test_thousands_of_questions_are_listed_a_page_at_a_time(browser, pages):
     browser.run("document.getElementById('more').click()")
     assert len(listed(browser)) == 50
     assert browser.run("document.querySelectorAll('*').length") - before < 25 * 20
-    choose(browser, kind="non-ambiguous", text="jaws")
+    choose(browser, kind="unambiguous", text="jaws")
     assert browser.run("document.getElementById('found').textContent").startswith("1,200 of 3,600")
 
 

@@ -7,7 +7,7 @@ image, no HTML and no heading.
 import re
 from collections.abc import Iterator, Sequence
 
-from branchwise.ui.cells import number
+from branchwise.eval.numbers import number
 from branchwise.ui.exports.markdown import escape
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.traces.detail import blocks

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from branchwise.corpora.errors import InputError
-from branchwise.ui.cells import NOTHING, number
+from branchwise.eval.numbers import UNKNOWN, number
 from branchwise.ui.console import printable
 from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
@@ -63,14 +63,14 @@ def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
 
 
 def _cells(line: ItemLine, *, with_epoch: bool) -> Sequence[str]:
-    labels = NOTHING if line.labels == () else "?" if line.labels is None else ",".join(line.labels)
+    labels = UNKNOWN if line.labels == () else "?" if line.labels is None else ",".join(line.labels)
     id = printable(line.id)[:_MAX_ID]
     return (
         line.status,
         *map(number, (line.precision, line.recall, line.em)),
-        NOTHING if line.status in ("pending", "running") else labels,
-        NOTHING if line.tokens is None else str(line.tokens),
-        NOTHING if line.seconds is None else f"{line.seconds:.1f}",
+        UNKNOWN if line.status in ("pending", "running") else labels,
+        UNKNOWN if line.tokens is None else str(line.tokens),
+        UNKNOWN if line.seconds is None else f"{line.seconds:.1f}",
         f"{id}/{line.epoch}" if with_epoch else id,
         printable(f"{line.question}{f' ({line.error})' if line.error else ''}")[:MAX_QUESTION],
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from branchwise.ui.cells import NOTHING, number
+from branchwise.eval.numbers import UNKNOWN, number, short_count
 from branchwise.ui.traces.lines import ItemLine
 
 MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}
@@ -95,12 +95,11 @@ def _fitting(words: Sequence[str], width: int) -> str:
 
 def tokens_cell(*, short: bool) -> Callable[[ItemLine], str]:
     """Whole where there is room, else with a unit from 10,000 on."""
-    from branchwise.ui.cost_table import count_cell
 
     def cell(line: ItemLine) -> str:
         if line.tokens is None:
-            return NOTHING if line.status in ("done", "failed") else ""
-        return count_cell(line.tokens) if short else f"{line.tokens:,}"
+            return UNKNOWN if line.status in ("done", "failed") else ""
+        return short_count(line.tokens) if short else f"{line.tokens:,}"
 
     return cell
 
@@ -108,7 +107,7 @@ def tokens_cell(*, short: bool) -> Callable[[ItemLine], str]:
 def seconds_cell(line: ItemLine) -> str:
     """One digit below 1,000 seconds."""
     if line.seconds is None:
-        return NOTHING if line.status in ("done", "failed") else ""
+        return UNKNOWN if line.status in ("done", "failed") else ""
     return f"{line.seconds:.1f}" if line.seconds < 999.95 else f"{line.seconds:,.0f}"
 
 

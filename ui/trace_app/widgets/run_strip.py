@@ -11,7 +11,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from branchwise.ui.cells import number, run_name
+from branchwise.eval.numbers import number
+from branchwise.ui.cells import run_name
 from branchwise.ui.trace_app.cells import cells, fitted
 from branchwise.ui.traces.lines import RunLine
 

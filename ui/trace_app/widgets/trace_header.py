@@ -8,7 +8,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from branchwise.ui.cells import number
+from branchwise.eval.numbers import number
 from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.trace_app.cells import fitted
 from branchwise.ui.trace_app.widgets.question_columns import seconds_cell
