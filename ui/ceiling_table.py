@@ -1,12 +1,13 @@
 """Ceilings and the curve of recall on a terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import LOSSES
 from branchwise.eval.ceilings.curves import CurvePoint
 from branchwise.eval.numbers import number
-from branchwise.eval.reporting.figures.lines import CEILING_PLACES, says_something
+from branchwise.eval.reporting.figures.lines import CEILING_PLACES
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.losses import ceilings_table
 from branchwise.ui.cells import indented, notes, plain, run_name
@@ -34,8 +35,8 @@ def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
         return
     found = [analysis.ceilings.aggregates["all"] for _, _, analysis in known.analysed]
     table = ceilings_table(known).with_all_printed()
-    shares = [key for key, _ in CEILING_PLACES if says_something(key, found)]
-    losses = [key for key in LOSSES if says_something(key, found)]
+    shares = [key for key, _ in CEILING_PLACES if _says_something(key, found)]
+    losses = [key for key in LOSSES if _says_something(key, found)]
     main = known.task.main
     beside = ("system", "subset", "n")
     title = "what a perfect reader would have found"
@@ -44,6 +45,19 @@ def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
     yield body(table.with_columns((*beside, *losses)))
     yield notes([_NOTE[0].format(main.name), *_NOTE[1:], *_unknown(known)])
     yield indented(plain("\n".join(_curves(known))))
+
+
+_ONLY_WHERE = {
+    "ceiling_extracted": "extraction_loss",
+    "extraction_loss": "extraction_loss",
+    "context_loss": "context_loss",
+}
+"""Columns that say nothing where there is no such loss."""
+
+
+def _says_something(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:
+    needed = _ONLY_WHERE.get(key)
+    return any(one[key].n and (needed is None or one[needed].mean) for one in systems)
 
 
 def _before(report: StudyReport, name: str) -> str:

@@ -37,7 +37,9 @@ def body(table: Table) -> "RichTable":
     """The rows of a table, those of a subset or system under its name where there are several."""
     printed = table.as_printed()
     *groups, label = printed.key_columns
-    shown = [i for i, column in enumerate(printed.columns) if not column.is_key]
+    shown = [
+        i for i, one in enumerate(printed.columns) if not one.is_key and i not in (*groups, label)
+    ]
     heads = [printed.columns[i].heading or printed.columns[i].title for i in shown]
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
     tight = sum(isinstance(cell, Aggregate) for cell in printed.rows[0]) >= 6

@@ -120,15 +120,13 @@ def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[st
     from branchwise.eval.numbers import number
     from branchwise.trace.events import Answer
     from branchwise.ui.steps.text import branch_lines
+    from branchwise.ui.traces.lines import named
 
     for run in runs:
         row = run.find(question, epoch)
         assert row is not None
         line, trace = run.line(row), run.trace(row)
-        scores = [
-            f"{head} {number(value)}"
-            for head, value in zip(run.heads, (line.precision, line.recall, line.em), strict=False)
-        ]
+        scores = [f"{head} {number(value)}" for head, value in named(run.heads, line.scores)]
         yield f"{run.name}: {line.status}, {', '.join(scores)}"
         if line.error:
             yield f"  {line.error}"

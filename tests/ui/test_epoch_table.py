@@ -9,10 +9,12 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.epochs import EpochSpread, MetricSpread
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import terminal_tables
+from branchwise.eval.tasks import get_task
 from branchwise.ui.report_table import with_notes
 from support.ui.report_cases import BASE, Case, make_report
 
 METRICS = {
+    **{column.key: MetricSpread(0) for column in get_task("branches").headline},
     "strict_precision": MetricSpread(8, 0.1, 0.02, 0.6, 0.5),
     "strict_recall": MetricSpread(8, 0.25, 0.125, 0.75, 0.5),
     "strict_em": MetricSpread(0),

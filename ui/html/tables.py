@@ -1,6 +1,6 @@
 """Tables as the page shows them: cells of text, nothing of it markup."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -55,15 +55,22 @@ def laid_out(table: model.Table, base: str = "") -> Table:
     """
     printed = table.as_printed()
     *groups, label = printed.key_columns
-    shown = [i for i, one in enumerate(printed.columns) if not one.is_key and one.unit != "p"]
+    names = {*groups, label}
+    shown = [
+        i
+        for i, one in enumerate(printed.columns)
+        if not one.is_key and one.unit != "p" and i not in names
+    ]
     rows = list(zip(printed.rows, shown_rows(printed, short), strict=True))
     laid: list[Row] = []
-    for group, chosen in groupby(rows, lambda row: [row[1][i].text for i in groups]):
+    for _, chosen in groupby(rows, lambda row: [row[0][i] for i in groups]):
+        first, *others = chosen
         if groups:
-            laid.append(Row(Cell(" · ".join(group)), kind="group"))
-        for found, cells in chosen:
-            named = Cell(short(cells[label].text, MAX_NAME))
-            laid.append(Row(named, tuple(_cells(printed, found, cells, shown)), _kind(found, base)))
+            named = " · ".join(first[1][i].text for i in groups)
+            laid.append(Row(Cell(named), kind="group"))
+        for found, cells in (first, *others):
+            kind = _kind(printed, found, base if label == 0 else "")
+            laid.append(Row(Cell(cells[label].text), _cells(printed, found, cells, shown), kind))
     return Table(
         short(_caption(printed)),
         (printed.columns[label].title, *(short(printed.columns[i].title) for i in shown)),
@@ -91,7 +98,8 @@ def _cells(
     row: Sequence[model.Cell],
     shown: Sequence[Shown],
     places: Sequence[int],
-) -> Iterator[Cell]:
+) -> tuple[Cell, ...]:
+    laid = []
     for place in places:
         one = shown[place]
         under, sign = " ".join(part for part in (one.interval, one.n) if part), ""
@@ -100,10 +108,12 @@ def _cells(
             under = f"{under} p {shown[place + 1].text}" if p is not None else under
             if isinstance(p, float) and p < SIGNIFICANT and isinstance(change, Aggregate):
                 sign = " ▲" if (change.mean or 0) > 0 else " ▼"
-        yield Cell(one.text + sign, under.strip())
+        laid.append(Cell(one.text + sign, under.strip()))
+    return tuple(laid)
 
 
-def _kind(row: Sequence[model.Cell], base: str) -> RowKind:
-    if len(row) > 1 and str(row[1]).startswith("published"):
+def _kind(table: model.Table, row: Sequence[model.Cell], base: str) -> RowKind:
+    origin = table.place("origin")
+    if origin is not None and row[origin] != "measured":
         return "published"
     return "base" if row[0] == base else "plain"

@@ -105,7 +105,7 @@ def retrieved(report: StudyReport) -> Lines | None:
 def ceilings(report: StudyReport, subset: str) -> Lines | None:
     """The ceilings from place to place, then the agent's own; None where no evidence was recorded.
 
-    A place that nobody knows of is left out, and so is extraction where it lost nothing.
+    A place that is unknown is left out, and so is extraction where all that it left was shown.
     """
     main = report.task.main
     known = [
@@ -114,7 +114,7 @@ def ceilings(report: StudyReport, subset: str) -> Lines | None:
         if analysis.ceilings.aggregates["all"]["ceiling_retrieved"].n
     ]
     found = [aggregates["all"] for _, _, aggregates in known]
-    places = [place for place in CEILING_PLACES if says_something(place[0], found)]
+    places = [place for place in CEILING_PLACES if _is_told(place[0], found)]
     places.append((main.key, "answered"))
     series = tuple(
         Series(index, name, tuple((of[subset][key], of[subset][key].n) for key, _ in places))
@@ -129,18 +129,10 @@ def ceilings(report: StudyReport, subset: str) -> Lines | None:
     return Lines("ceilings", title, x, main.name, columns, series, caption) if known else None
 
 
-_ONLY_WHERE = {
-    "ceiling_extracted": "extraction_loss",
-    "extraction_loss": "extraction_loss",
-    "context_loss": "context_loss",
-}
-"""Ceilings and losses that say nothing where there is no such loss."""
-
-
-def says_something(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:
-    """Whether a ceiling or loss of any of these systems' means is worth showing."""
-    needed = _ONLY_WHERE.get(key)
-    return any(one[key].n and (needed is None or one[needed].mean) for one in systems)
+def _is_told(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:
+    if key == "ceiling_extracted":
+        return any(one["context_loss"].mean for one in systems)
+    return any(one[key].n for one in systems)
 
 
 def _lines(

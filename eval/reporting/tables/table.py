@@ -80,7 +80,7 @@ class Table:
         keys = [index for index, column in enumerate(self.columns) if column.is_key]
         if len(keys) > 1 and len({row[keys[0]] for row in self.rows}) == 1:
             del keys[0]
-        return sorted(keys, key=lambda index: self.columns[index].key != SUBSET)
+        return sorted(keys, key=lambda index: self.columns[index].key != SUBSET) or [0]
 
 
 SUBSET = "subset"
