@@ -117,7 +117,13 @@ async def _write(process: Process, said: MemoryObjectReceiveStream[SessionMessag
         async for message in said:
             body = message.message.model_dump_json(by_alias=True, exclude_none=True)
             sink.write(body.encode() + b"\n")
-            await sink.drain()
+            try:
+                await sink.drain()
+            except ConnectionError:
+                # It has ended, or is to end since it no longer listens: `_read` sees that.
+                with contextlib.suppress(ProcessLookupError):
+                    process.terminate()
+                return
 
 
 async def _end(process: Process) -> None:
