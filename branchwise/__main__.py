@@ -15,7 +15,7 @@ _INTERRUPTED = 130
 
 
 def command() -> None:
-    """The process of a command: `main`, and an end that nothing holds up which plug-ins began."""
+    """Run a command as a process: `main`, then an exit that leftovers of plug-ins cannot block."""
     try:
         main()
     except SystemExit as ended:
@@ -28,12 +28,12 @@ def command() -> None:
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 bad input."""
-    # The imports make a million objects that stay: the collector would look through them in vain.
+    # The imports make a million permanent objects, which the collector would scan in vain.
     gc.set_threshold(10_000)
     try:
         _run()
     except KeyboardInterrupt:
-        # So early that not even the command line was there.
+        # So early that the command line was not yet there.
         sys.exit(_complain("interrupted", 1))
 
 
@@ -49,13 +49,13 @@ def _run() -> None:
 
     try:
         code = app(standalone_mode=False) or 0
-        # Typer makes this code of an interrupt, and says nothing.
+        # Typer's code for an interrupt, without a message.
         sys.exit(_complain("interrupted", 1) if code == _INTERRUPTED else code)
     except SystemExit:
-        # What plug-ins print is caught by another output, too; that one is not meant here.
+        # Not the output that captures what plug-ins print.
         if not type(sys.stdout).__name__.endswith("PacifyFlushWrapper"):
             raise
-        # Click has met the closed pipe first: it puts another output in place, and exits with 1.
+        # Click met the closed pipe first: it replaces the output and exits with 1.
         _drop_output()
         sys.exit(0)
     except InputError as error:
@@ -70,7 +70,7 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(_complain("interrupted", 1))
     except BrokenPipeError:
-        # `branchwise ... | head`: the reader has what it wanted.
+        # `branchwise ... | head`: the reader has all that it wanted.
         _drop_output()
         sys.exit(0)
     except Exception as error:
@@ -83,7 +83,7 @@ def _run() -> None:
 
 
 def _usage(error: "click.ClickException") -> str:
-    """What is wrong with the command line, in one line like all bad input."""
+    """What is wrong with the command line, in one line, as for all bad input."""
     from branchwise.corpora.errors import InputError
 
     # Click and Typer each add their suggestion.
@@ -94,7 +94,7 @@ def _usage(error: "click.ClickException") -> str:
 
 
 def _about_a_path(error: Exception) -> str | None:
-    """What is wrong with a path that no system takes or that is not to be entered."""
+    """What is wrong with a path that the system rejects or may not enter."""
     from branchwise.corpora.errors import InputError
 
     kinds = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM)
@@ -105,7 +105,7 @@ def _about_a_path(error: Exception) -> str | None:
 
 
 def _is_about_storage(error: Exception) -> bool:
-    """Whether the disk is at fault: then a traceback would only hide what to do."""
+    """Whether the disk is at fault: a traceback would then hide what to do."""
     from branchwise.eval.store import StoreError
 
     full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
@@ -113,7 +113,7 @@ def _is_about_storage(error: Exception) -> bool:
 
 
 def _drop_output() -> None:
-    """What is still buffered goes nowhere: Python would try to write it once more at its end."""
+    """Discard what is still buffered: Python would try to write it again at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

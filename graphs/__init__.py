@@ -9,7 +9,7 @@ __all__ = ["build"]
 
 
 def __getattr__(name: str) -> Any:
-    # Lazy: whoever needs a part of this package must not pay for langgraph.
+    # Lazy: code that needs only a part of this package must not pay for langgraph.
     if name != "build":
         raise AttributeError(f"module 'branchwise.graphs' has no attribute {name!r}")
     from branchwise.graphs.whole import build

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a question. `how`: strict, tolerant, repaired or failed (a format error).
+    """The outcome of a question. `how`: strict, tolerant, repaired or failed (a format error).
 
     `evidence`: ids of the passages given and retrieved, in order, each once. `seconds`: in this
     process.
@@ -64,11 +64,11 @@ class Outcome:
 class Agent:
     """A system ready to answer: its client, tools and compiled graph are made once.
 
-    `flow` is the task's. `model`, `retriever` and `graph` put objects of this process in the place
-    of the spec's model, the corpus and the graph; several agents may share a retriever in a
-    `Batcher`. `restraints` hold requests to models back; `recordings` opens the runs that `replay:`
-    names. Raises InputError before any work: an unknown model spec, prompt or tool, a missing key,
-    endpoint, corpus, index, graph or run; extraction without tools.
+    `flow` is the task's. `model`, `retriever` and `graph` are objects of this process that replace
+    the spec's model, the corpus and the graph; several agents may share a retriever in a `Batcher`.
+    `restraints` hold back requests to models; `recordings` opens the runs that `replay:` names.
+    Raises InputError before any work for an unknown model spec, prompt or tool, for a missing key,
+    endpoint, corpus, index, graph or run, and for extraction without tools.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Agent:
         keys.check()
         self.system = system
         self.prompts = Prompts.load(Path(system.prompts) if system.prompts else None)
-        # Before the corpus is opened, which takes longer than seeing that no server is there.
+        # Before the corpus is opened, which takes longer than noticing a missing server.
         self._models = Models.of(system, self.prompts, model, restraints, recordings, keys)
         self._retriever = retriever or retriever_of(system)
         self._graph = graph or (open_graph(system.kg, keys) if system.kg else None)
@@ -106,7 +106,8 @@ class Agent:
         self._models.explain(lambda: self.identity)
 
     def check_settings(self) -> None:
-        """Raise InputError for settings of plug-ins that the system has not: a misspelt name."""
+        """Raise InputError for settings of plug-ins that the system lacks, such as a misspelt
+        name."""
         names = [tool.name for tool in self.tools] + [node.plugin.name for node in self.nodes]
         check_named(self.system.settings, names, self.system.retriever)
 
@@ -136,7 +137,7 @@ class Agent:
         return hashlib.sha256(body).hexdigest()
 
     async def aclose(self) -> None:
-        """Close models' and MCP servers' connections, which open again, and the graph, which does
+        """Close the connections to models and MCP servers, which reopen, and the graph, which does
         not."""
         await self._models.aclose()
         await close_mcp_tools(self.tools)
@@ -144,7 +145,7 @@ class Agent:
             self._graph.close()
 
     def _prompt_names(self) -> set[str]:
-        """Prompts that answers depend on: those of a module only where it is there."""
+        """Prompts that answers depend on: those of a module only if it is on."""
         others = (flow.own_prompts for flow in FLOWS.values() if flow is not self.flow)
         names = set(self.prompts.texts) - SCORING_PROMPTS.union(*others)
         if self._models.expander is None:
@@ -160,10 +161,10 @@ class Agent:
         ledger: Ledger | None = None,
         opening: Sequence[Event] = (),
     ) -> Outcome:
-        """Run one question through the graph; raises ModelError where the model cannot be had.
+        """Run one question through the graph; raises ModelError if the model cannot be reached.
 
-        `ledger` counts the calls of each role; one's own has the count also where this raises.
-        `opening`: first events of a trace, behind which the question is taken up (`entry`).
+        `ledger` counts the calls of each role; pass one to have the count even if this raises.
+        `opening`: first events of a trace, after which the question continues (`entry`).
         """
         counted = ledger or Ledger()
         entry = self.entry(opening, counted) if opening else self.beginning(brief)
@@ -186,7 +187,7 @@ class Agent:
         )
 
     def entry(self, opening: Sequence[Event], ledger: Ledger | None = None) -> Entry:
-        """Where a question goes on behind the first events of a trace (`graphs.rebuild`).
+        """Where a question continues after the first events of a trace (`graphs.rebuild`).
 
         Raises LookupError or ValueError for records that no version of ours wrote.
         """
@@ -194,7 +195,7 @@ class Agent:
         return rebuild(opening, self._parts.route, shown, ledger or Ledger())
 
     def beginning(self, brief: Brief) -> Entry:
-        """The state in which the graph begins with a question."""
+        """The state in which the graph starts a question."""
         start = self._start(brief)
         return Entry("", begun(start), tuple(given_ids(start)))
 
@@ -204,7 +205,7 @@ class Agent:
         return Start(system=system_prompt, content=brief.message, artifact=given)
 
     def _graph_at(self, node: str) -> "AgentGraph":
-        """The graph entered at a node, compiled when it is first needed; "" is the beginning."""
+        """The graph entered at a node, compiled on first use; "" is the start."""
         if not node:
             return self.graph
         if node not in self._entered:
@@ -216,7 +217,7 @@ class Agent:
 
 
 def retriever_of(system: System) -> Retriever | None:
-    """What the system searches; None where it searches nothing. Raises InputError."""
+    """What the system searches; None if nothing. Raises InputError."""
     if system.corpus is None and needs_corpus(system.retriever):
         return None
     corpus = Path(system.corpus) if system.corpus else None

@@ -19,14 +19,14 @@ from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
 from branchwise.graphs.system import Budget
 from branchwise.trace.events import BudgetSpent, ContextTrimmed
 
-# A last answer is asked for even when the seconds are spent; this bounds how long it may take.
+# The last answer is requested even when the seconds are spent; this limits how long it may take.
 GRACE_SECONDS = 30.0
 
 
 def spent_reason(budget: Budget, spent: Spent, seconds: float) -> str | None:
-    """Which part of the budget is spent, in words; None while there is some of each left.
+    """Which part of the budget is spent, in words; None while some of each is left.
 
-    The last model turn is kept for the answer, so `turns` is spent one turn early.
+    The last model turn is reserved for the answer, so `turns` is spent one turn early.
     """
     if spent.turns >= budget.turns - 1:
         return f"{budget.turns} model turns"
@@ -47,9 +47,9 @@ def make_agent_node(
     schema: Mapping[str, Any],
     route: Route,
 ) -> Node:
-    """The node `agent`; goes on to the tools, or with its last words towards the answer.
+    """The node `agent`; continues with the tools or, after its last message, towards the answer.
 
-    `schema` shapes the answer where the model is called without tools.
+    `schema` shapes the answer if the model is called without tools.
     """
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:

@@ -1,4 +1,4 @@
-"""From the agent's last words to a prediction: parse, at most one repair call, then an error."""
+"""From the agent's last message to a prediction: parse, at most one repair call, then an error."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
 from branchwise.trace.events import REPAIR, Answer, Repair, RepairFailed
 from branchwise.trace.parts import Predicted
 
-# Not an answer in the wrong shape but none at all: a repair call would ask for a change of mind.
+# Not a malformed answer but none at all: a repair call would ask for a change of mind.
 DECLINED = {"refusal": "the model refused to answer", "content_filter": "the answer was filtered"}
 
 
@@ -58,7 +58,7 @@ async def _repair(
     parsed: ParsedAnswer,
     context: ItemContext,
 ) -> Reply | None:
-    """Ask once for the same answer in the right shape; None where even that call fails."""
+    """Ask once for the same answer in the right shape; None if even that call fails."""
     schema = orjson.dumps(answer_format.schema).decode()
     note = prompts.render("repair", problem=parsed.problem or "no JSON object", schema=schema)
     context.event(Repair(problem=parsed.problem, text=note))
@@ -83,8 +83,8 @@ async def _repair(
 def _closed(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Without open tool calls in the last message: servers refuse a call that has no result.
 
-    Where a node answered in the agent's place, without the agent's own words: several servers
-    refuse two messages of an assistant in a row.
+    If a node answered for the agent, also without the agent's own message: several servers refuse
+    two assistant messages in a row.
     """
     *before, last = messages
     if before and isinstance(last, AIMessage) and isinstance(before[-1], AIMessage):

@@ -26,8 +26,7 @@ def build_graph(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
     """Compile the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`.
 
     Without tools it is the direct-answer setting: one turn, then the answer. `start_at`: the node
-    that is entered first, with a state that earlier steps left (graphs/rebuild.py); None is the
-    beginning.
+    to enter first, with a state that earlier steps left (graphs/rebuild.py); None is the start.
     """
     graph = new_graph()
     first = add_agent(graph, parts, then=add_answer(graph, parts))
@@ -37,14 +36,14 @@ def build_graph(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
 
 def new_graph() -> "StateGraph[AgentState, ItemContext, Any, Any]":
     """A graph without nodes."""
-    # ItemContext is not declared: it is no JSON, and LangGraph's tools ask for schemas of all.
+    # ItemContext is not declared: it is not JSON, and LangGraph's tools require a schema of all.
     return StateGraph(AgentState)
 
 
 def add_answer(graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts) -> str:
-    """Add the node that reads the last message, behind the plug-ins' nodes before it.
+    """Add the node that reads the last message, after the plug-ins' nodes before it.
 
-    Returns the first of them: where the agent's last words go.
+    Returns the first of them, to which the agent's last message goes.
     """
     answer = make_answer_node(parts.models.agent, parts.prompts, parts.flow.format)
     graph.add_node("answer", answer)
@@ -56,9 +55,9 @@ def add_answer(graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: Gr
 def add_agent(
     graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts, *, then: str
 ) -> str:
-    """Add `[expand]? -> agent <-> (tools -> [extract]?)`; its last words go to the node `then`.
+    """Add `[expand]? -> agent <-> (tools -> [extract]?)`; its last message goes to the node `then`.
 
-    The modules are there where there is a model for them. Returns the node that comes first.
+    A module exists if there is a model for it. Returns the first node.
     """
     models, prompts, flow = parts.models, parts.prompts, parts.flow
     route = replace(parts.route, last_words=then)
@@ -92,6 +91,6 @@ def _add_slots(
 
 
 def recursion_limit(budget: Budget, plugins: int = 0) -> int:
-    """LangGraph's step limit: at most three steps a turn and the plug-ins' nodes, the answer, and
-    some room."""
+    """LangGraph's step limit: at most three steps and the plug-ins' nodes per turn, the answer, and
+    some spare."""
     return (3 + plugins) * budget.turns + plugins + 8

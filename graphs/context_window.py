@@ -8,9 +8,9 @@ OMITTED = "[left out to fit the context window; search again if it is needed]"
 
 
 def oldest_to_omit(messages: Sequence[BaseMessage], omitted: int) -> int:
-    """How many of the oldest tool results to leave out next: half of those still there, rounded up.
+    """How many of the oldest tool results to leave out next: half of the remaining, rounded up.
 
-    Half, because one drop a turn is allowed and a refusal does not say by how much to shrink.
+    Half, because only one cut per turn is allowed and a refusal does not say how much is too much.
     """
     results = sum(isinstance(m, ToolMessage) for m in messages)
     return omitted + (results - omitted + 1) // 2

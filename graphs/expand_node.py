@@ -17,8 +17,8 @@ from branchwise.trace.events import Expansion
 def make_expand_node(caller: ModelCaller, prompts: Prompts, readings_prompt: str) -> Node:
     """The node `expand`: the first user message gets the readings at its end.
 
-    `readings_prompt` names the prompt file that presents them. Where there are fewer than two, or
-    the call failed, the question is asked as it stands.
+    `readings_prompt` names the prompt file that presents them. If there are fewer than two, or the
+    call failed, the question is asked unchanged.
     """
 
     async def expand(state: AgentState, runtime: Runtime[ItemContext]) -> Change:
@@ -43,6 +43,6 @@ def make_expand_node(caller: ModelCaller, prompts: Prompts, readings_prompt: str
 
 
 def shown_readings(prompts: Prompts, readings_prompt: str, readings: Sequence[str]) -> str:
-    """The readings as the agent is shown them."""
+    """The readings as the agent sees them."""
     listed = "\n".join(f"- {reading}" for reading in readings)
     return prompts.render(readings_prompt, readings=listed)

@@ -1,4 +1,4 @@
-"""Evidence extraction: of each retrieved passage the agent sees what a model copied out of it."""
+"""Evidence extraction: the agent sees what a model copied out of each retrieved passage."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from branchwise.trace.events import Extraction
 from branchwise.trace.parts import Call
 
 MAX_AT_ONCE = 32
-"""Extraction calls of one item at the same time."""
+"""Concurrent extraction calls of one item."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class _Result:
 
 
 def make_extract_node(caller: ModelCaller, prompts: Prompts) -> Node:
-    """The node `extract`: tool results with passages become what was copied out of these.
+    """The node `extract`: tool results with passages become what was copied out of them.
 
-    The extractor is asked about each passage on its own, about all of a turn concurrently. A
-    passage whose call failed is shown whole.
+    The extractor reads each passage in its own call; the calls of a turn are concurrent. A passage
+    whose call failed is shown whole.
     """
     system = prompts.render("extractor")
 
@@ -54,7 +54,7 @@ def make_extract_node(caller: ModelCaller, prompts: Prompts) -> Node:
             for material in result.materials
         ]
         said = await _ask_all(caller, system, [message for _, message in asked], context)
-        # They wait at the same time: no longer, all together, than the one that waited longest.
+        # They wait concurrently: together no longer than the one that waited longest.
         context.waited += max((one.waited for one in said), default=0.0)
         read = iter([PassageSpans.of(m, s) for (m, _), s in zip(asked, said, strict=True)])
         change = Change()
@@ -78,18 +78,18 @@ def _results(state: AgentState) -> Iterator[_Result]:
 async def _ask_all(
     caller: ModelCaller, system: str, messages: Sequence[str], context: ItemContext
 ) -> list[Said]:
-    """What the extractor says to each message, in their order.
+    """The extractor's replies to the messages, in order.
 
-    After an error that every call would meet no other is begun; those on their way are waited
-    for, because what they bring is recorded and paid for.
+    After an error that every call would meet, no further call starts; calls in flight are awaited,
+    because their replies are recorded and paid for.
     """
     said: dict[int, Said] = {}
     errors: list[ModelError] = []
     waiting = iter(enumerate(messages))
 
     async def work() -> None:
-        # A message is asked in the step that takes it, so the journal's slots are in the order of
-        # the messages however fast the replies come, and a replay finds its own.
+        # A message is sent in the step that takes it, so the journal's slots are in the order of
+        # the messages, however fast the replies come, and a replay finds its own.
         for number, message in waiting:
             try:
                 said[number] = await ask_module(caller, EXTRACTOR, system, message, context)

@@ -1,4 +1,4 @@
-"""What an extractor reads of a passage, and what the agent and the trace get of its reply."""
+"""What an extractor reads of a passage, and what agent and trace get of its reply."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 from branchwise.trace.parts import Extracted
 
 MAX_SEARCHED = 4000
-"""Characters of a tool call's arguments that an extractor is shown."""
+"""Characters of a tool call's arguments that an extractor sees."""
 GAP = " … "
 
 
@@ -33,7 +33,7 @@ class Material:
 
 @dataclass(frozen=True)
 class PassageSpans:
-    """What became of a passage. Where the call failed the agent is shown the passage whole."""
+    """The result for a passage. If the call failed, the agent sees the passage whole."""
 
     material: Material
     said: Said
@@ -53,7 +53,7 @@ class PassageSpans:
 
     @property
     def shown(self) -> str | None:
-        """What the agent sees of it; None where nothing."""
+        """What the agent sees of it; None if nothing."""
         text = self.material.text if self.said.error else GAP.join(self.spans.kept)
         head = f"[{self.material.id}] {self.material.title}"
         return f"{head}\n{text}" if text or self.said.error else None
@@ -76,7 +76,7 @@ def extraction_message(
 ) -> str:
     """The extractor's user message: question, readings, what was searched for, the passage.
 
-    Each of them, the passage included, is on lines of its own that it cannot break.
+    Each of them, the passage included, is on its own line, which it cannot break.
     """
     lines = [f"Question: {question}"]
     if readings:
@@ -87,7 +87,7 @@ def extraction_message(
 
 
 def shown_extractions(extractions: Sequence[PassageSpans]) -> str:
-    """The tool result that the agent sees; its last line says how many passages are left out."""
+    """The tool result that the agent sees; the last line says how many passages are left out."""
     blocks = [shown for extraction in extractions if (shown := extraction.shown) is not None]
     if missing := len(extractions) - len(blocks):
         passages = "1 passage" if missing == 1 else f"{missing} passages"

@@ -1,4 +1,4 @@
-"""What an item's model calls cost, by role: kept also where the item fails."""
+"""What an item's model calls cost, by role: kept even if the item fails."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ AGENT, EXPANDER, EXTRACTOR = "agent", "expander", "extractor"
 
 @dataclass(frozen=True)
 class RoleUsage:
-    """Model calls of one role: how many, their tokens as servers count them, their seconds.
+    """Model calls of one role: their number, tokens as servers count them, and seconds.
 
-    `seconds` is the sum over the calls' own requests; calls at the same time count each.
+    `seconds` is the sum over the calls' own requests; concurrent calls count separately.
     """
 
     calls: int = 0
@@ -39,8 +39,8 @@ class RoleUsage:
 class Ledger:
     """Model calls of one item by role (`agent`, its repair included, `expander`, `extractor`).
 
-    Replayed calls count like others: they were paid for, once. What their requests lacked because
-    the server refuses it is kept beside what they cost.
+    Replayed calls count like others: they were paid for once. The fields that requests lacked,
+    because the server refuses them, are kept beside the cost.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Ledger:
             self._left_out.setdefault(role, {}).update(dict.fromkeys(reply.left_out))
 
     def count(self, role: str, usage: Usage, seconds: float) -> None:
-        """Count a call by what is known of it."""
+        """Count a call from its record."""
         self._roles[role] = self._roles.get(role, RoleUsage()).plus(usage, seconds)
 
     @property
@@ -65,7 +65,7 @@ class Ledger:
     def record(self) -> dict[str, dict[str, Any]]:
         """As an item's outcome keeps it under `usage`: JSON-serialisable, by role.
 
-        `left_out` is there where the role's requests lacked a field.
+        `left_out` is present if the role's requests lacked a field.
         """
         return {
             role: {

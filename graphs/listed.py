@@ -1,4 +1,4 @@
-"""A model's list, one item a line, however it was dressed: bullets, fences, quotes, JSON."""
+"""A model's list, one item per line, in any dress: bullets, fences, quotes, JSON."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from branchwise.corpora.text import whole_characters
 from branchwise.trace.parts import Dropped
 
 MAX_ITEMS = 200
-"""Items of a reply that are looked at one by one; the rest is counted as one."""
+"""Items of a reply that are examined one by one; the rest counts as one."""
 MAX_SHOWN = 500
 """Characters of a dropped item that the trace keeps."""
 _FENCE = re.compile(r"^\s*(?:```|~~~)[\w-]*\s*$")
@@ -22,7 +22,7 @@ _QUOTED = (
 
 
 def not_taken(text: str, why: str) -> Dropped:
-    """An item that was not taken, and why; a long one is cut, and says so."""
+    """A dropped item, and why; a long one is cut, with a note."""
     return Dropped(text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…", why)
 
 
@@ -38,7 +38,7 @@ def listed(text: str) -> list[str]:
 
 
 def undressed(item: str) -> Iterator[str]:
-    """`item` as it stands, then without its bullet or number, then without quotation marks."""
+    """`item` unchanged, then without its bullet or number, then without quotation marks."""
     yield item
     bare = _BULLET.sub("", item)
     if bare != item:
@@ -52,7 +52,7 @@ def undressed(item: str) -> Iterator[str]:
 
 
 def _unquoted(text: str) -> str:
-    # Lines of a broken JSON list end with a comma behind the quotation mark.
+    # Lines of a broken JSON list end with a comma after the quotation mark.
     ends = text.removesuffix(",")
     for marks in _QUOTED:
         width = len(marks) // 2
@@ -84,5 +84,5 @@ def _json_items(text: str) -> list[str] | None:
         data = lists[0] if len(lists) == 1 else None
     if not isinstance(data, list) or not all(isinstance(item, str) for item in data):
         return None
-    # Escapes may spell half characters, which no record can hold.
+    # Escapes may spell lone surrogates, which no record can hold.
     return [whole_characters(item) for item in data]

@@ -1,4 +1,4 @@
-"""A model's reply as the trace keeps it, and the message that it was."""
+"""A model's reply as the trace keeps it, and the message made from it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from branchwise.trace.parts import Call
 
 
 def recorded_turn(reply: Reply, *, turn: int | None = None, role: str | None = None) -> Model:
-    """The event of a reply: enough to make its message of."""
+    """The event of a reply: enough to rebuild its message."""
     message = reply.message
     return Model(
         role=role,
@@ -37,7 +37,7 @@ def message_of(turn: Model) -> AIMessage:
 
 
 def calls_of(state: AgentState) -> list[Mapping[str, Any]]:
-    """The calls of the last turn in their order: the place of one is its `of` in the trace."""
+    """The calls of the last turn in order: the position of one is its `of` in the trace."""
     last = state["messages"][-1]
     assert isinstance(last, AIMessage)
     return [*last.tool_calls, *last.invalid_tool_calls]
@@ -48,7 +48,7 @@ def _call(call: Mapping[str, Any]) -> Call:
 
 
 def _invalid(call: Call) -> dict[str, Any]:
-    """What was wrong with a call is no part of the record: it is read once more."""
+    """The record does not say what was wrong with a call: read it again."""
     made = make_call(call.name or "", call.args, str(call.id))
     why = made.get("error", "the call cannot be made")
     return {**call.record(), "error": why, "type": "invalid_tool_call"}

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Models:
-    """Who is asked in which role. `expander` and `extractor` are None where the module is off.
+    """The model for each role. `expander` and `extractor` are None if the module is off.
 
-    Roles with the same spec share one caller, and with it its connections.
+    Roles with the same spec share one caller and its connections.
     """
 
     agent: ModelCaller
@@ -41,10 +41,10 @@ class Models:
         recordings: OpenRecordings | None = None,
         keys: Keys = NO_KEYS,
     ) -> Models:
-        """The callers of a system; `model` takes the place of the agent's spec in every role.
+        """The callers of a system; `model` replaces the agent's spec in every role.
 
-        `recordings` opens the runs of replays; `keys` are for the models' servers.
-        Raises InputError for a spec that is none, and for one that cannot be asked at all.
+        `recordings` opens the runs of replays; `keys` are for the model servers. Raises InputError
+        for an invalid spec and for a model that cannot be used at all.
         """
         spec = ModelSpec.parse(system.model)
         if model is None:
@@ -58,19 +58,19 @@ class Models:
         )
 
     def explain(self, identity: Callable[[], Mapping[str, Any]]) -> None:
-        """Let replays say in what the system that asks differs from the recorded one."""
+        """Let replays say how the current system differs from the recorded one."""
         for recorded in self.replays.models:
             recorded.present_identity = identity
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What answers depend on: the agent's model, and those of the modules that are there."""
+        """What answers depend on: the agent's model, and those of the active modules."""
         callers = {"expander": self.expander, "extractor": self.extractor}
         modules = {name: caller.identity for name, caller in callers.items() if caller}
         return {"model": self.agent.identity} | modules
 
     async def aclose(self) -> None:
-        """Close all connections; they open again when a model is asked."""
+        """Close all connections; they reopen with the next request."""
         callers = [self.agent, self.expander, self.extractor]
         for caller in {id(caller): caller for caller in callers if caller}.values():
             await caller.aclose()
@@ -78,7 +78,7 @@ class Models:
 
 @dataclass
 class _Callers:
-    """The callers made so far, by spec; a recorded run has a model of its own for each role."""
+    """The callers made so far, by spec; a recorded run has one model per role."""
 
     system: System
     prompts: Prompts
@@ -90,7 +90,7 @@ class _Callers:
     made: dict[tuple[ModelSpec, str], ModelCaller] = field(default_factory=dict)
 
     def of(self, role: str, text: str | None) -> ModelCaller:
-        """Who is asked in a role; where `text` names nobody, the agent's model."""
+        """The model for a role; the agent's if `text` is empty."""
         known = {spec for spec, _ in self.made}
         spec = self.spec if text is None else _ready(f"--{role}", text, known, self.keys)
         is_given = self.model is not None and spec == self.spec
@@ -110,7 +110,7 @@ class _Callers:
 
     def _recorded(self, spec: ModelSpec, role: str) -> RecordedModel:
         recorded = self.replays.model(spec, role)
-        # The decoding is the agent's; modules that are replayed beside it have none of their own.
+        # The decoding is the agent's; replayed modules have none of their own.
         if role == "agent":
             recorded.check_decoding(self.system.decoding)
         return recorded

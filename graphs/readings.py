@@ -9,7 +9,7 @@ from branchwise.trace.parts import Dropped
 
 MAX_READINGS = 14
 MAX_CHARS = 500
-"""Of one reading: a longer one is no key that an agent could repeat."""
+"""Of one reading: an agent could not repeat a longer one as a key."""
 NOT_A_READING, REPEATED, TOO_LONG = "not a reading", "repeated", "too long"
 TOO_MANY, ALONE = "too many", "no other reading beside it"
 _LABEL = re.compile(r"^(?:reading|interpretation)\s*\d{1,3}\s*[:.)–—-]\s*", re.IGNORECASE)
@@ -22,18 +22,18 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Readings:
-    """What was taken from a reply, likeliest first: none, or at least two."""
+    """The readings in a reply, likeliest first: none, or at least two."""
 
     kept: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
 
 
 def read_readings(text: str) -> Readings:
-    """Read a reply, one reading a line.
+    """Read a reply, one reading per line.
 
-    Kept are at most 14 lines of at most 500 characters with different words (letter case aside).
-    A line that only speaks of the readings is none. One reading alone, such as the question
-    itself, is no expansion. Never raises.
+    Keeps at most 14 lines of at most 500 characters with different words (ignoring case). A line
+    that only talks about the readings does not count. A single reading, such as the question
+    itself, is not an expansion. Never raises.
     """
     items = [item for item in listed(text) if _LETTER.search(item)]
     looked_at = [clean for item in items[:MAX_ITEMS] if _LETTER.search(clean := _clean(item))]
@@ -64,7 +64,7 @@ def _refusal(reading: str, repeated: bool, kept: int) -> str | None:
 
 
 def _clean(item: str) -> str:
-    """Without bullet, number, label, quotation marks, and what no screen shows as it is."""
+    """Without bullet, number, label, quotation marks and unprintable characters."""
     shown = _TURNING.sub("", _TERMINAL.sub("", item))
     visible = "".join(" " if ord(c) < 32 or 127 <= ord(c) < 160 else c for c in shown)
     *_, bare = undressed(" ".join(visible.split()))
@@ -73,9 +73,9 @@ def _clean(item: str) -> str:
 
 
 def _talk(readings: Sequence[str]) -> set[int]:
-    """Places of lines that speak of the readings: "Here they are:", "I hope this helps!".
+    """Positions of lines that talk about the readings: "Here they are:", "I hope this helps!".
 
-    The latter is told from a reading only where the others are questions, and only at both ends.
+    The latter is recognised only if the other lines are questions, and only at either end.
     """
     headings = {n for n, reading in enumerate(readings) if reading.endswith(":")}
     asked = sum(reading.endswith("?") for reading in readings)

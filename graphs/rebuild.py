@@ -1,4 +1,4 @@
-"""From the first events of a trace to the state that they left, and the node that comes next."""
+"""From the first events of a trace to the state that they left and the next node."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ from branchwise.trace.parts import Asked, Usage
 
 @dataclass(frozen=True)
 class Entry:
-    """Where an item goes on: the node that is next, and the state it finds.
+    """Where an item continues: the next node, and the state that it finds.
 
     `fragments`: ids of the passages that the user's message numbers.
     """
@@ -54,11 +54,10 @@ class Entry:
 def rebuild(
     events: Sequence[Event], route: Route, shown: Callable[[Sequence[str]], str], ledger: Ledger
 ) -> Entry:
-    """The state as it was behind `events`, the first of a trace; `ledger` is charged as it was.
+    """The state after `events`, the first of a trace; `ledger` is charged as it was then.
 
-    `events` end behind a node's last event, behind a tool result of a turn, or behind the note of
-    a spent budget. Kinds that are not known left nothing in the state. `shown`: readings as the
-    agent is shown them.
+    `events` end after a node's last event, after a tool result of a turn, or after the note of a
+    spent budget. Unknown kinds left nothing in the state. `shown`: readings as the agent sees them.
 
     Raises:
         LookupError, ValueError: an event that no version of ours wrote.
@@ -70,7 +69,7 @@ def rebuild(
             raise ValueError(f"step {event.seq} ({event.kind}) lacks {lacking}")
         rebuilt.take(event.body)
     if rebuilt.state is None:
-        raise ValueError("the trace does not begin with its start")
+        raise ValueError("the trace does not begin with its start step")
     return Entry(rebuilt.node, rebuilt.state, rebuilt.fragments)
 
 
@@ -85,7 +84,7 @@ class _Rebuilt:
     ran: list[str] = field(default_factory=list)
 
     def take(self, body: Body) -> None:
-        """The next event. Before the start there is no state that one could change."""
+        """Apply the next event. Before the start there is no state to change."""
         if isinstance(body, Start):
             self.state, self.fragments = begun(body), tuple(given_ids(body))
             self.node = self.route.first
@@ -119,7 +118,7 @@ class _Rebuilt:
         return {}
 
     def _result(self, tool: Tool, state: AgentState) -> Change:
-        """One of a turn's results: they are shown once all are there."""
+        """One of a turn's results: they are shown once all have arrived."""
         self._count(tool.call.tool, tool.asked)
         results = {**state.get("kept", {}), tool.of: tool}
         last = state["messages"][-1]
@@ -140,6 +139,6 @@ class _Rebuilt:
         count_asked(name, asked, self.ledger)
 
     def _charge(self, role: str, error: str | None, usage: Usage, seconds: float) -> None:
-        """A call that brought a reply; one that failed is in no ledger."""
+        """A call that got a reply; failed calls are not in the ledger."""
         if error is None or error in (*DECLINED.values(), SILENT):
             self.ledger.count(role, usage, seconds)

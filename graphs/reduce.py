@@ -1,7 +1,7 @@
-"""What each event of a trace changes of the state.
+"""How each event of a trace changes the state.
 
-A node writes its event and returns what this says of it; a fork begins with the events of another
-run and folds the same changes. So a run and what is taken up behind its steps cannot differ.
+A node writes its event and returns the change that this module gives for it; a fork starts with the
+events of another run and applies the same changes. So a run and its forks cannot differ.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ from branchwise.trace.events import (
 from branchwise.trace.parts import Asked, Usage
 
 Change = dict[str, Any]
-"""What a step returns of the state: `messages` and `evidence` are added, the rest is replaced."""
+"""The change that a step returns: `messages` and `evidence` are added, the rest is replaced."""
 NOT_RUN: Literal["not_run"] = "not_run"
 """Why a call beyond the budget has no result; it costs no call."""
 
 
 def folded(state: AgentState, change: Mapping[str, Any]) -> AgentState:
-    """The state behind a change."""
+    """The state after a change."""
     before: Mapping[str, Any] = state
     added = [key for key in ("messages", "evidence") if key in change]
     grown = {key: [*before.get(key, ()), *change[key]] for key in added}
@@ -36,7 +36,7 @@ def folded(state: AgentState, change: Mapping[str, Any]) -> AgentState:
 
 
 def begun(start: Start) -> AgentState:
-    """The state in which the graph begins with a question."""
+    """The state in which the graph starts a question."""
     return AgentState(
         messages=[],
         pending=[SystemMessage(start.system), HumanMessage(start.content)],
@@ -53,9 +53,9 @@ def given_ids(start: Start) -> list[str]:
 
 
 def expanded(expansion: Expansion, state: AgentState, shown: str) -> Change:
-    """The readings, as the agent is shown them, behind the user's message, which is the last.
+    """Append the readings, as the agent sees them, to the user's message, which is the last.
 
-    One message: several servers refuse two of the user in a row.
+    One message, because several servers refuse two user messages in a row.
     """
     change: Change = {"spent": state["spent"].plus(usage=expansion.usage)}
     if expansion.readings:
@@ -76,7 +76,7 @@ def trimmed(event: ContextTrimmed) -> Change:
 
 
 def turned(turn: Model, message: AIMessage, state: AgentState) -> Change:
-    """What waited becomes the conversation, and the reply stands behind it."""
+    """The pending messages join the conversation, followed by the reply."""
     return {
         "messages": [*state["pending"], message],
         "pending": [],
@@ -87,7 +87,7 @@ def turned(turn: Model, message: AIMessage, state: AgentState) -> Change:
 
 
 def answered(results: Sequence[Tool], state: AgentState) -> Change:
-    """The results of a turn, one for each call and in their order."""
+    """The results of a turn, one for each call, in order."""
     messages = [
         ToolMessage(
             result.content,
@@ -108,7 +108,7 @@ def answered(results: Sequence[Tool], state: AgentState) -> Change:
 
 
 def extracted(extraction: Extraction, state: AgentState) -> Change:
-    """Of a tool result the agent sees what was copied out of it."""
+    """The agent sees only what was copied out of a tool result."""
     pending, spent = list(state["pending"]), state["spent"]
     content = {"content": extraction.content}
     pending[extraction.of] = pending[extraction.of].model_copy(update=content)
@@ -118,6 +118,6 @@ def extracted(extraction: Extraction, state: AgentState) -> Change:
 
 
 def tokens_of(asked: Sequence[Asked]) -> Usage:
-    """The tokens of what a plug-in's call asked, which are part of the item's budget."""
+    """The tokens of a plug-in's own model calls, which are part of the item's budget."""
     usages = [one.usage for one in asked if one.usage]
     return Usage(sum(u.input for u in usages), sum(u.output for u in usages))

@@ -1,4 +1,4 @@
-"""Which step of the graph follows which: told to the graph, and read where a fork takes it up."""
+"""Which step of the graph follows which: the graph is built from it, and a fork enters by it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from branchwise.trace.events import graph_name
 class Route:
     """The way through the graph: `[expand]? -> agent <-> (tools -> [extract]?) -> answer`.
 
-    `nodes`: names of the plug-ins' nodes that stand in each slot, in their order. `last_words`: the
-    step that the agent's last words go to, where it is not the answer.
+    `nodes`: names of the plug-ins' nodes in each slot, in order. `last_words`: the step that gets
+    the agent's last message, if it is not the answer.
     """
 
     expands: bool
@@ -23,19 +23,19 @@ class Route:
 
     @property
     def first(self) -> str:
-        """Where a question begins."""
+        """Where a question starts."""
         return self.along("before_agent")[0]
 
     def after_turn(self, *, calls: bool) -> str:
-        """Behind a model turn that makes calls, or says its last words."""
+        """After a model turn that makes calls, or after the last one."""
         if calls and self.has_tools:
             return "tools"
         return self.last_words or self.into("before_answer")
 
     def into(self, slot: Slot, ran: Collection[str] = ()) -> str:
-        """The first node of a slot that did not run yet, else the step behind the slot.
+        """The first node of a slot that has not run yet, else the step after the slot.
 
-        Nodes that ran and that the system has not are passed over.
+        Nodes that ran but that the system lacks are ignored.
         """
         left = (name for name in self.nodes.get(slot, ()) if name not in ran)
         return next(map(graph_name, left), self._behind(slot)[0])

@@ -1,4 +1,4 @@
-"""What a plug-in's call is given of its item: question, time left, the agent's model."""
+"""What a plug-in's call gets of its item: question, time left, the agent's model."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from branchwise.graphs.state import ItemContext
 from branchwise.trace.parts import Asked
 
 MAX_ASKS = 64
-"""Questions that one call may put to the model: no budget of turns counts them."""
+"""Requests that one call may make to the model: the budget of turns does not count them."""
 MAX_KEPT_CHARS = 20_000
 """Characters of each prompt and message that the trace keeps."""
 _ROLES = (AGENT, EXPANDER, EXTRACTOR, "matcher", "judge", "repair")
@@ -34,11 +34,11 @@ class PluginCall:
 
     @contextmanager
     def context(self, asker: Asker | None) -> Iterator[RunContext]:
-        """The call's `RunContext`, to be had while the call lasts."""
+        """The call's `RunContext`, valid while the call lasts."""
         loop = asyncio.get_running_loop()
 
         def begin(system: str, message: str) -> "Future[str]":
-            # Plug-ins run in another loop or on a thread: connections and journal belong here.
+            # Plug-ins run in another loop or on a thread, but connections and journal belong here.
             self._check_lasts()
             return asyncio.run_coroutine_threadsafe(self._ask(system, message), loop)
 
@@ -88,12 +88,12 @@ class PluginCall:
 
 
 def role_of(name: str) -> str:
-    """Under what a plug-in's questions to the model are counted: its name, unless that is taken."""
+    """The name under which a plug-in's model calls are counted: its own, unless that is taken."""
     return f"{name} (plug-in)" if name in _ROLES else name
 
 
 def count_asked(name: str, asked: Sequence[Asked], ledger: Ledger) -> None:
-    """Count what a recorded call asked: it was paid for, and is not asked again."""
+    """Count the model calls of a recorded call: they were paid for and are not repeated."""
     for one in asked:
         if one.usage:
             ledger.count(role_of(name), one.usage, one.seconds or 0.0)

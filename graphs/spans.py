@@ -1,4 +1,4 @@
-"""From the extractor's reply to spans that stand word for word in the passage."""
+"""From the extractor's reply to spans that occur word for word in the passage."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ NOT_IN_PASSAGE, REPEATED, TOO_MANY = "not in the passage", "repeated", "too many
 _NONE = re.compile(r"\W*none\b", re.IGNORECASE)
 _NONE_ALONE = re.compile(r"\W*none\W*", re.IGNORECASE)
 
-# One character for one character: places in the folded text are places in the text.
+# One character for one character, so positions in the folded text are positions in the text.
 _FOLD = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′`´ʼ＇", "'"),
@@ -25,7 +25,7 @@ _FOLD = str.maketrans(
 
 @dataclass(frozen=True)
 class Spans:
-    """Spans in the order of the passage, in its own characters, and what was not taken.
+    """Spans in the order of the passage, in its own characters, and what was dropped.
 
     `whole`: one span is the whole passage.
     """
@@ -36,13 +36,12 @@ class Spans:
 
 
 def read_spans(reply: str, passage: str) -> Spans:
-    """The spans that `reply` copied from `passage` (text on one line, no title), one a line.
+    """The spans that `reply` copied from `passage` (text on one line, no title), one per line.
 
-    A line stands in the passage if it is a substring of it, typographic quotation marks and
-    dashes taken for plain ones; else once more without bullet, number, quotation marks and
-    ellipses around it. Spans that overlap are one; a line within an earlier one is a repeat.
-    NONE, also with an explanation, is no span; its explanation is not counted as dropped.
-    Never raises.
+    A line is in the passage if it is a substring, with typographic quotation marks and dashes taken
+    for plain ones; otherwise it is tried again without bullet, number, quotation marks and ellipses
+    around it. Overlapping spans are merged; a line within an earlier one is a repeat. NONE, even
+    with an explanation, is not a span; the explanation does not count as dropped. Never raises.
     """
     items = listed(reply)
     reader = _Reader(passage)
@@ -72,7 +71,8 @@ class _Reader:
         elif any(c.isalnum() for c in item):
             place = self._find(item)
             if place is None:
-                # "None of this helps." explains; word for word in the passage it is a span.
+                # "None of this helps." is an explanation, unless it is in the passage word for
+                # word.
                 first = not self.places and not self.dropped
                 self.says_none = self.says_none or (first and bool(_NONE.match(item)))
                 self.dropped.append(not_taken(item, NOT_IN_PASSAGE))
@@ -100,7 +100,7 @@ class _Reader:
 
 
 def _forms(item: str) -> Iterator[str]:
-    """The folded line as it stands, then with less and less around it; with a word in each."""
+    """The folded line unchanged, then with less and less around it; each contains a word."""
     for form in undressed(item):
         for bare in (form, form.strip(" …[]"), form.strip(" .…[]")):
             folded = bare.translate(_FOLD)

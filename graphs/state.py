@@ -1,4 +1,4 @@
-"""What flows through a graph, and what surrounds it."""
+"""What flows through a graph, and its context."""
 
 import operator
 import time
@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-# LangGraph's tools ask pydantic for its schema, which takes no typing.TypedDict below Python 3.12.
+# LangGraph's tools get its schema from pydantic, which rejects typing.TypedDict below Python 3.12.
 from typing_extensions import TypedDict
 
 from branchwise.agents.journal import Journal
@@ -37,16 +37,14 @@ class Spent:
 class AgentState(TypedDict, total=False):
     """The state of a graph. `messages` and `evidence` grow, the rest is replaced.
 
-    `pending`: what comes behind `messages` at the agent's next turn; until then nodes may change
-    it. At the start the system's and the user's message, after a turn its tool results, one for
-    each call and in their order, each with the tool's artifact.
-    `readings`: those that the question was expanded to.
+    `pending`: what follows `messages` at the agent's next turn; until then nodes may change it. At
+    the start it is the system's and the user's message, after a turn its tool results, one for each
+    call, in order, each with the tool's artifact. `readings`: the readings of the question.
     `omitted`: how many of the oldest tool results are left out of requests (context length).
-    `finish`: how the agent's last turn ended.
-    `evidence`: ids of the passages that tools returned, in the order shown.
-    Only where an item is taken up behind recorded steps (graphs/rebuild.py): `kept`, results of
-    the turn that are there already, by the place of their call; `told`, that the note of a spent
-    budget is the last of `pending`.
+    `finish`: how the agent's last turn ended. `evidence`: ids of the passages that tools returned,
+    in the order shown. Only if an item continues after recorded steps (graphs/rebuild.py): `kept`,
+    results that the turn already has, by the position of their call; `told`, whether the last of
+    `pending` is the note of a spent budget.
     """
 
     messages: Annotated[list[BaseMessage], operator.add]
@@ -67,9 +65,9 @@ class AgentState(TypedDict, total=False):
 class ItemContext:
     """What the nodes of one item need beside the state (LangGraph's run-time context).
 
-    `question` is on one line; `ledger` counts what is asked of models. `follow_ups`: what the user
-    says after the agent's first answer, in flows of several turns. `waited`: seconds in which
-    all that the item could do was to wait for its turn at a server that takes few requests.
+    `question` is on one line; `ledger` counts model calls. `follow_ups`: what the user says after
+    the agent's first answer, in flows of several turns. `waited`: seconds in which the item only
+    waited for its turn at a server with a request limit.
     """
 
     journal: Journal
@@ -87,12 +85,12 @@ class ItemContext:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the item began in this process, without those that it waited."""
+        """Seconds since the item started in this process, without its waiting time."""
         return self.clock() - self.started - self.waited
 
     @property
     def time_left(self) -> float:
-        """Seconds of the budget that are left; negative once it is overdrawn."""
+        """Seconds left of the budget; negative once it is overdrawn."""
         return self.seconds - self.elapsed
 
     def event(self, body: Body) -> None:

@@ -23,7 +23,7 @@ _module, _budget = partial(Setting, panel="Modules"), partial(Setting, panel="Bu
 
 
 class Budget(BaseModel):
-    """What one item may spend. When any part is spent the agent is told to answer.
+    """What one item may spend. When any part is spent, the agent is told to answer.
 
     `turns`: model turns, the answering one included. `calls`: tool calls. `tokens`: input and
     output of all model calls. `seconds`: time spent asking; replayed calls take none.
@@ -44,7 +44,7 @@ class Budget(BaseModel):
 
 
 class Roles(BaseModel):
-    """Models of other roles than the agent's, as model specs; None is the agent's model.
+    """Models for roles other than the agent's, as model specs; None is the agent's model.
 
     `matcher` and `judge` only score: no answer depends on them.
     """
@@ -66,17 +66,17 @@ class Roles(BaseModel):
 class System(BaseModel):
     """Model, tools, modules, retriever settings, decoding, budget and prompts.
 
-    `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only
-    one there is, else `flat`), or is `http:URL` or `flashrag:CONFIG.yaml`, which need no corpus;
-    `k` fixes the number of passages a search returns and takes it out of the tool's schema. `kg`
-    is the folder of a built graph or the address of a SPARQL endpoint. `tools`: None is
-    `local_retriever` where there is a retriever, and `wikidata_search` and `wikisparql` where
-    there is a graph; without tools the model answers directly. A tool or node is named, or is
-    `file.py:NAME` or `package.module:NAME` (corpora/plugins/specs.py); `settings` are theirs, by
-    their names. `nodes` are the plug-in steps, in their order. `expand`: the
-    question's readings are written out first, for the agent to answer each. `extract`: of each
-    retrieved passage the agent sees what a model copied out of it. `keys`: by HOST or HOST:PORT
-    the environment variable whose key goes there (`corpora/keys.py`); no answer depends on them.
+    `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only one
+    there is, else `flat`), or is `http:URL` or `flashrag:CONFIG.yaml`, which need no corpus; `k`
+    fixes the number of passages per search and removes it from the tool's schema. `kg` is the
+    folder of a built graph or the address of a SPARQL endpoint. `tools`: None is `local_retriever`
+    if there is a retriever, and `wikidata_search` and `wikisparql` if there is a graph; without
+    tools the model answers directly. A tool or node is named, or is `file.py:NAME` or
+    `package.module:NAME` (corpora/plugins/specs.py); `settings` are theirs, by their names. `nodes`
+    are the plug-in steps, in order. `expand`: a model first writes the question's readings, for the
+    agent to answer each. `extract`: the agent sees only what a model copied out of each retrieved
+    passage. `keys`: by HOST or HOST:PORT the environment variable whose key goes there
+    (`corpora/keys.py`); no answer depends on them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -167,7 +167,7 @@ class System(BaseModel):
     budget: Budget = Budget()
 
     def __hash__(self) -> int:
-        # Mappings have no hash; equal systems are equal in the rest, too.
+        # Mappings have no hash; equal systems are also equal in the rest.
         return hash(self.model_dump_json(exclude={"settings", "keys"}))
 
     @classmethod

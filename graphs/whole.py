@@ -124,7 +124,7 @@ def _brief(state: Mapping[str, Any], flow: Flow, *, has_tools: bool) -> Brief:
     if len(question) > MAX_QUESTION_CHARS:
         raise InputError(
             f"the question has {len(question)} characters",
-            remedy=f"ask with at most {MAX_QUESTION_CHARS}",
+            remedy=f"use at most {MAX_QUESTION_CHARS}",
         )
     line = one_line(whole_characters(question))
     return Brief(flow.prompts[flow.setting(has_tools=has_tools)], line, line)

@@ -1,6 +1,6 @@
-"""What a tool returns beside its text: the structured part that the trace keeps."""
+"""The structured part of a tool's result, which the trace keeps beside the text."""
 
-# pydantic checks what plug-ins give, and takes no typing.TypedDict below Python 3.12.
+# pydantic checks what plug-ins return, and rejects typing.TypedDict below Python 3.12.
 from typing import NotRequired
 
 from typing_extensions import TypedDict
@@ -16,9 +16,9 @@ class PassageRecord(TypedDict):
 
 
 class MatchRecord(TypedDict):
-    """Something of a graph that a search by name showed to the agent.
+    """An entity or property that a search by name showed to the agent.
 
-    `near`: its name is only like the text. Traces from before it was kept do not have it.
+    `near`: its name is only similar to the text. Older traces lack this field.
     """
 
     id: str

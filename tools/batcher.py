@@ -1,7 +1,8 @@
 """Many agents ask at once; the retriever is asked once.
 
 Queries that arrive while a search runs wait for it and then go together: one encode, one search.
-Nothing waits for company: with no search under way, a query goes at once.
+A query never waits for others: if no
+search is running, it goes at once.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ class Batcher:
     """One retriever for any number of callers, threads and event loops.
 
     It belongs to no event loop: results travel through a worker thread's futures, so a loop may
-    close and another open. A caller that is cancelled takes only its own query with it.
+    close and another open. Cancelling a caller drops only its own query.
     """
 
     def __init__(self, retriever: Retriever) -> None:
@@ -36,7 +37,7 @@ class Batcher:
         self._queue: deque[_Waiting] = deque()
         self._lock = threading.Lock()
         self._working = False
-        # A plug-in's search may hang; its own thread is a daemon, which holds no exit.
+        # A plug-in's search may hang; its own thread is a daemon, which does not block the exit.
         self._thread = getattr(retriever, "daemon", None) or ThreadPoolExecutor(
             max_workers=1, thread_name_prefix="retriever"
         )
@@ -65,7 +66,7 @@ class Batcher:
         return waiting.hits
 
     def _work(self) -> None:
-        """Search batch after batch until nobody waits."""
+        """Search batch after batch until no caller waits."""
         while batch := self._next_batch():
             self._answer([w for w in batch if w.hits.set_running_or_notify_cancel()])
 

@@ -1,4 +1,4 @@
-"""Rows and matches of a graph as compact text for a model. All of it is data from outside."""
+"""Rows and matches of a graph as compact text for a model. All of it is untrusted data."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -24,7 +24,7 @@ _PREFIXES = (
 
 
 def answer_text(answer: Answer) -> str:
-    """Names of the columns, a row a line, what was cut, and what there is to know about it.
+    """Names of the columns, one row per line, what was cut, and notes.
 
     At most 100 rows and 8 KiB of rows.
     """
@@ -66,7 +66,7 @@ def _cells(answer: Answer, row: Sequence[Term | None]) -> Iterable[str]:
 
 
 def _literal(term: Term) -> str:
-    """A date without its time of day, where that says nothing."""
+    """A date without its time of day, if that is midnight."""
     if term.datatype.endswith("#dateTime"):
         return term.value.removesuffix("T00:00:00Z")
     return term.value
@@ -81,7 +81,7 @@ def short_iri(iri: str) -> str:
 
 
 def matches_text(text: str, matches: Sequence[Match]) -> str:
-    """Matches under the name that they bear, in order; what is a guess is said to be one."""
+    """Matches under the name that they bear, in order; guesses are marked."""
     missing = f"nothing is called {_one_line(text)!r}"
     if not matches:
         return f"{missing} here; try another spelling, fewer words, or another name of it"

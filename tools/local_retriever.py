@@ -36,7 +36,7 @@ class _QueryAndK(_Query):
 
 
 class _LocalRetriever(BaseTool):
-    """A class of its own: StructuredTool inspects its function's types again at every call."""
+    """A separate class, because StructuredTool inspects its function's types at every call."""
 
     batcher: SkipValidation[Batcher]
     default_k: int
@@ -67,7 +67,7 @@ def make_local_retriever(search: Batcher | Retriever, k: int | None = None) -> B
 
 @contextmanager
 def _as_tool_errors() -> Iterator[None]:
-    """A retriever elsewhere that does not answer: its own words, for the model."""
+    """The error of a remote retriever, in its own words, for the model."""
     try:
         yield
     except RetrieverError as error:
@@ -80,7 +80,7 @@ def _result(hits: Sequence[Hit]) -> tuple[str, ToolArtifact]:
 
 
 def passages_text(records: Sequence[PassageRecord]) -> str:
-    """Passages as the agent is shown them."""
+    """Passages as the agent sees them."""
     return "\n\n".join(map(_shown, records)) or "No passage matches the query."
 
 

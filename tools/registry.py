@@ -1,4 +1,4 @@
-"""The tools there are, by name."""
+"""The available tools, by name."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,20 +54,20 @@ class _Entry:
 
 
 def known_tools() -> dict[str, str]:
-    """Name of each tool, and in one line what it does."""
+    """The name of each tool, and a line on what it does."""
     return {name: entry.summary for name, entry in _TOOLS.items()}
 
 
 def installed_tools() -> dict[str, str]:
-    """Name of each tool that an installed package brings, and which package. Imports none."""
+    """The name of each tool from an installed package, and the package. Imports none."""
     return {name: distribution_of(point) for name, point in entry_points("tools").items()}
 
 
 def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
     """The named tools, each once, in order: built-in ones, plug-ins, and those of MCP servers.
 
-    Raises InputError for a name that is no tool, for a tool whose corpus is missing, for a plug-in
-    or server that cannot be used, and for two of one name.
+    Raises InputError for an unknown tool, a tool whose corpus is missing, a plug-in or server that
+    cannot be used, and two tools of the same name.
     """
     of_spec: dict[str, Sequence[BaseTool]] = {
         spec: [_made(spec, context)] for spec in specs if not is_mcp(spec)
@@ -111,14 +111,14 @@ def check_source(name: str, sources: Collection[str], words: Words = FLAGS) -> N
 
 
 def surroundings(context: ToolContext) -> "Surroundings":
-    """What plug-ins are filled with."""
+    """What is injected into plug-ins."""
     from branchwise.corpora.plugins.injection import Surroundings
 
     return Surroundings(context.corpus, context.graph, context.settings)
 
 
 def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:
-    """Refuse two tools of one name, and a plug-in that bears a built-in one's.
+    """Refuse two tools of the same name, and a plug-in with the name of a built-in tool.
 
     One plug-in may be named twice, in two ways.
     """
@@ -130,7 +130,7 @@ def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:
             origin = other[0]
         if origin:
             raise InputError(
-                f"the tool {tool.name} is there twice: {origin} and {spec}",
+                f"two tools are called {tool.name}: {origin} and {spec}",
                 where="--tool",
                 remedy="leave one out, or give it another name",
             )

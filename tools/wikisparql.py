@@ -1,4 +1,4 @@
-"""`wikisparql(query)`: ask a knowledge graph in SPARQL. Import lazily: it loads langchain."""
+"""`wikisparql(query)`: query a knowledge graph in SPARQL. Import lazily: it loads langchain."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ class _Query(BaseModel):
 
 
 class _WikiSparql(BaseTool):
-    """Waits for the graph in a thread of its own, so that agents do not wait for each other."""
+    """Waits for the graph on its own thread, so that agents do not wait for each other."""
 
     graph: SkipValidation[Graph]
     seconds: float

@@ -1,4 +1,4 @@
-"""`branchwise ablate`: run a study, continue it, and say what each system changes."""
+"""`branchwise ablate`: run or continue a study, and report what each system changes."""
 
 import shlex
 import sys
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 def ablate(
-    study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="What is varied.")],
+    study: Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="Study file: what to vary.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="Study folder to make or to continue. Default: studies/NAME."),
+        typer.Option(help="Study folder to make or continue. Default: studies/NAME."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say which systems there are, and the most cost.")
+        bool, typer.Option("--dry-run", help="Only list the systems and the highest possible cost.")
     ] = False,
     max_cost: Annotated[
-        float | None, typer.Option(help="USD: stop before this is passed.", min=0)
+        float | None, typer.Option(help="USD: stop before the cost exceeds this.", min=0)
     ] = None,
     concurrency: Annotated[
         int | None,
         typer.Option(
-            help="Questions at a time, all systems together. Default: the study's.",
+            help="Questions at a time, over all systems. Default: the study's.",
             min=1,
             max=MAX_CONCURRENCY,
         ),
@@ -48,7 +48,7 @@ def ablate(
         ),
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
+        bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
     prices: PriceFile = None,
     key: Key = None,
@@ -112,7 +112,8 @@ def _run(design: "StudyDesign", folder: Path, pace: "StudyPace") -> "StudyRun":
 
 
 def _check_open_files(systems: int) -> None:
-    """Every run has up to seven files open: too many would be refused in the middle of it all."""
+    """Check the limit of open files now: every run has up to seven, and would otherwise fail
+    half-way."""
     import resource
 
     from branchwise.corpora.errors import InputError
@@ -133,10 +134,10 @@ def finish(
     max_cost: float | None = None,
     keys: "Keys | None" = None,
 ) -> None:
-    """Say how the study ended: its tables where it is whole, how to go on where it is not.
+    """Say how the study ended: with its tables if it is complete, otherwise with how to continue.
 
-    `again`: the command that continues it, without the `max_cost` that was given to it: whoever
-    copies the command must not lose the limit.
+    `again`: the command that continues it, without the given `max_cost`, which is added here so
+    that a copied command keeps the limit.
     """
     from branchwise.commands.score import say
     from branchwise.ui.console import error_console
@@ -169,7 +170,7 @@ def finish(
 def show_study(
     made: "StudyRun", design: "StudyDesign", prices: "Prices", keys: "Keys | None" = None
 ) -> list["Scores"]:
-    """Score every run of the study, print their tables, the changes and what to type next."""
+    """Score every run of the study; print the tables, the changes and what to type next."""
     from branchwise.commands.score import print_runs, score_and_save
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.scoring import ScoringSettings

@@ -1,4 +1,4 @@
-"""`branchwise demo`: the main job on the films example, without a key or a network."""
+"""`branchwise demo`: the main workflow on the films example, without a key or a network."""
 
 import os
 import shutil
@@ -23,9 +23,9 @@ def demo(
 ) -> None:
     """Answer questions about films that share their names, score them, show one trace.
 
-    Then make a small world that no model has seen, ask its knowledge graph, and run a study on
-    questions that are made from plans over it: which part of a system helps? The model is
-    `offline`, a reader without a language model: a floor, not a contender.
+    Then make a small world that no model has seen, query its knowledge graph, and run a study on
+    questions made from plans over it: which part of a system helps? The model is `offline`, a
+    reader without a language model: a floor, not a contender.
 
     Example: branchwise demo --out /tmp/demo
     """
@@ -80,7 +80,7 @@ def _prepare(out: Path) -> tuple[Path, Path]:
 
 
 def _fresh(path: Path) -> Path:
-    """A run folder that is not there yet."""
+    """A run folder that does not exist yet."""
     n = 2
     candidate = path
     while candidate.exists():
@@ -125,7 +125,7 @@ def _show_next(run: Path, corpus: Path, asked: str, page: Path) -> None:
         f"  {program} errors {quote(str(run))} --limit 3",
         f"  {program} trace {quote(str(run))}",
         f"  {program} report {study} --by steps",
-        "  with a language model (any OpenAI-compatible server): put it in the place of offline in",
+        "  with a language model (any OpenAI-compatible server): put it in place of offline in",
         f"  {world}/study.yaml, then",
         f"  {program} ablate {world}/study.yaml --dry-run",
     ]
@@ -133,7 +133,7 @@ def _show_next(run: Path, corpus: Path, asked: str, page: Path) -> None:
 
 
 def _program() -> str:
-    """What to type for this program: its name, or its path where the name is not found."""
+    """What to type for this program: its name, or its path if the name is not found."""
     started = Path(sys.argv[0])
     found = shutil.which("branchwise")
     if found and Path(found).resolve() == started.resolve():

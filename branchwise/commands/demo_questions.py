@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 QUESTIONS, SHARE_AMBIGUOUS, SEED = 40, 0.5, 1
 _STUDY = """\
-# Which part helps? The base, and what one change each brings.
+# Which part helps? The base, and the effect of each single change.
 name: modules
 questions: questions.jsonl
 base: {model: offline, corpus: ., kg: ., retriever: INDEX, k: 5, tools: [local_retriever]}
@@ -23,7 +23,7 @@ factors:
 def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
     """Make questions about the world, run the study on them, compare its systems.
 
-    `world` has its graph built in it; `fresh` names a folder that is not there yet. Returns the
+    `world` contains its built graph; `fresh` names a folder that does not exist yet. Returns the
     path of the report's page.
     """
     from branchwise.corpora.atomic import write_bytes
@@ -92,7 +92,7 @@ def _questions(world: Path) -> Path:
 
 
 def _index(world: Path) -> str:
-    """Name of the world's index by words: there in half a second."""
+    """Name of the world's word index: built in half a second."""
     from branchwise.corpora.indexing import build_index
     from branchwise.corpora.manifest import index_names
 

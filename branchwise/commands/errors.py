@@ -21,7 +21,7 @@ Found = tuple[str, "ItemErrors"]
 def errors(
     path: Annotated[Path, typer.Argument(metavar="DIR", help="Run folder.")],
     question: Annotated[
-        list[str] | None, typer.Option(help="Only the question with this id, repeatable.")
+        list[str] | None, typer.Option(help="Only the question with this id; repeatable.")
     ] = None,
     label: Annotated[
         str | None, typer.Option(help="Only questions with this label, as in docs/errors.md.")
@@ -35,10 +35,10 @@ def errors(
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
     json_output: Annotated[
-        bool, typer.Option("--json", help="One JSON object a question and epoch.")
+        bool, typer.Option("--json", help="Print one JSON object per question and epoch.")
     ] = False,
 ) -> None:
-    """Say of every missing and every wrong answer where it was lost, with step and passage.
+    """Say where every missing or wrong answer was lost, with step and passage.
 
     Example: branchwise errors runs/base --label missing_branch --limit 5
     """
@@ -55,7 +55,7 @@ def errors(
 
 
 def _say_matcher(scored: "ScoredRun") -> None:
-    """Which matcher decided what belongs to which branch, where it was not names alone."""
+    """Which matcher aligned the branches, if it was not names alone."""
     from branchwise.ui.console import error_console, printable
 
     scorer = scored.scores.scorer
@@ -95,14 +95,14 @@ def _known(name: str, known: Mapping[str, T], what: str) -> T:
 
 
 def _items(path: Path, scored: "ScoredRun", ids: list[str] | None) -> Iterator[Found]:
-    """Items with anything wrong, in order; all of those that were asked for by id."""
+    """Items with errors, in order; with `ids`, all items with these ids."""
     from branchwise.corpora.errors import InputError
     from branchwise.ui.lost_answers import has_any
 
     if scored.analysis is None:
         raise InputError(
-            f"answers of the task {scored.scores.scorer.task} are sentences: nobody can say where "
-            "one was lost",
+            f"answers of the task {scored.scores.scorer.task} are sentences: their losses "
+            "cannot be traced",
             where=str(path),
             remedy="see `branchwise report` for its scores",
         )
@@ -133,7 +133,7 @@ def _print(path: Path, found: list[Found], *, as_json: bool) -> None:
     screen = console()
     for text, one in found:
         for line in lost_lines(text, one):
-            # Wrapped, not cut: what stands at its end is where to look.
+            # Wrapped, not cut: its end says where to look.
             screen.print(line, markup=False, soft_wrap=not screen.is_terminal)
     if not found:
         error_console().print(f"{path}: nothing of the kind", markup=False, soft_wrap=True)

@@ -15,10 +15,10 @@ def export(
         Path | None, typer.Option(help="File to write. Default: standard output.")
     ] = None,
     events: Annotated[
-        bool, typer.Option("--events", help="With every step of the traces.")
+        bool, typer.Option("--events", help="Include every step of the traces.")
     ] = False,
 ) -> None:
-    """Write one JSON line an item: question, gold, prediction, evidence, error, usage.
+    """Write one JSON line per item: question, gold, prediction, evidence, error, usage.
 
     The lines hold "id" and "answers", so `branchwise score --predictions` reads them back.
 
@@ -35,7 +35,7 @@ def export(
         if out is None:
             for line in lines:
                 sys.stdout.buffer.write(harmless_json(line.decode()).encode())
-            # Here rather than at the very end, where a full disk could not be reported any more.
+            # Here, because a full disk could no longer be reported at the very end.
             sys.stdout.buffer.flush()
             return
         _write(out, lines)

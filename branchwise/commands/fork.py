@@ -21,18 +21,18 @@ def fork(
     path: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder; it is only read.")],
     question: Annotated[str, typer.Option(help="Id of a question that has ended.")],
     step: Annotated[
-        int, typer.Option(help="The step, as `branchwise trace` numbers it, to make again.", min=0)
+        int, typer.Option(help="Step to repeat, as numbered by `branchwise trace`.", min=0)
     ],
     epoch: Annotated[
         int, typer.Option(help="Which of its epochs, from 0.", min=0, max=MAX_EPOCHS)
     ] = 0,
-    model: Annotated[str | None, typer.Option(help="Another model from here on.")] = None,
+    model: Annotated[str | None, typer.Option(help="Use another model from this step on.")] = None,
     tool: Annotated[
-        list[str] | None, typer.Option(help="Tool by name, repeatable: these from here on.")
+        list[str] | None, typer.Option(help="Use these tools from this step on; repeatable.")
     ] = None,
     edit: Annotated[
         Path | None,
-        typer.Option(help="File with a text in the place of the step's own; it is not made again."),
+        typer.Option(help="File with a text that replaces the step's; the step is not repeated."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Run folder to make. Default: beside RUN.")
@@ -45,7 +45,7 @@ def fork(
     ] = None,
     key: Key = None,
     printed: Annotated[
-        bool, typer.Option("--print", help="Print the comparison, in a terminal, too.")
+        bool, typer.Option("--print", help="Print the comparison, even on a terminal.")
     ] = False,
 ) -> None:
     """Run the rest of a question again from a step, with another model, other tools, or an edited
@@ -74,9 +74,9 @@ def fork(
 
 
 def _run(path: Path) -> bool:
-    """Ask the rest and score it as `branchwise run` does; says whether the item failed.
+    """Run the rest and score it as `branchwise run` does; returns whether the item failed.
 
-    Exits with 1 where it stopped before its end.
+    Exits with 1 if it stopped early.
     """
     from branchwise.commands.run import allow_open_files
     from branchwise.commands.score import exit_if_in_vain, score_and_save
@@ -138,6 +138,6 @@ def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[st
 
 
 def _from_here(path: Path) -> Path:
-    """As one would type it: relative to the working directory where it is below that."""
+    """The path as a user would type it: relative if it is below the working directory."""
     whole, here = path.resolve(), Path.cwd().resolve()
     return whole.relative_to(here) if whole.is_relative_to(here) else path

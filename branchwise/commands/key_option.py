@@ -13,7 +13,7 @@ Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HEL
 
 
 def read_keys(given: list[str] | None) -> "Keys":
-    """The keys that `--key` names. Raises InputError, also for a variable that is not set."""
+    """The keys that `--key` names. Raises InputError, also for an unset variable."""
     from branchwise.corpora.keys import Keys
 
     keys = Keys.parse(given)

@@ -1,4 +1,4 @@
-"""`branchwise kg`: build knowledge graphs, look at them, and ask them."""
+"""`branchwise kg`: build, inspect and query knowledge graphs."""
 
 import shlex
 from enum import StrEnum
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 kg_app = typer.Typer(help="Build, query and search knowledge graphs.", no_args_is_help=True)
 
 _PROPERTIES_SHOWN = 20
-# What the asker can mend; the rest is the graph's or its server's own.
+# What the user can correct; other errors come from the graph or its server.
 _BAD_INPUT = frozenset({"syntax", "refused", "unknown"})
 
 
 class Kind(StrEnum):
-    """What is searched."""
+    """What to search."""
 
     item = "item"
     property = "property"
@@ -44,12 +44,11 @@ def build(
         Path | None, typer.Option(help="Graph folder to make. Default for a world: its kg/.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a graph of other files, too.")
+        bool, typer.Option("--force", help="Replace a graph even if it was built from other files.")
     ] = False,
 ) -> None:
-    """Make a graph folder: a store, and an index of names. Stopped halfway, nothing changes.
-
-    A graph that was built from files of the same names is built again.
+    """Make a graph folder: a store and an index of names. Interrupting it changes nothing. A graph
+    built from files of the same names is rebuilt.
 
     Example: branchwise kg build W
     """
@@ -58,7 +57,7 @@ def build(
     from branchwise.corpora.graph.names.index import NameIndex
     from branchwise.ui.graph_description import sizes
 
-    graph_files(sources)  # a missing one is said before a missing --out
+    graph_files(sources)  # a missing source is reported before a missing --out
     folder = out or _in_the_world(sources)
     with showing("reading", "triples") as progress:
         built = build_graph(sources, folder, progress, force=force)
@@ -71,7 +70,7 @@ def info(
     path: Annotated[Path, typer.Argument(metavar="DIR", help="Graph or world folder.")],
     json_output: AsJson = False,
 ) -> None:
-    """Say what a graph folder holds.
+    """Show what a graph folder contains.
 
     Example: branchwise kg info W
     """
@@ -99,8 +98,10 @@ def info(
 @kg_app.command()
 def query(
     source: GraphSource,
-    sparql: Annotated[str, typer.Argument(metavar="SPARQL", help="As written for Wikidata.")],
-    seconds: Annotated[float, typer.Option(help="Stop it after so long.", min=0.1, max=600)] = 10,
+    sparql: Annotated[str, typer.Argument(metavar="SPARQL", help="A query, as for Wikidata.")],
+    seconds: Annotated[
+        float, typer.Option(help="Stop the query after this time.", min=0.1, max=600)
+    ] = 10,
     key: Key = None,
     json_output: AsJson = False,
 ) -> None:
@@ -134,13 +135,13 @@ def query(
 @kg_app.command()
 def search(
     source: GraphSource,
-    text: Annotated[str, typer.Argument(help="A name, an alias, a phrase for a property.")],
+    text: Annotated[str, typer.Argument(help="A name, an alias, or a phrase for a property.")],
     kind: Annotated[Kind, typer.Option(help="What to look for.")] = Kind.item,
     limit: Annotated[int, typer.Option(help="How many names.", min=1, max=50)] = 8,
     key: Key = None,
     json_output: AsJson = False,
 ) -> None:
-    """Find entities by name, all that share it together, or properties by phrase.
+    """Find entities by name, with all that share it, or properties by phrase.
 
     Example: branchwise kg search W "Reef"
     """
@@ -166,7 +167,7 @@ def search(
 
 
 def _in_the_world(sources: list[Path]) -> Path:
-    """Where a graph goes by itself. Raises InputError but for a single folder."""
+    """The default folder of a graph. Raises InputError unless the source is a single folder."""
     from branchwise.corpora.errors import InputError
     from branchwise.corpora.graph.open import IN_A_WORLD
 
@@ -176,7 +177,7 @@ def _in_the_world(sources: list[Path]) -> Path:
 
 
 def _complain(error: "GraphError", source: str) -> int:
-    """Print what a graph says, which may point into a line of the query; the exit code."""
+    """Print a graph's error, which may point into a line of the query; returns the exit code."""
     from branchwise.ui.console import printable
     from branchwise.ui.graph_advice import for_people
 

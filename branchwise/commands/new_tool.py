@@ -14,8 +14,8 @@ MAX_NAME_CHARS = 64
 def write_tool(name: str, folder: Path) -> tuple[Path, Path]:
     """Write `NAME.py` and `test_NAME.py`; returns their paths.
 
-    Raises InputError for a name that cannot be both a tool's and a module's, and where one of the
-    files is there: nothing is overwritten.
+    Raises InputError for a name that cannot be both a tool's and a module's, and if one of the
+    files exists: nothing is overwritten.
     """
     _check_name(name)
     paths = folder / f"{name}.py", folder / f"test_{name}.py"
@@ -23,7 +23,7 @@ def write_tool(name: str, folder: Path) -> tuple[Path, Path]:
     for path in paths:
         if path.exists() or path.is_symlink():
             raise InputError(
-                "is there already, and is not overwritten",
+                "already exists and is not overwritten",
                 where=str(path),
                 remedy="choose another name, or another folder with --out",
             )
@@ -50,21 +50,23 @@ def _check_name(name: str) -> None:
 
     wrong = None
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name):
-        wrong = "is no name for a function"
+        wrong = "is not a valid function name"
     elif len(name) > MAX_NAME_CHARS or name.startswith(("_", "test_")):
-        wrong = f"is no name for a tool (at most {MAX_NAME_CHARS} characters, no _ or test_ first)"
+        wrong = (
+            f"is not a valid tool name (at most {MAX_NAME_CHARS} characters, no _ or test_ first)"
+        )
     elif name in known_tools():
         wrong = "is a built-in tool"
     elif name in sys.builtin_module_names or name in sys.stdlib_module_names or _is_module(name):
-        wrong = "is a module that is installed: the test could not import the tool"
+        wrong = "is an installed module: the test could not import the tool"
     elif name in ("tool", "settings", "Settings", "ToolError", "BaseModel", "asyncio"):
-        wrong = "is a name that the file uses itself"
+        wrong = "is a name that the generated file uses itself"
     if wrong:
         raise InputError(f"{name[:80]!r} {wrong}", remedy="choose one like film_year")
 
 
 def _is_module(name: str) -> bool:
-    """Whether a module of that name is installed; one in the working folder is met later."""
+    """Whether a module of that name is installed; the working folder is checked later."""
     found = importlib.util.find_spec(name)
     origin = Path(found.origin) if found and found.origin else None
     return found is not None and not (origin and origin.parent == Path.cwd())

@@ -1,4 +1,4 @@
-"""How work over passages goes: a bar on a terminal, plain lines elsewhere."""
+"""Progress of work over passages: a bar on a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Iterator
@@ -28,8 +28,10 @@ def showing(what: str, unit: str = "passages") -> "Iterator[Progress]":
 
 
 class _Lines:
-    """A line now and then, and one at the end. The rate leaves out what came before the first
-    passages: loading an encoder takes longer than a small corpus."""
+    """Prints a line now and then, and one at the end.
+
+    The rate excludes the time before the first passages: loading an encoder takes longer than a
+    small corpus."""
 
     def __init__(self, what: str, unit: str, screen: Any) -> None:
         self._what, self._unit, self._screen = what, unit, screen

@@ -1,4 +1,4 @@
-"""`branchwise questions`: generate question sets, look at them, and convert them."""
+"""`branchwise questions`: generate, inspect and convert question sets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.synthesis.words import Words
 
 questions_app = typer.Typer(
-    help="Generate question sets, look at them, convert them.", no_args_is_help=True
+    help="Generate, inspect and convert question sets.", no_args_is_help=True
 )
 
 QuestionSource = Annotated[
@@ -38,7 +38,7 @@ def generate(
     ] = 0.5,
     seed: Annotated[int, typer.Option(help="The same seed gives the same questions.")] = 1,
     domains: Annotated[
-        str | None, typer.Option(help="Comma-separated. Default: all of the world's.")
+        str | None, typer.Option(help="Domains, comma-separated. Default: all of the world's.")
     ] = None,
     names: Annotated[
         Path | None, typer.Option(help="Shared names, JSONL. Default: the world's, or by label.")
@@ -47,7 +47,7 @@ def generate(
         Path | None, typer.Option(help="Corpus with statements, for support. Default: the world's.")
     ] = None,
     schema: Annotated[
-        Path | None, typer.Option(help="YAML file that says what the graph holds, if no world.")
+        Path | None, typer.Option(help="YAML schema of the graph, if it is not a world.")
     ] = None,
     writer: Annotated[
         str | None, typer.Option(metavar="SPEC", help="Model that words questions.")
@@ -57,9 +57,8 @@ def generate(
     ] = None,
     key: Key = None,
 ) -> None:
-    """Make questions from plans over a graph, with answers known to be complete.
-
-    Where fewer can be made, those are written, and the exit code is 1.
+    """Make questions with complete answers from plans over a graph. If fewer can be made, those are
+    written, and the exit code is 1.
 
     Example: branchwise questions generate --kg W --n 100 --ambiguous 0.5 --out q.jsonl
     """
@@ -86,11 +85,11 @@ def generate(
 def info(
     source: QuestionSource,
     id: Annotated[
-        str | None, typer.Option(help="Show this question instead: its plan and its branches.")
+        str | None, typer.Option(help="Show only this question, with its plan and branches.")
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure a question set, beside what is published of DeepAmbigQA.
+    """Measure a question set, beside the published numbers of DeepAmbigQA.
 
     Example: branchwise questions info q.jsonl
     """
@@ -145,7 +144,7 @@ def convert(
 
 
 def _check_place(out: Path) -> None:
-    """Say at once what would fail after long work. Raises InputError."""
+    """Raise InputError at once for what would otherwise fail after long work."""
     from branchwise.corpora.errors import InputError
 
     if out.is_dir():
@@ -155,14 +154,14 @@ def _check_place(out: Path) -> None:
 
 
 def _listed(domains: str | None) -> list[str]:
-    """The domains that are named; none for all. Raises InputError where a list names none."""
+    """The named domains; none for all. Raises InputError for an empty list."""
     from branchwise.corpora.errors import InputError
 
     if domains is None:
         return []
     if named := [name.strip() for name in domains.split(",") if name.strip()]:
         return named
-    raise InputError("no domain is named", remedy="leave --domains out for all")
+    raise InputError("no domain is given", remedy="leave out --domains for all")
 
 
 def _opened(
@@ -174,7 +173,7 @@ def _opened(
     domains: list[str],
     keys: "Keys",
 ) -> "Source":
-    """What questions are made from. Exits with 1 where an endpoint does not answer."""
+    """What questions are made from. Exits with 1 if an endpoint does not answer."""
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.synthesis.sources import open_source
 
@@ -203,7 +202,7 @@ def _words(
     keys: "Keys",
     opened: "ExitStack",
 ) -> "Words":
-    """The grammar, and the models that are to help it; they are closed with the stack."""
+    """The grammar and the models that help it, which the stack closes."""
     from branchwise.corpora.synthesis.words import Words
 
     if writer is None and reviewer is None:
@@ -227,7 +226,8 @@ def _words(
 def _made(
     source: "Source", settings: "Settings", tally: "Tally", words: "Words"
 ) -> "Iterator[Question]":
-    """Questions as they come, with progress. A server that fails ends them; those made stay."""
+    """Questions as they are made, with progress. A failing server ends them; earlier ones are
+    kept."""
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.synthesis.generate import generate
@@ -256,7 +256,7 @@ def _lines(questions: "Iterator[Question] | tuple[Question, ...]") -> "Iterator[
 
 
 def _report(out: Path, tally: "Tally", words: "Words", settings: "Settings") -> None:
-    """Print what came of it. Exits with 1 where there are fewer questions than wanted."""
+    """Print the result. Exits with 1 if there are fewer questions than requested."""
     from branchwise.ui.question_tables import summary
 
     for line in summary(tally, words.strayed):

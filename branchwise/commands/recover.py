@@ -1,4 +1,4 @@
-"""`branchwise recover`: save what is whole of a damaged run."""
+"""`branchwise recover`: save what is intact in a damaged run."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,12 @@ def recover(
         str | None, typer.Option(help="The run's own question set, for questions that are lost.")
     ] = None,
     json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object a run, one a line.")
+        bool, typer.Option("--json", help="Print one JSON object per run, one per line.")
     ] = False,
 ) -> None:
-    """Save every whole item of a damaged run, with its trace and responses, into a new one; of the
-    other items, the responses that are whole. Then `branchwise resume` asks only for what is lost.
-    A study's folder is saved run by run.
+    """Save every whole item of a damaged run, with its trace and responses, into a new run, and the
+    intact responses of the other items. `branchwise resume` then asks only for what is lost. A
+    study's folder is saved run by run.
 
     Example: branchwise recover runs/base --out runs/saved
     """
@@ -64,9 +64,9 @@ def _lines(recovery: "Recovery") -> Iterator[str]:
     for table, count in recovery.damaged.items():
         yield f"  damaged rows of {table}: {count}"
     if saved["items"] < recovery.items:
-        yield f"go on: branchwise resume {shlex.quote(str(recovery.run))}"
+        yield f"continue with: branchwise resume {shlex.quote(str(recovery.run))}"
     else:
-        yield f"go on: branchwise score {shlex.quote(str(recovery.run))}"
+        yield f"continue with: branchwise score {shlex.quote(str(recovery.run))}"
 
 
 def _named(names: Sequence[str]) -> str:

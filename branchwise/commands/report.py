@@ -38,8 +38,8 @@ def report(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Break down by branches, steps, operations, domain, answers, calls or tokens; "
-            "several with commas."
+            help="Break down by branches, steps, operations, domain, answers, calls or tokens, "
+            "comma-separated."
         ),
     ] = None,
     matcher: Matcher = None,
@@ -61,10 +61,10 @@ def report(
     csv: CsvFolder = None,
     figures: FigureFolder = None,
     json_output: Annotated[
-        bool, typer.Option("--json", help="Print the aggregates as JSON, one entry a run.")
+        bool, typer.Option("--json", help="Print the aggregates as JSON, one entry per run.")
     ] = False,
 ) -> None:
-    """Show the scores of one run, or of several beside each other; nothing is asked or changed.
+    """Show the scores of one run, or of several side by side; sends no request and changes nothing.
 
     The first run is the base that the others are compared with; a study knows its own.
 
@@ -105,7 +105,7 @@ def report(
 
 
 def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, ScoredRun]]") -> None:
-    """Raise InputError where no run can be broken down: its answers are sentences."""
+    """Raise InputError if no run can be broken down because its answers are sentences."""
     from branchwise.corpora.errors import InputError
 
     if groupings and not any(run.analysis for _, run in runs):
@@ -114,7 +114,7 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
 
 
 class _Runs(NamedTuple):
-    """Runs under the names that tables give them; `title` and file of `prices` of a study."""
+    """Runs by their names in tables; of a study, also its `title` and file of `prices`."""
 
     runs: list[tuple[str, Path]]
     title: str | None = None
@@ -122,7 +122,7 @@ class _Runs(NamedTuple):
 
 
 def _named(paths: list[Path]) -> _Runs:
-    """The runs of a study, the base first, where its folder is all that is named."""
+    """The runs of a study, base first, if its folder is the only one given."""
     from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
 
     if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
@@ -143,7 +143,7 @@ def _print_json(named: _Runs, runs: "Sequence[ScoredRun]") -> None:
 
 
 def _print_changes(runs: "list[tuple[str, Scores]]") -> None:
-    """The differences to the first run, where the runs can be compared."""
+    """The differences from the first run, if the runs can be compared."""
     from branchwise.ui.console import console
     from branchwise.ui.study_summary import study_summary
 
@@ -164,9 +164,9 @@ def _write_html(report: "StudyReport", path: Path) -> None:
 
 
 def warn_if_pending(path: Path) -> None:
-    """Say on standard error that a run is not whole. Raises InputError where nothing has ended.
+    """Say on standard error that a run is incomplete.
 
-    A study's run goes on with the others.
+    Raises InputError if no item has ended. A study's run is continued with the others.
     """
     from branchwise.corpora.errors import InputError
     from branchwise.eval.store import open_run
@@ -183,12 +183,12 @@ def warn_if_pending(path: Path) -> None:
     again = f"ablate STUDY.yaml --out {study}" if is_studys else f"resume {path}"
     if counts["pending"] == counts["total"]:
         raise InputError(
-            "no item has ended yet", where=str(path), remedy=f"go on: branchwise {again}"
+            "no item has ended yet", where=str(path), remedy=f"continue with: branchwise {again}"
         )
     if counts["pending"]:
         error_console().print(
             f"{path}: {counts['pending']} of {counts['total']} items have not ended and are not "
-            f"counted; go on with: branchwise {again}",
+            f"counted; continue with: branchwise {again}",
             markup=False,
             soft_wrap=True,
         )
@@ -212,7 +212,7 @@ def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:
 
 
 def _summary(run: "ScoredRun") -> dict[str, object]:
-    """Without what there is an entry of for each item."""
+    """Without the fields that have an entry per item."""
     document = run.to_json()
     document.pop("items")
     for scores in filter(None, (document["lexical"], document["analysis"])):
@@ -223,7 +223,7 @@ def _summary(run: "ScoredRun") -> dict[str, object]:
 
 
 def _comparisons(runs: Sequence["Scores"]) -> list[dict[str, object] | None]:
-    """Each run's comparison with the first; None for the first, and between different tasks."""
+    """Each run's comparison with the first; None for the first and for another task."""
     from branchwise.eval.statistics import compare_systems
 
     if len({scores.scorer.task for scores in runs}) > 1:
@@ -233,6 +233,6 @@ def _comparisons(runs: Sequence["Scores"]) -> list[dict[str, object] | None]:
 
 
 def _labels(paths: list[Path]) -> list[str]:
-    """Folder names, or whole paths where two folders have the same name."""
+    """Folder names, or whole paths if two folders have the same name."""
     names = [path.resolve().name for path in paths]
     return names if len(set(names)) == len(names) else [str(path) for path in paths]

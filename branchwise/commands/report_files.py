@@ -1,4 +1,4 @@
-"""Files that `branchwise report` writes beside what it shows: tables and figures of the runs."""
+"""The files that `branchwise report` writes: tables and figures of the runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ FigureFolder = Annotated[
 
 @dataclass(frozen=True)
 class Exports:
-    """Which files are wanted, and where."""
+    """Which files to write, and where."""
 
     markdown: Path | None = None
     latex: Path | None = None
@@ -63,11 +63,11 @@ class Exports:
 
     @property
     def wanted(self) -> bool:
-        """Whether any is."""
+        """Whether any file is requested."""
         return any(vars(self).values())
 
     def write(self, report: "StudyReport") -> None:
-        """Write them, and say on standard error what was written.
+        """Write the files, and list them on standard error.
 
         Everything is made before anything is written. Raises InputError for a place that cannot be
         written.

@@ -41,9 +41,7 @@ def score(
     predictions: Annotated[
         Path | None, typer.Option(help='JSONL of {"id", "answers"}: any agent\'s predictions.')
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="Task, where it is not the question set's own.")
-    ] = None,
+    task: Annotated[str | None, typer.Option(help="Task, if not the question set's own.")] = None,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -83,7 +81,7 @@ def score(
         from branchwise.corpora.errors import InputError
 
         raise InputError(
-            "what to score is not clear",
+            "it is unclear what to score",
             remedy="name either a run folder, or --questions and --predictions (and --task)",
         )
 
@@ -104,7 +102,7 @@ def _score_run(path: Path, settings: "ScoringSettings", *, as_json: bool) -> Non
 
 
 def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
-    """Score a run, and show how it goes where that takes long."""
+    """Score a run, with progress if that takes long."""
     from branchwise.eval.scoring import score_run
 
     command = f"branchwise score {shlex.quote(str(path))}"
@@ -114,8 +112,10 @@ def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
 
 @contextmanager
 def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSettings]":
-    """The settings with progress that is shown. What ends the asking is one line, and exit code 1:
-    what was answered until then is kept, and `command` goes on."""
+    """The settings, with progress.
+
+    If the requests are interrupted, prints one line and exits with 1: answers so far are kept, and
+    `command` continues."""
     from dataclasses import replace
 
     from branchwise.agents.caller import ModelError
@@ -135,14 +135,14 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
     options = f" {settings.choice.options}" if settings.choice else ""
     options += "".join(f" --key {host}={name}" for host, name in settings.keys.variables.items())
     options += "".join(f" --metric {shlex.quote(str(one))}" for one in settings.metrics)
-    line = f"branchwise: {why}; what was answered is kept; go on with: {command}{options}"
+    line = f"branchwise: {why}; what was answered is kept; continue with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)
     sys.exit(1)
 
 
 def exit_if_in_vain(settled: "Settled", *scores: "Scores") -> None:
-    """End with exit code 1, below what was shown, where a model was asked and settled nothing, or a
-    metric of a plug-in brought nothing for an item."""
+    """Exit with 1, after the tables, if a model was asked and none of its replies was usable, or if
+    a plug-in's metric failed on an item."""
     from branchwise.ui.matcher_notes import in_vain_lines
     from branchwise.ui.metric_failures import failure_lines
 
@@ -151,7 +151,7 @@ def exit_if_in_vain(settled: "Settled", *scores: "Scores") -> None:
 
 
 def say(lines: "Sequence[str]") -> bool:
-    """Print lines on standard error; whether there were any."""
+    """Print lines on standard error; returns whether there were any."""
     from branchwise.ui.console import error_console
 
     for line in lines:
@@ -178,7 +178,7 @@ def _refuse_for_files(settings: "ScoringSettings", prices: Path | None) -> None:
         raise InputError("--scan-corpus is for run folders", remedy=remedy)
     if prices and not (settings.choice and settings.choice.asks):
         remedy = "leave it out, or name a --matcher or --judge"
-        raise InputError("--prices has nothing to price: no model is asked", remedy=remedy)
+        raise InputError("--prices has no effect: no model is used", remedy=remedy)
 
 
 def _score_file(

@@ -16,8 +16,8 @@ SCORING = "Scoring"
 Matcher = Annotated[
     str | None,
     typer.Option(
-        help="Who aligns branches: lexical (names), llm (the run's model) or both; "
-        "MODEL, llm:MODEL or both:MODEL name another model, as in openai:gpt-5-mini.",
+        help="How to align branches: lexical (names), llm (the run's model) or both; "
+        "MODEL, llm:MODEL or both:MODEL name another model, such as openai:gpt-5-mini.",
         metavar="WHO",
         rich_help_panel=SCORING,
     ),
@@ -26,19 +26,21 @@ JudgeEntities = Annotated[
     bool,
     typer.Option(
         "--judge-entities",
-        help="Let a model settle answers that spelling and aliases do not.",
+        help="Let a model judge answers that spelling and aliases leave open.",
         rich_help_panel=SCORING,
     ),
 ]
 Judge = Annotated[
     str | None,
-    typer.Option(help="The model that judges entities; implies them.", rich_help_panel=SCORING),
+    typer.Option(
+        help="Model that judges entities; implies --judge-entities.", rich_help_panel=SCORING
+    ),
 ]
 PriceFile = Annotated[
     Path | None,
     typer.Option(
         "--prices",
-        help="YAML with prices of models, over the built-in ones.",
+        help="YAML file with model prices that override the built-in ones.",
         rich_help_panel=SCORING,
     ),
 ]
@@ -48,7 +50,7 @@ Metrics = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",
-        help="A further metric, file.py:NAME, module:NAME or the name of an installed one; "
+        help="Additional metric: file.py:NAME, module:NAME or the name of an installed one; "
         "repeatable.",
         metavar="SPEC",
         rich_help_panel=SCORING,
@@ -58,7 +60,7 @@ ScanCorpus = Annotated[
     bool,
     typer.Option(
         "--scan-corpus",
-        help="Read the whole corpus for answers whose passages gold does not name.",
+        help="Search the whole corpus for answers whose passages gold does not name.",
         rich_help_panel=SCORING,
     ),
 ]
@@ -70,7 +72,7 @@ Timeout = Annotated[
     float,
     typer.Option(
         "--timeout",
-        help="Seconds that a request to matcher or judge may take.",
+        help="Time limit in seconds of a request to matcher or judge.",
         min=0.1,
         rich_help_panel=SCORING,
     ),
@@ -79,7 +81,7 @@ Attempts = Annotated[
     int,
     typer.Option(
         "--attempts",
-        help="How often one of them is sent, at most.",
+        help="Maximum number of attempts per request.",
         min=1,
         max=100,
         rich_help_panel=SCORING,
@@ -88,16 +90,16 @@ Attempts = Annotated[
 
 
 def load_prices(path: Path | None) -> "Prices":
-    """The built-in prices, under those of the file."""
+    """The built-in prices, overridden by those of the file."""
     from branchwise.eval.costs.prices import Prices
 
     return Prices.load(path)
 
 
 def chosen(matcher: str | None, judge_entities: bool, judge: str | None) -> "ScoringChoice | None":
-    """The choice that the options say; None where they say nothing, so that the run's own holds.
+    """The choice that the options make; None if they make none, so that the run's own applies.
 
-    Raises InputError for what is neither a kind of matcher nor a model.
+    Raises InputError for a value that is neither a kind of matcher nor a model.
     """
     from branchwise.eval.scoring_choice import ScoringChoice
 
@@ -108,7 +110,7 @@ def chosen(matcher: str | None, judge_entities: bool, judge: str | None) -> "Sco
 
 
 def with_metrics(choice: "ScoringChoice | None", specs: list[str] | None) -> "ScoringChoice":
-    """The choice, by default names alone, with further metrics."""
+    """The choice, by default names alone, with additional metrics."""
     from dataclasses import replace
 
     from branchwise.eval.scoring_choice import BY_NAMES

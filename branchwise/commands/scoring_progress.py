@@ -1,4 +1,4 @@
-"""How scoring goes, where it takes long: models are asked, or a corpus is read."""
+"""Progress of scoring, if it takes long: models are asked, or a corpus is read."""
 
 import time
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class ScoringProgress:
-    """Shows one kind of work at a time, from the first that is told of it.
+    """Shows one kind of work at a time, from its first report on.
 
-    `asked`: whether any model was to be asked.
+    `asked`: whether any model had to be asked.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class ScoringProgress:
         self.asked = False
 
     def requests(self, role: str, done: int, total: int) -> None:
-        """So many of a role's requests have ended."""
+        """Report how many of a role's requests have ended."""
         self.asked = True
         what = f"asking the {role}"
         if what != self._what:
@@ -33,14 +33,14 @@ class ScoringProgress:
         self._update(done, total)
 
     def passages(self, done: int, total: int) -> None:
-        """So many passages of the corpus are read."""
+        """Report how many passages of the corpus have been read."""
         what = "looking for answers in the corpus"
         if what != self._what:
             self._begin(what, showing(what))
         self._update(done, total)
 
     def close(self) -> None:
-        """End what is shown."""
+        """End the display."""
         self._shown.close()
         self._what = ""
 
@@ -62,7 +62,7 @@ def scoring_progress() -> Iterator[ScoringProgress]:
 
 @contextmanager
 def _requests(what: str) -> "Iterator[Progress]":
-    """Count and seconds, from the first request on: a bar on a terminal, lines elsewhere."""
+    """Shows count and seconds, from the first request on: a bar on a terminal, lines elsewhere."""
     from branchwise.ui.console import error_console
 
     screen = error_console()
@@ -75,7 +75,7 @@ def _requests(what: str) -> "Iterator[Progress]":
 
 
 class _Lines:
-    """A line now and then; none where everything was kept, or answered at once."""
+    """Prints a line now and then; none if all replies were kept or came at once."""
 
     def __init__(self, what: str, screen: Any) -> None:
         self._what, self._screen = what, screen

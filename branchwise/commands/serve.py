@@ -1,4 +1,4 @@
-"""`branchwise serve`: the corpus and the tools, for programs elsewhere."""
+"""`branchwise serve`: the corpus and the tools, for other programs."""
 
 import logging
 import os
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from branchwise.tools.serving.listening import Listener
 
 serve_app = typer.Typer(
-    help="Offer the corpus and the tools to other programs.", no_args_is_help=True
+    help="Serve the corpus and the tools to other programs.", no_args_is_help=True
 )
 
 _CONNECTIONS = 1000
@@ -41,9 +41,12 @@ def retrieve(
     corpus: Annotated[Path | None, typer.Option(help="Corpus folder to search.")] = None,
     retriever: Searched = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on. Another than the loopback lets anyone in.")
+        str,
+        typer.Option(
+            help="Address to listen on. Any but the loopback address lets other machines in."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0: any that is free.", min=0, max=65535)] = 8000,
+    port: Annotated[int, typer.Option(help="0: any free port.", min=0, max=65535)] = 8000,
     key: Key = None,
 ) -> None:
     """Answer Search-R1's POST /retrieve from a corpus, until Ctrl-C.
@@ -80,29 +83,29 @@ def mcp(
     ] = None,
     kg: Annotated[
         str | None,
-        typer.Option(help="Knowledge graph: folder of a built one, a world, or an endpoint."),
+        typer.Option(help="Knowledge graph: a built graph's folder, a world, or an endpoint."),
     ] = None,
     tool: Annotated[
         list[str] | None,
-        typer.Option(help="Tool by name, repeatable. Default: all that --corpus and --kg allow."),
+        typer.Option(help="Tool by name; repeatable. Default: all that --corpus and --kg allow."),
     ] = None,
     http: Annotated[
         str | None,
         typer.Option(
             metavar="[HOST:]PORT",
-            help="Serve over streamable HTTP at /mcp, and not over standard input and output.",
+            help="Serve over streamable HTTP at /mcp instead of standard input and output.",
         ),
     ] = None,
     key: Key = None,
 ) -> None:
-    """Offer the search tools to an MCP client, over standard input and output or HTTP.
+    """Serve the search tools to an MCP client, over standard input and output or HTTP.
 
     Example: branchwise serve mcp --corpus C --kg W
     """
     from branchwise.tools.serving.extras import require_extra
 
     require_extra("mcp")
-    # What a client says wrongly it is told; without a handler Python prints the SDK's pages on it.
+    # The client is told of its errors; without a handler Python prints the SDK's pages on them.
     logging.getLogger().addHandler(logging.NullHandler())
     sources = _Sources(corpus, retriever, k, kg, tool, read_keys(key))
     if http is None:
@@ -114,7 +117,7 @@ def mcp(
 
 @dataclass(frozen=True)
 class _Sources:
-    """The options that say what is offered."""
+    """The options that say what to serve."""
 
     corpus: Path | None
     retriever: str | None
@@ -125,7 +128,7 @@ class _Sources:
 
     @contextmanager
     def open_server(self) -> "Iterator[tuple[Server[Any, Any], str]]":
-        """The MCP server and its tools' names in a line; its graph is closed at the end."""
+        """The MCP server and its tools' names in a line; closes its graph at the end."""
         from branchwise.agents.prompt_files import Prompts
         from branchwise.tools.registry import make_tools, sections
         from branchwise.tools.serving.mcp_server import mcp_server
@@ -158,7 +161,7 @@ class _Sources:
         search = ("local_retriever",) if context.retriever is not None else ()
         names = tuple(self.tool or (*search, *(GRAPH_TOOLS if context.graph is not None else ())))
         if not names:
-            raise InputError("there is nothing to offer", remedy="add --corpus DIR or --kg SRC")
+            raise InputError("there is nothing to serve", remedy="add --corpus DIR or --kg SRC")
         return names
 
 
@@ -192,7 +195,7 @@ def _serve_http(sources: _Sources, address: str) -> None:
 def _warn_of_strangers(listener: "Listener") -> None:
     if not listener.is_local:
         _complain(
-            f"warning: whoever reaches {listener.url} is answered: there is no authentication"
+            f"warning: anyone who can reach {listener.url} gets answers: there is no authentication"
         )
 
 
@@ -216,7 +219,7 @@ def _complain(line: str) -> None:
 
 
 def _leave() -> NoReturn:
-    """End now: a search that nobody waits for any more would hold the process up."""
+    """Exit now: an abandoned search would delay the end of the process."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

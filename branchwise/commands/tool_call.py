@@ -1,4 +1,4 @@
-"""One call of a tool, as an agent's step would make it, outside of any run."""
+"""One call of a tool as an agent's step would make it, outside any run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     from branchwise.trace.events import Tool
 
 SECONDS = 600.0
-"""What an item has by default."""
+"""An item's default time."""
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A call to try.
-
-    `model`: the spec of one that the tool may ask. `question`: what its `RunContext` says.
+    """A call to try. `model`: spec of a model that the tool may ask. `question`: the one in its
+    `RunContext`.
     """
 
     spec: str
@@ -38,9 +37,9 @@ class ToolCall:
     keys: Keys = NO_KEYS
 
     async def made(self) -> "Tool":
-        """What a trace would hold of it, with `content`, what the model reads.
+        """The call as a trace would record it, with `content`, which the model reads.
 
-        Raises InputError for a tool that cannot be made; whatever the call does is in the result.
+        Raises InputError for a tool that cannot be made; errors of the call are in the result.
         """
         from branchwise.corpora.graph.open import open_graph
         from branchwise.tools.mcp.opening import close_now
@@ -66,7 +65,7 @@ class ToolCall:
         return open_retriever(self.corpus, self.retriever, keys=self.keys)
 
     def _searches(self) -> bool:
-        """Whether a retriever is needed: only the built-in tool asks one, and it may be large."""
+        """Whether a retriever is needed: only the built-in tool uses one, and it may be large."""
         return self.spec == "local_retriever" and (self.corpus or self.retriever) is not None
 
     async def _called(self, tool: "BaseTool") -> "Tool":
@@ -124,7 +123,7 @@ def read_arguments(text: str) -> dict[str, Any]:
         arguments = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise InputError(
-            f"is no JSON: {error}", where="--args", remedy="""write --args '{"name": "value"}'"""
+            f"is not JSON: {error}", where="--args", remedy="""write --args '{"name": "value"}'"""
         ) from None
     if not isinstance(arguments, dict):
         raise InputError(

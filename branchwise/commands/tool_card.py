@@ -1,4 +1,4 @@
-"""What there is to know of a tool before an agent has it."""
+"""What to know about a tool before an agent uses it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ToolCard:
-    """`schema` is what a model is told, `section` what the system prompt says beside it.
+    """`schema` is what a model sees, `section` what the system prompt adds.
 
-    `settings`: their JSON schema, None where there are none. `injected`: parameters that the model
-    does not see, with what fills them. `source`: where the code is, and which it is.
+    `settings`: their JSON schema, None if there are none. `injected`: parameters that the model
+    does not see, with what fills them. `source`: where the code is, and its identity.
     """
 
     name: str
@@ -34,23 +34,23 @@ class ToolCard:
         return asdict(self)
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """The card as text."""
         import orjson
 
-        yield f"{self.name}: what a model is told"
+        yield f"{self.name}: what a model sees"
         schema = orjson.dumps(self.schema, option=orjson.OPT_INDENT_2).decode()
         yield from (f"  {line}" for line in schema.splitlines())
         if self.section:
             yield "in the system prompt"
             yield from (f"  {line}" for line in self.section.splitlines())
-        limit = "what is left of the item" if self.seconds is None else f"{self.seconds:g} seconds"
+        limit = "the item's remaining time" if self.seconds is None else f"{self.seconds:g} seconds"
         yield f"a call    runs {self.runs}, for at most {limit}"
         if self.settings is not None:
             yield from self._settings()
         for parameter, kind in self.injected.items():
             yield f"injected  {parameter}: {_FILLS[kind]}"
         if self.renders:
-            yield "trace     shown by a renderer of its own"
+            yield "trace     shown by its own renderer"
         for key, value in self.source.items():
             yield f"{key:<9} {value}"
 
@@ -68,7 +68,7 @@ class ToolCard:
 _FILLS = {
     "corpus": "the corpus of --corpus",
     "graph": "the graph of --kg",
-    "run": "the item that it is called for",
+    "run": "the item that calls it",
     "settings": "its settings",
 }
 
@@ -76,8 +76,8 @@ _FILLS = {
 def cards_of(spec: str, keys: "Keys") -> list[ToolCard]:
     """The tools that a spec names: one, or all of an MCP server's.
 
-    Nothing is called, and neither a corpus nor settings are needed. A server that has an address
-    gets its own of the `keys`. Raises InputError.
+    Calls nothing, and needs neither a corpus nor settings. A server with an address gets its own
+    key of `keys`. Raises InputError.
     """
     from branchwise.corpora.plugins.specs import is_mcp, is_plugin
     from branchwise.tools.mcp.opening import close_now
@@ -87,9 +87,7 @@ def cards_of(spec: str, keys: "Keys") -> list[ToolCard]:
         return [_built_in(spec)]
     if (is_plugin(spec) and not is_mcp(spec)) or spec in installed_tools():
         return [_plugin(spec)]
-    tools = make_tools(
-        [spec], ToolContext(keys=keys)
-    )  # of a server; raises for a name that is none
+    tools = make_tools([spec], ToolContext(keys=keys))  # of a server; raises for an unknown name
     try:
         return [_plain(tool, of_server=True) for tool in tools]
     finally:
@@ -108,7 +106,7 @@ def _built_in(name: str) -> ToolCard:
 
 
 class _Absent:
-    """Stands where a corpus and a graph would: a tool that is only looked at asks neither."""
+    """Stands in for a corpus and a graph: a tool that is only inspected uses neither."""
 
     name, identity = "", dict[str, Any]()
 
@@ -156,7 +154,7 @@ def _plain(tool: "BaseTool", blocking: bool = False, *, of_server: bool = False)
 
 
 def _runs(blocking: bool) -> str:
-    return "on a thread of its own" if blocking else "in the event loop"
+    return "on its own thread" if blocking else "in the event loop"
 
 
 def _schema(tool: "BaseTool") -> Mapping[str, Any]:

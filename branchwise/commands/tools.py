@@ -1,4 +1,4 @@
-"""`branchwise tools`: what an agent may call; to look at, to try, to begin writing."""
+"""`branchwise tools`: list, show, try and create the tools that an agent may call."""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ from branchwise.corpora.retrieval import MAX_K
 if TYPE_CHECKING:
     from branchwise.trace.events import Tool
 
-tools_app = typer.Typer(help="What an agent may call.", no_args_is_help=True)
+tools_app = typer.Typer(help="List, show, try and create tools.", no_args_is_help=True)
 
 Spec = Annotated[
     str,
@@ -28,9 +28,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @tools_app.command("list")
 def list_tools(json_output: AsJson = False) -> None:
-    """List the tools, one a line: built-in ones, then those that installed packages bring.
-
-    Nothing of a package is imported; `branchwise tools show NAME` says what its tools do.
+    """List the tools, one per line: built-in ones, then those of installed packages. No package is
+    imported; `branchwise tools show NAME` says what its tools do.
 
     Example: branchwise tools list
     """
@@ -48,7 +47,7 @@ def list_tools(json_output: AsJson = False) -> None:
 
 @tools_app.command()
 def show(spec: Spec, key: Key = None, json_output: AsJson = False) -> None:
-    """Say what a tool is: what a model is told of it, its limit, settings, source.
+    """Show a tool: what a model sees of it, its limit, settings and source.
 
     Example: branchwise tools show film_year.py:film_year
     """
@@ -66,7 +65,7 @@ def show(spec: Spec, key: Key = None, json_output: AsJson = False) -> None:
 def try_tool(
     spec: Spec,
     args: Annotated[
-        str, typer.Option(help="The arguments that a model would write, as a JSON object.")
+        str, typer.Option(help="Arguments as a model would write them: a JSON object.")
     ] = "{}",
     corpus: Annotated[Path | None, typer.Option(help="Corpus folder.")] = None,
     retriever: Annotated[str | None, typer.Option(help="Index, for local_retriever.")] = None,
@@ -81,10 +80,8 @@ def try_tool(
     key: Key = None,
     json_output: AsJson = False,
 ) -> None:
-    """Call a tool as an agent would, and print what the model would read.
-
-    Below it what only the trace keeps: what was printed, and the artifact. Exit code 1 where the
-    call failed.
+    """Call a tool as an agent would, and print what the model would read. Below it comes what only
+    the trace keeps: captured output and the artifact. Exits with 1 if the call failed.
 
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
@@ -106,10 +103,12 @@ def try_tool(
 
 @tools_app.command()
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the tool, like film_year.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the tool, such as film_year.")
+    ],
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path(),
 ) -> None:
-    """Write a tool to begin with, and its test: NAME.py and test_NAME.py. Overwrites nothing.
+    """Write a tool to start from, with its test: NAME.py and test_NAME.py. Overwrites nothing.
 
     Example: branchwise tools new film_year
     """

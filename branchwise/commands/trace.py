@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from branchwise.ui.traces.runs import RunView
 
 _MANY = 200
-"""Items whose errors are not kept: more take seconds."""
+"""Items without stored errors: more than this take seconds."""
 
 
 def trace(
@@ -30,7 +30,7 @@ def trace(
     ] = None,
     step: Annotated[int | None, typer.Option(help="Open at this step.", min=0)] = None,
     passages: Annotated[
-        int, typer.Option(help="Passages, matches or rows printed of a step.", min=0)
+        int, typer.Option(help="Passages, matches or rows to print per step.", min=0)
     ] = 5,
     printed: Annotated[
         bool,
@@ -44,8 +44,8 @@ def trace(
         bool, typer.Option("--live", help="Follow runs that are being written.")
     ] = False,
 ) -> None:
-    """Look at runs: their questions, and each step of the agent. Where there is no terminal,
-    plain text is printed.
+    """Look at runs: their questions, and each step of the agent. Without a terminal, plain text is
+    printed.
 
     Example: branchwise trace runs/base --question q1 --step 4
     """
@@ -57,7 +57,7 @@ def trace(
     interactive = not printed and sys.stdin.isatty() and sys.stdout.isatty()
     if live and not interactive:
         raise InputError(
-            "--live follows runs in a terminal", remedy="leave it out, or leave out --print"
+            "--live needs the app in a terminal", remedy="leave it out, or leave out --print"
         )
     keys = read_keys(key)
     with ExitStack() as opened:
@@ -72,7 +72,8 @@ def trace(
 
 
 def _start(run: "RunView", question: str | None, epoch: int, step: int | None) -> "Start | None":
-    """Where the app opens. Raises InputError, before the screen is taken, for what is not there."""
+    """Where the app opens. Raises InputError for a missing question or step before the app
+    starts."""
     from branchwise.ui.trace_app.app import Start
     from branchwise.ui.traces.lookup import named_row
 
@@ -89,9 +90,9 @@ def _print(
     step: int | None,
     passages: int,
 ) -> None:
-    """The same of each run, one after the other, under a heading where there are several.
+    """Print the same of each run in turn, under a heading if there are several.
 
-    A run that does not have what is asked for says so in its place, unless none has it.
+    A run that lacks what was asked for says so in its place, unless all lack it.
     """
     from branchwise.corpora.errors import InputError
     from branchwise.ui.cells import run_name
@@ -130,7 +131,7 @@ def _text(
 
 
 def _announce(run: "RunView") -> None:
-    """Say what takes its time, and what would spare it the next time."""
+    """Say what takes long, and what would save the time next time."""
     from branchwise.ui.cells import run_name
     from branchwise.ui.console import error_console
     from branchwise.ui.traces.printed import unlabelled

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 def verify(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run folders, studies' folders, forks.")
+        list[Path], typer.Argument(metavar="DIR...", help="Folders of runs, studies or forks.")
     ],
     json_output: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object a run, one a line.")
+        bool, typer.Option("--json", help="Print one JSON object per run, one per line.")
     ] = False,
 ) -> None:
-    """Say of each run whether it is whole. Nothing is written. Exits with 1 where one is damaged.
+    """Say whether each run is whole. Writes nothing. Exits with 1 if one is damaged.
 
     Example: branchwise verify runs/base runs/other
     """

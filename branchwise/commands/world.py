@@ -1,4 +1,4 @@
-"""`branchwise world`: make corpora and graphs that no model has seen, and look at them."""
+"""`branchwise world`: make and inspect corpora and graphs that no model has seen."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,14 +14,15 @@ def make(
     out: Annotated[Path, typer.Option(help="World folder to make.")],
     seed: Annotated[int, typer.Option(help="The same seed gives the same world.")] = 1,
     ambiguity: Annotated[
-        float, typer.Option(help="About what share of names 2 to 14 entities share, 0 to 0.7.")
+        float,
+        typer.Option(help="Approximate share of names that 2 to 14 entities share, 0 to 0.7."),
     ] = 0.1,
     domains: Annotated[
         str,
         typer.Option(help="Comma-separated: movie, music, book, sports, business, science."),
     ] = "movie,music,book,sports,business,science",
 ) -> None:
-    """Make a fictional encyclopedia and the knowledge graph that it agrees with.
+    """Make a fictional encyclopedia and a matching knowledge graph.
 
     Example: branchwise world make --entities 2000 --seed 7 --out W
     """
@@ -45,7 +46,7 @@ def info(
     path: Annotated[Path, typer.Argument(metavar="DIR", help="World folder.")],
     json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Measure a world: degrees, passages, ambiguity and language, read off its files.
+    """Measure a world from its files: degrees, passages, ambiguity and language.
 
     Example: branchwise world info W
     """

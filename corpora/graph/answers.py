@@ -1,11 +1,11 @@
-"""What a graph is asked and what it answers, wherever it is."""
+"""The interface of a graph, local or remote: its queries and answers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 MAX_ROWS = 1_000
-"""Rows of an answer that are kept; what a model sees is cut further."""
+"""Rows that an answer keeps; a model sees fewer."""
 
 DEFAULT_SECONDS = 10.0
 MAX_QUERY_BYTES = 16 * 1024
@@ -35,8 +35,8 @@ class Term(NamedTuple):
 class Answer:
     """The rows of a query; of ASK, `boolean`; of CONSTRUCT and DESCRIBE, subject-predicate-object.
 
-    `complete`: there were no more than `MAX_ROWS` rows. `labels`: of the IRIs in the rows, those
-    that have one. `notes`: what the asker should know, a sentence each (why there is no row).
+    `complete`: there were no more than `MAX_ROWS` rows. `labels`: of the IRIs in the rows that have
+    one. `notes`: what the user should know, a sentence each (why there is no row).
     """
 
     variables: tuple[str, ...]
@@ -47,9 +47,9 @@ class Answer:
     notes: tuple[str, ...] = ()
 
     def cells(self, *variables: str) -> Iterator[tuple[Term | None, ...]]:
-        """Each row's terms for these variables, None for one that the answer has no column of.
+        """Each row's terms for these variables, None for a variable without a column.
 
-        What an endpoint sends may have other columns than were asked for.
+        An endpoint may return other columns than requested.
         """
         places = {name: place for place, name in enumerate(self.variables)}
         for row in self.rows:
@@ -73,9 +73,9 @@ class Match(NamedTuple):
 
 
 class GraphError(Exception):
-    """A query or search that was not answered. The message says what is wrong and what to do.
+    """A query or search that failed. The message says what is wrong and what to do.
 
-    It is meant for the model that asked, and holds no address, path or key.
+    It is meant for the model, and contains no address, path or key.
     """
 
     def __init__(self, kind: ErrorKind, message: str) -> None:
@@ -84,10 +84,10 @@ class GraphError(Exception):
 
 
 class Graph(Protocol):
-    """A knowledge graph that can be asked from any thread."""
+    """A knowledge graph that can be queried from any thread."""
 
     def identity(self) -> dict[str, str]:
-        """What it is, for a system's digest: no path, no address."""
+        """Its identity, for a system's digest: no path, no address."""
         ...
 
     def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
@@ -99,5 +99,5 @@ class Graph(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of processes and connections."""
+        """Release processes and connections."""
         ...

@@ -36,11 +36,11 @@ def build_graph(
     """Make a graph folder from files of triples, or from world folders.
 
     N-Triples and Turtle, plain, .gz or .zst. Files are streamed: Oxigraph sorts in pieces, which
-    takes up to some 1.5 GiB, and names are sorted on disk. A graph that stands at `out` is replaced
-    at the end if it came from files of the same names, or with `force`; after an error nothing is
-    changed. Progress is in lines read, without a total, and then in triples whose names were taken.
-    Raises InputError for a source that is no such file, broken (with its line) or without a triple,
-    or where `out` holds something else; OSError where the disk is full.
+    takes up to some 1.5 GiB, and names are sorted on disk. A graph at `out` is replaced at the end
+    if it came from files of the same names, or with `force`; after an error nothing has changed.
+    Progress is in lines read, without a total, and then in triples whose names were read. Raises
+    InputError for a source that is not such a file, broken (with its line) or without triples, or
+    if `out` holds something else; OSError if the disk is full.
     """
     files = graph_files(sources)
     _refuse_to_replace(out, files, force=force)
@@ -50,7 +50,7 @@ def build_graph(
             _refuse_nothing(store, files)
             description = _index_names(store, folder, read, progress)
             write_description(folder, description)
-            del store  # its lock goes with it, before the folder gets its name
+            del store  # remove its lock, too, before the folder gets its name
     except StorageError as error:
         raise error.error from None
     except OSError as error:
@@ -92,9 +92,9 @@ def _index_names(
 
 
 def graph_files(sources: Sequence[Path]) -> list[Path]:
-    """The files to read: a world folder stands for its graph. Raises InputError."""
+    """The files to read; a world folder stands for its graph. Raises InputError."""
     if not sources:
-        raise InputError("no file of triples is named", remedy="name one, or a world folder")
+        raise InputError("no file of triples is given", remedy="name one, or a world folder")
     for path in map(Path, sources):
         if not path.exists():
             raise InputError(
@@ -117,8 +117,8 @@ def _world_graph(folder: Path) -> Path:
 
 
 def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None:
-    """Only an empty folder or an earlier graph may be replaced, and no source in it: one of the
-    same files, or any with `force`."""
+    """Only an empty folder or an earlier graph without a source inside may be replaced: a graph of
+    the same files, or any with `force`."""
     if not out.exists() and not out.is_symlink():
         return
     holds_source = any(file.resolve().is_relative_to(out.resolve()) for file in files)
@@ -129,7 +129,7 @@ def _refuse_to_replace(out: Path, files: Sequence[Path], *, force: bool) -> None
             _refuse_another_graph(out, files, force=force)
             return
     raise InputError(
-        "there is something else here already",
+        "this is not a graph, and is not replaced",
         where=str(out),
         remedy="name a new folder with --out",
     )
@@ -141,7 +141,7 @@ def _refuse_another_graph(out: Path, files: Sequence[Path], *, force: bool) -> N
     try:
         earlier = sorted(source.name for source in read_description(out).sources)
     except InputError:
-        return  # damaged: to build it again is the remedy
+        return  # damaged: the remedy is to rebuild it
     if earlier != sorted(file.name for file in files):
         raise InputError(
             f"there is a graph of {', '.join(earlier)} here already",
@@ -151,11 +151,11 @@ def _refuse_another_graph(out: Path, files: Sequence[Path], *, force: bool) -> N
 
 
 def _refuse_nothing(store: "pyoxigraph.Store", files: Sequence[Path]) -> None:
-    """A graph without triples answers nothing, and looks like one that does."""
+    """Refuse a graph without triples: it answers nothing, but looks valid."""
     if len(store):
         return
     raise InputError(
-        "there is no triple",
+        "there are no triples",
         where=", ".join(map(str, files)),
         remedy="give N-Triples or Turtle with statements in it",
     )

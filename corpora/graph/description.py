@@ -1,4 +1,4 @@
-"""What a built graph says of itself: `graph.json`."""
+"""The description of a built graph: `graph.json`."""
 
 from pathlib import Path
 from typing import Literal
@@ -24,7 +24,7 @@ class Source(BaseModel):
 
 
 class GraphDescription(BaseModel):
-    """How large a graph is, and what it came from. Written last: a folder that has it is whole.
+    """A graph's size and sources. Written last: a folder that has it is complete.
 
     `triples` are distinct. `entities` have a name, or a statement about them; `properties` are in
     use, or have a name; `names` counts names of entities that differ after folding, and
@@ -45,12 +45,12 @@ class GraphDescription(BaseModel):
 
 
 def is_graph(folder: Path) -> bool:
-    """Whether a whole built graph is in this folder."""
+    """Whether a complete graph is in this folder."""
     return (Path(folder) / DESCRIPTION_FILE).is_file()
 
 
 def read_description(folder: Path) -> GraphDescription:
-    """The description of the graph in a folder. Raises InputError where there is none."""
+    """The description of the graph in a folder. Raises InputError if there is none."""
     path = Path(folder) / DESCRIPTION_FILE
     if not path.is_file():
         raise InputError(
@@ -62,7 +62,7 @@ def read_description(folder: Path) -> GraphDescription:
         return GraphDescription.model_validate_json(data)
     except ValidationError as error:
         raise InputError(
-            f"is not a graph's description ({first_problem(error)})",
+            f"is not the description of a graph ({first_problem(error)})",
             where=str(path),
             remedy="build the graph again",
         ) from None

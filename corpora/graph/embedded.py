@@ -1,4 +1,4 @@
-"""A graph in a folder here, asked in processes that can be stopped."""
+"""A graph in a local folder, queried in processes that can be stopped."""
 
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,8 @@ _LATE = "There was no time left to find out why nothing matches."
 class EmbeddedGraph:
     """A folder that `build_graph` made. Use it from any thread; close it when done.
 
-    Where the folder is built again meanwhile, queries and searches that would see the new graph
-    raise GraphError. Raises InputError where the folder holds no graph.
+    If the folder is rebuilt meanwhile, queries and searches that would see the new graph raise
+    GraphError. Raises InputError if the folder does not contain a graph.
     """
 
     def __init__(
@@ -40,14 +40,14 @@ class EmbeddedGraph:
         self._pool = Pool(folder, workers, memory, in_memory, self._description.sha256)
 
     def identity(self) -> dict[str, str]:
-        """The digest of the contents that it was built from: equal wherever it lies."""
+        """The digest of the contents that it was built from, wherever it is."""
         return {"kg": "embedded", "sha256": self._description.sha256}
 
     def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
         """Answer a query as models write them for Wikidata. Raises GraphError.
 
-        `seconds` count from when a query process takes it; it waits up to three times as long
-        for one, and is "busy" after that.
+        `seconds` count from when a query process takes the query; it waits up to three times as
+        long for one, and then raises "busy".
         """
         if len(sparql.encode(errors="replace")) > MAX_QUERY_BYTES:
             raise GraphError(
@@ -63,7 +63,7 @@ class EmbeddedGraph:
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
         """Things with this name, best first, bearers of one name together.
 
-        Raises GraphError where the folder was built again since.
+        Raises GraphError if the folder was rebuilt since.
         """
         found = self._names.search(text, kind, limit)
         refuse_replaced(self._folder, self._description.sha256)
@@ -76,7 +76,7 @@ class EmbeddedGraph:
 
 
 def _answer(frames: list[dict[str, Any]]) -> Answer:
-    """An Answer from what the query process said: rows first, then why there are none."""
+    """An Answer from the query process's messages: rows first, then why there are none."""
     first, notes = frames[0]["answer"], []
     if len(frames) > 1:
         notes = frames[1]["notes"]

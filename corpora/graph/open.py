@@ -1,4 +1,4 @@
-"""Opening a graph by what a user calls it: a folder or an address."""
+"""Opening a graph from a user's source: a folder or an address."""
 
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -17,7 +17,7 @@ _NAMES_OF_GRAPHS = {"default-graph-uri", "named-graph-uri"}
 def open_graph(source: str, keys: Keys = NO_KEYS) -> Graph:
     """The graph in a folder that `branchwise kg build` made, or behind an http(s) address.
 
-    A folder with such a one in `kg/` (a world's) will do. An endpoint gets its own of the `keys`.
+    A folder with a graph in `kg/` (a world) will do. An endpoint gets its own key of `keys`.
     Raises InputError.
     """
     if is_address(source):
@@ -35,7 +35,7 @@ def is_address(source: str) -> bool:
 
 
 def _without_secrets(address: str) -> str:
-    """The address; runs keep it, so none that carries a password is taken.
+    """The address; runs keep it, so one with a password is refused.
 
     Which graphs of a server are meant (SPARQL 1.1 Protocol, section 2.1) is no secret.
     """
@@ -44,14 +44,14 @@ def _without_secrets(address: str) -> str:
     hidden = parts.username or parts.password or named - _NAMES_OF_GRAPHS
     if hidden or not parts.hostname:
         raise InputError(
-            "the endpoint's address has a user, a key or no host",
+            "the endpoint's address contains a user or a key, or has no host",
             remedy="give it as https://HOST/PATH",
         )
     return address
 
 
 def graph_folder(path: Path) -> Path:
-    """The folder of the built graph that a path means. Raises InputError where there is none."""
+    """The folder of the built graph that a path means. Raises InputError if there is none."""
     from branchwise.corpora.graph.description import DESCRIPTION_FILE
 
     for folder in (path, path / IN_A_WORLD):

@@ -76,16 +76,16 @@ def _load(store: "pyoxigraph.Store", reader: "_Reader", source: Path, syntax: st
         raise InputError(
             f"is not {'N-Triples' if syntax == 'N_TRIPLES' else 'Turtle'} ({reason})",
             where=f"{source}:{error.lineno}",
-            remedy="mend the line, or convert the file again",
+            remedy="fix the line, or convert the file again",
         ) from None
     except MemoryError as error:
         if "buffer" not in str(error):
             raise
         line = f":{reader.lines + 1}" if syntax == "N_TRIPLES" else ""
         raise InputError(
-            "holds a literal of more than 16 MiB",
+            "contains a literal of more than 16 MiB",
             where=f"{source}{line}",
-            remedy="cut it, or leave its statement out",
+            remedy="shorten it, or leave out its statement",
         ) from None
     except OSError as error:
         # `open_data` would take what the disk of the store says for a fault of the source.
@@ -118,7 +118,7 @@ def _format(path: Path) -> str:
     inner = path.with_suffix("") if path.suffix in {".gz", ".zst"} else path
     if inner.suffix not in _FORMATS:
         raise InputError(
-            "is no file of triples by its name",
+            "is not named like a file of triples",
             where=str(path),
             remedy="give N-Triples (.nt) or Turtle (.ttl), plain, .gz or .zst; no named graphs",
         )

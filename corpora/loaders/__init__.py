@@ -67,9 +67,9 @@ def _check_ids(placed: Sequence[PlacedQuestion]) -> None:
     for item in placed:
         if (earlier := first.setdefault(item.question.id, item.where)) != item.where:
             raise InputError(
-                f"question id {item.question.id!r} is taken already by {earlier}",
+                f"question id {item.question.id!r} is already used by {earlier}",
                 where=item.where,
-                remedy="give each question an id of its own",
+                remedy="give each question its own id",
             )
 
 

@@ -7,10 +7,10 @@ citations the ids (content hashes) of passages.
 `Question.passages` keeps all slots in their order, repeats included, because "Fragment k" and
 citations number them; `corpus build` removes the repeats.
 
-Citations are titled "k. Title". The number stands where the k-th passage has that title. Where it
-has another (about 1 in 100), the citation's own text decides: the passage that holds most of its
-words, if that is at least half of them; else the number stands. A citation that points nowhere is
-kept apart in `meta["unresolved_citations"]`.
+Citations are titled "k. Title". The number stands where the k-th passage has that title. If it has
+another (about 1 in 100), the citation's own text decides: the passage that holds most of its words,
+if that is at least half of them; else the number stands. A citation that points nowhere is kept
+apart in `meta["unresolved_citations"]`.
 """
 
 import re
@@ -39,7 +39,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class _Record(BaseModel):
-    """Fields that are used; the data carries others (`answer`, `reason`, ...) here and there."""
+    """The fields in use; the data has others (`answer`, `reason`, ...) here and there."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -83,7 +83,7 @@ def load(path: Path) -> list[PlacedQuestion]:
 
 def without_markers(text: str) -> str:
     """The text without "[Fragment 3, Fragment 5]" and the like, white space collapsed."""
-    # First: to look for a marker behind each of many spaces takes the square of their number.
+    # First: searching for a marker after each of many spaces takes quadratic time.
     text = " ".join(text.split())
     unmarked = _MARKER_ANYWHERE.sub(" ", _MARKER_IN_SENTENCE.sub("", text))
     if unmarked != text:
@@ -154,7 +154,7 @@ def _uniquely_named(branches: Sequence[Branch]) -> tuple[Branch, ...]:
 
 
 def _resolve(citation: _Citation, passages: Sequence[Passage]) -> str | None:
-    """The id of the passage that a citation means, None where it points nowhere."""
+    """The id of the passage that a citation means, None if it points nowhere."""
     match = _NUMBERED.match(citation.title)
     number = int(match[1]) - 1 if match else -1
     title = match[2] if match else citation.title

@@ -1,4 +1,4 @@
-"""The native question format: JSONL, one question a line, and its shorthand."""
+"""The native question format: JSONL, one question per line, and its shorthand."""
 
 from collections import Counter
 from pathlib import Path
@@ -45,12 +45,12 @@ def _question(record: dict[str, Any], where: str) -> Question:
 
 
 def _check_depth(question: Question, where: str) -> None:
-    """What `meta` holds is read deeper than it can be written. Raises InputError."""
+    """Raise InputError if `meta` is nested more deeply than it can be written."""
     try:
         orjson.dumps(question.model_dump(mode="json"))
     except (ValueError, TypeError, RecursionError):
         raise InputError(
-            '"meta" is nested too deeply', where=where, remedy="write it flatter"
+            '"meta" is nested too deeply', where=where, remedy="reduce the nesting"
         ) from None
 
 
@@ -80,7 +80,7 @@ def _from_shorthand(record: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _passages_with_ids(passages: Any) -> Any:
-    """Passages without an id get their content hash; what is malformed is left to the model."""
+    """Give passages without an id their content hash; malformed ones are left to the model."""
     if not isinstance(passages, list):
         return passages
     return [
@@ -95,7 +95,7 @@ def _passages_with_ids(passages: Any) -> Any:
 
 
 def _check(question: Question, where: str) -> None:
-    """What the model cannot say. Raises InputError."""
+    """Raise InputError for what the model cannot check."""
     if not question.id.strip() or not question.question.strip():
         raise InputError("has an empty id or question", where=where, remedy="fill it in")
     names = Counter(branch.name for branch in question.branches)
@@ -103,7 +103,7 @@ def _check(question: Question, where: str) -> None:
         raise InputError("a branch has an empty name", where=where, remedy='use "default"')
     if repeated := [name for name, count in names.items() if count > 1]:
         raise InputError(
-            f"branch {repeated[0]!r} appears twice", where=where, remedy="join its answers"
+            f"branch {repeated[0]!r} appears twice", where=where, remedy="merge the answers"
         )
     if any(not a.text.strip() for branch in question.branches for a in branch.answers):
         raise InputError("has an empty gold answer", where=where, remedy="fill or remove it")
@@ -113,5 +113,5 @@ def _check(question: Question, where: str) -> None:
             raise InputError(
                 f"two different passages have the id {passage.id!r}",
                 where=where,
-                remedy="leave the ids out to have content hashes",
+                remedy="leave the ids out to use content hashes",
             )

@@ -1,4 +1,4 @@
-"""A question with the place in its file that messages name."""
+"""A question with its place in the file, for messages."""
 
 from typing import NamedTuple
 

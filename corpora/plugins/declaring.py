@@ -1,4 +1,4 @@
-"""What a decorator makes of a function, and what is refused at once, for every kind of plug-in."""
+"""What a decorator makes of a function, and what it refuses at once, for every kind of plug-in."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -21,10 +21,9 @@ class Plugin:
     """A declared plug-in; calling it calls the function, as if it had never been declared.
 
     `injected`: the parameters that the harness fills, with what. `settings`: the pydantic model of
-    its settings. `seconds`: what a call may take; None: what is left of the item.
-
-    A kind is a subclass with fields of its own: `plugin_group` registers it in `KINDS`, `fills`
-    says what its functions may ask for, `may_wait` whether they may be async.
+    its settings. `seconds`: time limit of a call; None: the item's remaining time. A kind is a
+    subclass with its own fields: `plugin_group` registers it in `KINDS`, `fills` says what its
+    functions may ask for, `may_wait` whether they may be async.
     """
 
     plugin_group: ClassVar[Group]
@@ -39,7 +38,7 @@ class Plugin:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        # So that inspect, help() and who looks for names of a module see the function.
+        # So that inspect, help() and searches for a module's names see the function.
         names = ("__name__", "__qualname__", "__doc__", "__module__")
         vars(self).update({name: getattr(self.function, name, None) for name in names})
         vars(self)["__wrapped__"] = self.function
@@ -60,8 +59,8 @@ class Plugin:
         `seconds`, `description` (by default the docstring's first paragraph). BaseModel as settings
         stands for the class of them that a parameter is annotated with.
 
-        `read` gives the fields that its kind adds. Raises InputError, with file and line, for a
-        function that cannot be one, and for a second one of its name in a file.
+        `read` gives the fields that its kind adds. Raises InputError, with file and line, for an
+        unsuitable function, and for a second plug-in of the same name in a file.
         """
         declaration = _declaration(cls, function, **options)
         own = {"description": options.get("description"), **read(declaration)}
@@ -80,7 +79,7 @@ class Plugin:
 
 
 class Declaration(NamedTuple):
-    """A function as its decorator reads it: `others` are the parameters that are not filled in."""
+    """A function as its decorator reads it: `others` are the parameters that are not injected."""
 
     noun: str
     name: str
@@ -91,7 +90,7 @@ class Declaration(NamedTuple):
     settings: type[BaseModel] | None
 
     def refused(self, what: str, remedy: str | None = None) -> InputError:
-        """What is said of a function that cannot be one of its kind."""
+        """The error for a function that cannot be a plug-in of its kind."""
         return InputError(what, where=self.where, remedy=remedy)
 
     def check_positive(self, **numbers: Any) -> None:
@@ -102,7 +101,7 @@ class Declaration(NamedTuple):
                 self.check(False, f"{setting} is {value!r}, which is not a positive number")
 
     def check(self, right: bool, what: str) -> None:
-        """Raise InputError where a setting of the decorator is not right."""
+        """Raise InputError for an invalid setting of the decorator."""
         if not right:
             raise self.refused(f"@{self.noun}: {what}", "see docs/plugins.md")
 
@@ -113,12 +112,13 @@ DeclaredPlugin = TypeVar("DeclaredPlugin", bound=Plugin)
 def decorating(
     function: Function | None, declare: Callable[[Function], DeclaredPlugin]
 ) -> DeclaredPlugin | Callable[[Function], DeclaredPlugin]:
-    """What a decorator gives: with `function`, used without parentheses, the plug-in at once."""
+    """The result of a decorator: with `function` (used without parentheses), the plug-in at
+    once."""
     return declare if function is None else declare(function)
 
 
 def place_of(function: Function) -> str:
-    """`file:line` of a function, or what it is called where it has none."""
+    """`file:line` of a function, or its name if it has none."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     if code is None:
         return str(getattr(function, "__qualname__", type(function).__name__))
@@ -126,7 +126,7 @@ def place_of(function: Function) -> str:
 
 
 def first_paragraph(declaration: Declaration) -> str:
-    """The first paragraph of the docstring, on one line. InputError where there is none."""
+    """The first paragraph of the docstring, on one line. Raises InputError if there is none."""
     text = inspect.getdoc(declaration.function) if declaration.function.__doc__ else ""
     if not (text or "").strip():
         what = f"the {declaration.noun} {declaration.name} has no docstring"
@@ -182,7 +182,7 @@ def _check_way(made: Declaration, may_wait: bool) -> None:
 
 
 def _parameters(made: Declaration, *, annotated: bool) -> dict[str, inspect.Parameter]:
-    """The parameters, with their annotations resolved where they are read."""
+    """The parameters, with their annotations resolved."""
     parameters = dict(inspect.signature(made.function).parameters)
     if not annotated:
         return parameters
@@ -198,7 +198,7 @@ def _parameters(made: Declaration, *, annotated: bool) -> dict[str, inspect.Para
 
 
 def _check_once(plugin: Plugin, names: Mapping[str, Any]) -> None:
-    """Refuse a second plug-in of one name in a file. In a notebook a cell may run again."""
+    """Refuse a second plug-in of the same name in a file. In a notebook a cell may run again."""
     if names.get("__name__") == "__main__":
         return
     for other in names.values():

@@ -9,16 +9,17 @@ from branchwise.corpora.plugins.isolator import any_hung
 from branchwise.corpora.plugins.printed import has_caught
 
 SECONDS_AT_END = 10.0
-"""What a plug-in's own threads and exit handlers have, once a command has done its work."""
+"""Seconds that a plug-in's threads and exit handlers get once a command has done its work."""
 SECONDS_WHERE_GIVEN_UP = 1.0
-"""The same, where a call of a plug-in was given up and has never ended."""
+"""The same, if a call of a plug-in was given up and has not ended."""
 
 
 def end_in_time(code: object) -> None:
-    """Let the process end with `code` within seconds, whatever plug-ins have left running.
+    """End the process with `code` within seconds, whatever plug-ins have left running.
 
-    Python waits at its end for threads, thread pools and processes that a plug-in began, however
-    long they hang. For the last step of a process alone: what goes on behind it is ended, too.
+    At exit Python waits for threads, thread pools and processes that a plug-in started, however
+    long they hang. Call it only as the last step of a process: it also ends whatever comes after
+    it.
     """
     if not has_caught():
         return

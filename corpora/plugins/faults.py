@@ -1,4 +1,4 @@
-"""What goes wrong in somebody else's code, in one line that says where."""
+"""Errors of foreign code, in one line that says where."""
 
 import contextlib
 import sys
@@ -15,13 +15,13 @@ MAX_LINE = 500
 
 
 class WrongResult(ValueError):  # noqa: N818 - it is what the call came to
-    """A plug-in returned what its kind does not take; the text says what to return."""
+    """A plug-in returned something that its kind does not accept; the text says what to return."""
 
 
 def fault_line(error: BaseException) -> str:
-    """`ValueError: what it says`, on one bounded line, whatever the exception's own code does.
+    """`ValueError: message`, on one bounded line, whatever the exception's own code does.
 
-    Of a WrongResult, which the plug-in did not raise, what it says alone.
+    For a WrongResult, which the plug-in did not raise, only the message.
     """
     name = type(error).__name__
     if isinstance(error, BaseExceptionGroup) and error.exceptions:
@@ -36,9 +36,9 @@ def fault_line(error: BaseException) -> str:
 
 @contextlib.contextmanager
 def importing(place: str, file: Path | None = None) -> Iterator[None]:
-    """What is raised inside becomes an InputError with file and line; prints go to stderr.
+    """Turns exceptions inside into an InputError with file and line; prints go to stderr.
 
-    `file`: the plug-in's, whose own line is named, and not that of a library beneath it.
+    `file`: the plug-in's file, whose own line is named rather than that of a library below it.
     """
     try:
         with process_as_it_was(), catch_output() as printed:
@@ -57,7 +57,7 @@ def importing(place: str, file: Path | None = None) -> Iterator[None]:
 
 def _cannot(error: BaseException, where: str) -> InputError:
     return InputError(
-        f"the plug-in cannot be imported: {fault_line(error)}", where=where, remedy="mend it there"
+        f"the plug-in cannot be imported: {fault_line(error)}", where=where, remedy="fix it there"
     )
 
 

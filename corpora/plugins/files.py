@@ -1,4 +1,4 @@
-"""Importing a plug-in's file: under a name of its own, once for what it holds now."""
+"""Importing a plug-in's file: under its own module name, once per content."""
 
 import importlib.util
 import sys
@@ -29,11 +29,11 @@ _NEIGHBOURS: dict[Path, dict[str, ModuleType]] = {}
 
 
 def import_file(path: Path) -> PluginFile:
-    """The module of a file. A file that was changed since is imported again.
+    """The module of a file. A changed file is imported again.
 
     The file's folder is on `sys.path` only while it is imported, and last: `import neighbour` at
-    the top of the file works, and nothing there stands in the way of an installed module. Folders
-    may hold neighbours of the same name. Raises InputError for a file that is not there or fails.
+    the top of the file works, and nothing there shadows an installed module. Folders may have
+    neighbours of the same name. Raises InputError for a file that is missing or fails.
     """
     whole = path.expanduser().resolve()
     if not whole.is_file():
@@ -57,10 +57,10 @@ def _import(path: Path, digest: str) -> PluginFile:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(
-            "is no Python file", where=str(path), remedy="name a file that ends in .py"
+            "is not a Python file", where=str(path), remedy="name a file that ends in .py"
         )
     module = importlib.util.module_from_spec(spec)
-    # Classes of the file find their module there: dataclasses and pydantic look.
+    # dataclasses and pydantic look up a class's module there.
     sys.modules[name] = module
     try:
         with _beside(path.parent) as neighbours, importing(str(path), path):
@@ -75,7 +75,7 @@ def _import(path: Path, digest: str) -> PluginFile:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[Mapping[str, ModuleType]]:
-    """Let modules of the folder be imported; gives those that were, once it has ended."""
+    """Allow imports from the folder; yields a list that has the imported modules at the end."""
     found: dict[str, ModuleType] = {}
     _make_way()
     before = set(sys.modules)
@@ -83,7 +83,7 @@ def _beside(folder: Path) -> Iterator[Mapping[str, ModuleType]]:
     try:
         yield found
     finally:
-        # The file may have put other folders there, or taken this one away.
+        # The file may have added other folders, or removed this one.
         with suppress(ValueError):
             sys.path.remove(str(folder))
         new = [(name, m) for name, m in list(sys.modules.items()) if name not in before]
@@ -94,7 +94,7 @@ def _beside(folder: Path) -> Iterator[Mapping[str, ModuleType]]:
 def _make_way() -> None:
     """Take neighbours out of `sys.modules`: those of other folders, and old ones of this one.
 
-    Who imported them keeps them; they only cannot be imported by their names any more.
+    Their importers keep them; they can just no longer be imported by name.
     """
     for modules in _NEIGHBOURS.values():
         for name, module in modules.items():

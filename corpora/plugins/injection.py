@@ -34,7 +34,7 @@ _ABSENT = {
 
 
 class Wanted(NamedTuple):
-    """What a parameter is filled with, and whether the function can do without."""
+    """What a parameter is filled with, and whether it is optional."""
 
     kind: Injected
     optional: bool
@@ -43,7 +43,7 @@ class Wanted(NamedTuple):
 def wanted_by(
     parameter: inspect.Parameter, settings: type[BaseModel] | None, kinds: Collection[Injected]
 ) -> Wanted | None:
-    """What fills a parameter, by its annotation; None where it is not the harness's to fill.
+    """What fills a parameter, by its annotation; None if the harness does not fill it.
 
     `settings`: the class of the plug-in's settings. `kinds`: what its kind may be filled with.
     """
@@ -60,7 +60,7 @@ def wanted_by(
 
 
 def settings_among(parameters: Collection[inspect.Parameter]) -> type[BaseModel] | None:
-    """The class of settings that a parameter is annotated with, where no decorator names it."""
+    """The settings class in a parameter's annotation, if the decorator does not name one."""
     parts = [p for one in parameters for p in (one.annotation, *get_args(one.annotation))]
     models = [part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)]
     return models[-1] if models else None
@@ -68,7 +68,7 @@ def settings_among(parameters: Collection[inspect.Parameter]) -> type[BaseModel]
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What there is to fill in: the corpus's folder, the graph, and settings by plug-in name."""
+    """What can be injected: the corpus's folder, the graph, and settings by plug-in name."""
 
     path: Path | None = None
     graph: Graph | None = None
@@ -76,7 +76,7 @@ class Surroundings:
 
     @cached_property
     def corpus(self) -> Corpus | None:
-        """The corpus, opened when it is first asked for."""
+        """The corpus, opened on first use."""
         return None if self.path is None else Corpus.open(self.path)
 
 
@@ -93,15 +93,15 @@ class Filled:
         return self.settings.model_dump(mode="json") if self.settings else {}
 
     def now(self) -> dict[str, Any]:
-        """The values at this moment."""
+        """The current values."""
         return {name: value() for name, value in self.values.items()}
 
 
 def fill(plugin: "Plugin", around: Surroundings) -> Filled:
     """What a plug-in's parameters are filled with.
 
-    A parameter with a default keeps it where there is nothing to fill in. Raises InputError for
-    settings that do not fit, and where a corpus or graph is wanted that is not there.
+    A parameter with a default keeps it if there is nothing to inject. Raises InputError for
+    settings that do not fit, and for a missing corpus or graph.
     """
     settings = check_settings(plugin.name, plugin.settings, around.settings.get(plugin.name))
     values: dict[str, Callable[[], Any]] = {}
@@ -112,9 +112,7 @@ def fill(plugin: "Plugin", around: Surroundings) -> Filled:
         value = settings if kind == "settings" else getattr(around, kind)
         if value is None and not optional:
             what, option = _ABSENT[kind]
-            raise InputError(
-                f"{plugin.name} needs a {what} and there is none", remedy=f"give one with {option}"
-            )
+            raise InputError(f"{plugin.name} needs a {what}", remedy=f"give one with {option}")
         if value is not None or not _has_default(plugin.function, parameter):
             values[parameter] = _Always(value)
     return Filled(settings, values)

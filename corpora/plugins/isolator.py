@@ -23,14 +23,14 @@ from branchwise.corpora.plugins.threads import (
 )
 
 MAX_HUNG = 32
-"""Calls of one plug-in that never ended; with as many it is not called any more."""
+"""Maximum number of calls that never ended; after that a plug-in is no longer called."""
 
 Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
 class Called(Generic[Read]):
-    """What a call came to: its value as it was read, what it printed, its seconds."""
+    """The result of a call: its value as read, its output, its seconds."""
 
     value: Read
     printed: str
@@ -38,9 +38,9 @@ class Called(Generic[Read]):
 
 
 class PluginFailure(Exception):  # noqa: N818 - it is what the call came to
-    """A call that brought nothing; `line` says why, `NAME: ValueError: what it says`.
+    """A failed call; `line` says why, `NAME: ValueError: message`.
 
-    `error` is what the plug-in raised, None where it was stopped; `printed` as in `Called`.
+    `error` is what the plug-in raised, None if it was stopped; `printed` as in `Called`.
     """
 
     def __init__(
@@ -51,15 +51,15 @@ class PluginFailure(Exception):  # noqa: N818 - it is what the call came to
 
 
 class Isolator:
-    """Calls one plug-in: for a limited time, with copies, and with what it prints caught.
+    """Calls one plug-in: for a limited time, with copied arguments and captured output.
 
     A coroutine function runs in the event loop of plug-ins and is cancelled when its time is over;
-    any other runs on a daemon thread, which is then abandoned. A call that goes on all the same is
+    any other runs on a daemon thread, which is then abandoned. A call that continues regardless is
     counted as long as it lasts.
     """
 
     def __init__(self, name: str, most: int = MAX_HUNG) -> None:
-        """`most`: calls that never ended, with which the plug-in is called no more."""
+        """`most`: number of unended calls after which the plug-in is no longer called."""
         self.name, self._most = name, most
         self._hung: list[Future[Outcome]] = []
 
@@ -79,14 +79,13 @@ class Isolator:
         injected: Mapping[str, Any] | None = None,
         read: "Callable[[Any], Read]" = lambda value: value,
     ) -> Called[Read]:
-        """Call with deep copies of `arguments`, and with `injected` as it stands.
+        """Call with deep copies of `arguments`, and with `injected` unchanged.
 
-        `read` makes of what was returned what is used of it: where the plug-in runs, since this may
-        be of anyone's class. The caller's own cancellation stops the call likewise.
+        `read` converts the returned value, where the plug-in runs, because its class may be
+        foreign. Cancelling the caller also stops the call.
 
-        Raises:
-            PluginFailure: it raised anything (SystemExit, too), returned what `read` does not take,
-                took too long, or is called no more.
+        Raises: PluginFailure: it raised anything (even SystemExit), returned what `read` does not
+            accept, took too long, or is no longer called.
         """
         limit = _Limit(seconds)
         with _catching() as printed:
@@ -111,7 +110,7 @@ class Isolator:
         seconds: float,
         read: "Callable[[Any], Read]" = lambda value: value,
     ) -> Called[Read]:
-        """The same on a thread of the caller's, who waits, for a function that is not async."""
+        """The same for a function that is not async; blocks the caller's thread."""
         limit = _Limit(seconds)
         with _catching() as printed:
             job = _Job(function, self._copied(arguments), read)
@@ -139,7 +138,7 @@ class Isolator:
         return self._value(ended.result())
 
     async def _stop(self, running: Running, ended: "asyncio.Future[Outcome]") -> None:
-        with contextlib.suppress(RuntimeError):  # its loop has ended with it meanwhile
+        with contextlib.suppress(RuntimeError):  # its loop has ended meanwhile
             running.stop()
         try:
             if running.grace:
@@ -185,18 +184,18 @@ class Isolator:
 
 @functools.cache
 def isolator(name: str) -> Isolator:
-    """The one of a tool's or node's name in this process, in whatever system it stands."""
+    """The isolator of a tool's or node's name in this process, whatever the system."""
     return Isolator(name)
 
 
 def any_hung() -> bool:
-    """Whether any call of any plug-in was given up and has not ended yet."""
+    """Whether any plug-in's call was given up and has not ended yet."""
     with _LOCK:
         return bool(_unended(_ALL_HUNG))
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether a call gives a coroutine, as far as can be seen before it is made."""
+    """Whether a call gives a coroutine, as far as this can be known before the call."""
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
@@ -225,7 +224,7 @@ def _catching() -> Iterator[Printed]:
 
 
 class _Limit:
-    """The seconds that a call may take, which begin with this object."""
+    """The time limit of a call, counted from the creation of this object."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self._began = seconds, time.perf_counter()
@@ -241,7 +240,7 @@ class _Limit:
 
 @dataclass(frozen=True)
 class _Later:
-    """What a function on a thread returned, where it is still to be awaited."""
+    """What a function on a thread returned, if it still must be awaited."""
 
     value: Awaitable[Any]
 

@@ -1,4 +1,4 @@
-"""The kinds of plug-ins as a user names them, and what was named in the place of one."""
+"""The kinds of plug-ins as a user names them, and errors for objects of another kind."""
 
 import inspect
 import re
@@ -11,7 +11,7 @@ from branchwise.corpora.plugins.specs import Group
 
 
 class Names(NamedTuple):
-    """What plug-ins of a kind may be called: a pattern, and what to do about another name."""
+    """Which names plug-ins of a kind may have: a pattern, and the remedy for other names."""
 
     pattern: str
     remedy: str
@@ -36,7 +36,7 @@ class Kind(NamedTuple):
     names: Names = _PLAIN
 
     def takes_name(self, name: object) -> bool:
-        """Whether a plug-in of the kind may be called so."""
+        """Whether a plug-in of the kind may have this name."""
         return isinstance(name, str) and re.fullmatch(self.names.pattern, name) is not None
 
 
@@ -50,8 +50,8 @@ KINDS: dict[Group, Kind] = {
 
 
 def group_of(found: object) -> Group | None:
-    """Of which kind an object is: what a decorator made says it in `plugin_group`; LangChain's
-    tools are known by their base. None of anything else."""
+    """The kind of an object, from a decorated object's `plugin_group`; a LangChain tool is
+    recognised by its base class. None for anything else."""
     group = getattr(type(found), "plugin_group", None)
     if isinstance(group, str) and group in KINDS:
         return group
@@ -60,9 +60,9 @@ def group_of(found: object) -> Group | None:
 
 
 def made(found: Any, group: Group, place: str) -> Any:
-    """What a plug-in's name led to, or what it makes where it is a function that makes one.
+    """The plug-in that a name led to, or that a factory function of that name makes.
 
-    Raises InputError, which says what stands there instead, and what to do about it.
+    Raises InputError, which says what was found instead, and the remedy.
     """
     named, what = found, "is {}"
     if group_of(named) is None and callable(named) and not _makes_none(named):
@@ -90,7 +90,7 @@ def made(found: Any, group: Group, place: str) -> Any:
 
 
 def _makes_none(function: Callable[..., Any]) -> bool:
-    """Whether a call without arguments can make nothing: it needs some, or makes a coroutine."""
+    """Whether a call without arguments is useless: it needs some, or makes a coroutine."""
     later = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
     if any(kind(function) for kind in later):
         return True
@@ -99,7 +99,7 @@ def _makes_none(function: Callable[..., Any]) -> bool:
     except TypeError:
         return True
     except ValueError:
-        return False  # of some classes Python knows no signature
+        return False  # for some classes Python knows no signature
     return False
 
 

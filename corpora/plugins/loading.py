@@ -1,4 +1,4 @@
-"""From a spec to the plug-in that it names, and to the code that this is."""
+"""From a spec to the plug-in that it names, and to the identity of its code."""
 
 import importlib
 import importlib.util
@@ -26,7 +26,7 @@ from branchwise.corpora.plugins.specs import (
 
 @dataclass(frozen=True)
 class Found:
-    """What a spec led to: the object as it stands there, and its source."""
+    """What a spec led to: the object found there, and its source."""
 
     object: Any
     source: Source
@@ -35,9 +35,9 @@ class Found:
 def load_plugin(spec: str, group: Group) -> Any:
     """What `spec` names: a decorated function, an object, or a function that makes one.
 
-    A bare NAME is an entry point's in the group `branchwise.GROUP`; what is built in is for the
-    caller to look up before. Raises InputError, in one line, where there is none, or its file or
-    module cannot be imported. Nothing is imported twice.
+    A bare NAME is an entry point in the group `branchwise.GROUP`; callers look up built-in names
+    first. Raises a one-line InputError if there is none, or if its file or module cannot be
+    imported. Nothing is imported twice.
     """
     return find_plugin(spec, group).object
 
@@ -57,14 +57,14 @@ def find_plugin(spec: str, group: Group) -> Found:
 def entry_points(group: Group) -> dict[str, metadata.EntryPoint]:
     """The installed plug-ins of a kind, by name. Nothing is imported.
 
-    Raises InputError where two distributions install one of the same name.
+    Raises InputError if two distributions install one of the same name.
     """
     found: dict[str, metadata.EntryPoint] = {}
     for point in sorted(metadata.entry_points(group=f"branchwise.{group}"), key=lambda p: p.name):
         other = found.setdefault(point.name, point)
         if other.value != point.value:
             raise InputError(
-                f"two installed packages bring {group} of the name {point.name!r}: "
+                f"two installed packages have {group} named {point.name!r}: "
                 f"{distribution_of(other)} and {distribution_of(point)}",
                 remedy="uninstall one of them, or name the one you mean as package.module:name",
             )
@@ -80,7 +80,7 @@ def _of_file(spec: FileSpec, group: Group) -> Found:
     file = import_file(spec.path)
     if not spec.name:
         raise InputError(
-            f"names a file, but none of its {group}",
+            f"names a file but none of its {group}",
             where=str(spec.path),
             remedy=f"write {spec.path}:NAME ({_names_in(file.module, group)})",
         )
@@ -102,7 +102,7 @@ def _of_module(spec: ModuleSpec, group: Group, distribution: str | None = None) 
 
 
 def _is_there(module: str) -> bool:
-    """Whether a module can be imported; its packages are, on the way."""
+    """Whether a module can be imported; this imports its parent packages."""
     with importing(module):
         try:
             return importlib.util.find_spec(module) is not None
@@ -133,14 +133,14 @@ def _attribute(module: ModuleType, name: str, place: str, group: Group) -> Any:
         return reduce(getattr, name.split("."), module)
     except AttributeError:
         raise InputError(
-            f"there is no {name!r} in it",
+            f"it does not define {name!r}",
             where=place,
             remedy=_names_in(module, group, near=name),
         ) from None
 
 
 def _names_in(module: ModuleType, group: Group, near: str = "") -> str:
-    """What a user may have meant: plug-ins of the kind; where there are none, the public names that
+    """What a user may have meant: plug-ins of the kind or, if there are none, the public names that
     the module defines itself."""
     public = {name: value for name, value in vars(module).items() if not name.startswith("_")}
     kin = [name for name, value in public.items() if group_of(value) == group]

@@ -1,4 +1,4 @@
-"""How an MCP server is named: `mcp:COMMAND ARGS...` or `mcp:http://HOST/mcp`, then `#TOOL`."""
+"""How to name an MCP server: `mcp:COMMAND ARGS...` or `mcp:http://HOST/mcp`, then `#TOOL`."""
 
 import re
 import shlex
@@ -26,7 +26,7 @@ class Server:
 
     @property
     def place(self) -> str:
-        """For messages: the program, or the address without what may be a key."""
+        """For messages: the program, or the address without possible keys."""
         if self.url:
             parts = urlsplit(self.url)
             return f"{MCP}{parts.scheme}://{parts.netloc}{parts.path}"
@@ -35,16 +35,16 @@ class Server:
 
 @dataclass(frozen=True)
 class McpSpec:
-    """A server, and the one of its tools that is meant; "" means all."""
+    """A server and one of its tools; "" means all."""
 
     server: Server
     tool: str = ""
 
 
 def parse_mcp(text: str) -> McpSpec:
-    """Read a spec; the words of a command are split as a shell does, and given to no shell.
+    """Read a spec; a command is split into words as in a shell, but not run by a shell.
 
-    `python` alone is the Python that runs us, in which our own extras are installed. Raises
+    `python` alone is the running Python, in which our own extras are installed. Raises
     InputError.
     """
     named = text.removeprefix(MCP).strip()
@@ -73,17 +73,19 @@ def _at(url: str) -> Server:
     except ValueError:
         known = False
     if not known or not url.isprintable() or " " in url:
-        raise InputError("is no address of an MCP server", where=repr(url[:200]), remedy=_EXAMPLES)
+        raise InputError(
+            "is not an address of an MCP server", where=repr(url[:200]), remedy=_EXAMPLES
+        )
     place = f"{MCP}{parts.scheme}://{parts.hostname}"
     if parts.username or parts.password:
         raise InputError(
-            "the address holds a user or a password, which the run would keep",
+            "the address contains a user or a password, which the run would store",
             where=place,
             remedy="leave it out of the address",
         )
     if any(_SECRET.search(name) for name, _ in parse_qsl(parts.query)):
         raise InputError(
-            "the address holds what may be a key, which the run would keep",
+            "the address may contain a key, which the run would store",
             where=place,
             remedy="leave it out of the address; --key HOST=VARIABLE sends a key as bearer token",
         )
@@ -101,7 +103,7 @@ def absolute_mcp(text: str, folder: Path) -> str:
 
 
 def _whole(word: str, folder: Path, *, first: bool) -> str:
-    """A bare word in the first place is looked for on the PATH."""
+    """A bare first word is looked up on the PATH."""
     if word.startswith("-") or (first and "/" not in word):
         return word
     path = folder / word

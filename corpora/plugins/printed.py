@@ -1,7 +1,7 @@
-"""What a plug-in prints is caught, each call's apart: standard output is the harness's own.
+"""Captures what a plug-in prints, per call: standard output belongs to the harness.
 
-A command's output may be read by a program (`--json`). What a subprocess or a C library writes to
-the file descriptor itself is not caught.
+A program may read a command's output (`--json`). What a subprocess or a C library writes to the
+file descriptor itself is not captured.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ _LONGEST_KEY = 1000
 
 
 class Printed:
-    """The output of one call; bounded, from any thread; what comes after its end is dropped."""
+    """The output of one call; bounded, from any thread; later output is dropped."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -31,17 +31,17 @@ class Printed:
         self._lock = threading.Lock()
 
     def add(self, text: str) -> None:
-        """Keep what there is room for; count the rest."""
+        """Keep what fits; count the rest."""
         with self._lock:
             if not self._ended:
-                # A little more than is kept: a key that is cut in two could not be struck out.
+                # A little more than is kept: a truncated key could not be struck out.
                 room = MAX_PRINTED + _LONGEST_KEY - self._length
                 if room > 0:
                     self._parts.append(text[:room])
                 self._length += len(text)
 
     def end(self) -> str:
-        """What was printed, keys struck out; where it was too long it is cut and says so."""
+        """The output, with keys struck out; if it was too long, it is cut with a note."""
         with self._lock:
             self._ended = True
             text = without_keys("".join(self._parts))[:MAX_PRINTED]
@@ -54,9 +54,9 @@ _MAIN = threading.main_thread()
 
 
 class _Routed:
-    """In the place of `sys.stdout`: to the call that prints, else to what was there before.
+    """Replaces `sys.stdout`: writes to the printing call, or else to the previous output.
 
-    A thread that a plug-in began itself does not know its call: it prints to standard error.
+    A thread started by a plug-in does not know its call: it prints to standard error.
     """
 
     def __init__(self, underneath: TextIO) -> None:
@@ -114,14 +114,14 @@ def _str(text: object) -> str:
 
 
 def route_output() -> None:
-    """Put the router in the place of `sys.stdout`, where it is not yet: before a plug-in runs."""
+    """Replace `sys.stdout` with the router, unless it is there already: before a plug-in runs."""
     if sys.stdout is not None and not isinstance(sys.stdout, _Routed):
         sys.stdout = cast("TextIO", _Routed(sys.stdout))
 
 
 @contextlib.contextmanager
 def catch_output() -> Iterator[Printed]:
-    """Catch what is printed in this context, and in threads and tasks that copy it."""
+    """Capture output of this context, and of threads and tasks that copy it."""
     _PLACE.taken_ever = True
     route_output()
     printed = Printed()
@@ -134,9 +134,9 @@ def catch_output() -> Iterator[Printed]:
 
 @contextlib.contextmanager
 def process_as_it_was() -> Iterator[None]:
-    """Put standard output and the working directory back after the last of the calls at once.
+    """Restore standard output and the working directory after the last of concurrent calls.
 
-    For a block that ends, whatever the plug-in does: one that hung would keep them for ever.
+    Use it for a block that always ends: one that hangs would never restore them.
     """
     _PLACE.take()
     try:
@@ -151,10 +151,11 @@ def has_caught() -> bool:
 
 
 class _Place:
-    """`sys.stdout` and the working directory: after the last call what they were before the first.
+    """`sys.stdout` and the working directory, restored after the last call to what they were before
+    the first.
 
-    Calls that run at once and each redirect standard output leave it with the output of one of
-    them: what the command itself has to say would go there.
+    Concurrent calls that each redirect standard output may leave it redirected to one of them: the
+    command's own output would go there.
     """
 
     def __init__(self) -> None:

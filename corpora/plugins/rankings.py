@@ -21,10 +21,10 @@ _FORMS = (
 
 
 def checked_rankings(returned: Any, queries: int, k: int) -> list[list[Hit]]:
-    """The rankings as a retriever's: one for each query, in their order, at most `k` hits each.
+    """The rankings of a retriever: one for each query, in order, with at most `k` hits each.
 
-    A ranking is the best first and holds each passage once. Passages without scores get 1, 1/2,
-    1/3, ...: the order and nothing more. Raises WrongResult.
+    A ranking has the best passage first and each passage once. Passages without scores get 1, 1/2,
+    1/3, ..., which only express the order. Raises WrongResult.
     """
     if not isinstance(returned, list | tuple):
         raise WrongResult(f"returned {_kind(returned)}; return a list with a ranking a query")
@@ -86,7 +86,7 @@ def _of_mapping(item: Mapping[Any, Any]) -> Passage:
 
 
 def _checked(passage: Passage) -> Passage:
-    """The passage with whole characters. Its id stands on a line of its own and is cited."""
+    """The passage without lone surrogates. Its id is printed on one line and cited."""
     id, size = passage.id, len(passage.title) + len(passage.text)
     if not id.strip() or not id.isprintable() or len(id) > MAX_ID_CHARS:
         raise WrongResult(

@@ -1,4 +1,4 @@
-"""`@retriever`: a function that makes what searches, as a plug-in."""
+"""`@retriever`: a function that makes a searcher, as a plug-in."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -17,9 +17,8 @@ _GIVEN = "corpus: Path | None, corpus: Corpus, or settings: a pydantic model"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RetrieverPlugin(Plugin):
-    """A declared retriever. `seconds`: what a search may take, `loading_seconds` what making it.
-
-    `batch`: how many queries it is given at once, at most.
+    """A declared retriever. `seconds`: time limit of a search, `loading_seconds`: of making it.
+    `batch`: the most queries per call.
     """
 
     plugin_group: ClassVar[Group] = "retrievers"
@@ -50,18 +49,18 @@ def retriever(
 ) -> RetrieverPlugin | Callable[[Callable[..., Any]], RetrieverPlugin]:
     """Declare a function that makes a retriever: an object with `search(queries, k)`.
 
-    The function is given what its parameters ask for: `corpus: Path | None` (the folder of
+    The function's parameters say what it gets: `corpus: Path | None` (the folder of
     `--corpus`), `corpus: Corpus` (the same, opened), and a parameter annotated with a pydantic
     model class, its settings (`--set NAME.KEY=VALUE`). It may return the function `search` itself.
 
     `search(queries: Sequence[str], k: int)` returns for each query its best k passages, the best
     first, each once: `Hit`s, (Passage, score) pairs, or `{"id", "title", "text", "score"}`. The
-    first 3 of 50 must be the best 3. It is called on the thread on which it was made, one call at
-    a time, with one query unless `batch` says that it may be given more: then a query's ranking
-    must not depend on its company. What it raises becomes an error of the search that met it; a
-    search that takes longer than `seconds` is given up, and the retriever made anew on another
-    thread. Has it an attribute `identity` (JSON), this enters the system's digest beside its
-    source, its settings and its corpus.
+    first 3 of 50 must be the best 3. It is called on the thread that made it, one call at a time,
+    with one query unless `batch` allows more: then a query's ranking must not depend on the other
+    queries. What it raises becomes an error of that search; a search that takes longer than
+    `seconds` is abandoned, and the retriever is made again on another thread. If it has an
+    attribute `identity` (JSON), this enters the system's digest beside its source, its settings and
+    its corpus.
 
     Raises InputError, with file and line, for a function that cannot be called so.
     """
@@ -82,7 +81,7 @@ def retriever(
 def _check_parameters(declaration: Declaration) -> None:
     name = declaration.name
     for parameter in declaration.others.values():
-        # One called so needs no annotation.
+        # A parameter of this name needs no annotation.
         if parameter.name == "corpus" and parameter.annotation is parameter.empty:
             declaration.injected["corpus"] = Wanted("path", True)
         elif parameter.default is parameter.empty and parameter.kind not in (
@@ -94,5 +93,5 @@ def _check_parameters(declaration: Declaration) -> None:
     parameters = inspect.signature(declaration.function).parameters
     for given in declaration.injected:
         if parameters[given].kind is inspect.Parameter.POSITIONAL_ONLY:
-            what = f"the parameter {given!r} of {name} is given by its name"
-            raise declaration.refused(what, "leave out the / behind it")
+            what = f"the parameter {given!r} of {name} is passed by name"
+            raise declaration.refused(what, "remove the / after it")

@@ -18,8 +18,8 @@ def _nobody_blocking(system: str, message: str) -> str:
 class RunContext:
     """The item that a plug-in is called for.
 
-    `question`: on one line. `item`: the question's id, "" outside a run. `epoch`: which of the
-    question's epochs. A parameter annotated `RunContext` gets the one of its call.
+    `question`: on one line. `item`: the question's id, "" outside a run. `epoch`: the question's
+    epoch. A parameter annotated `RunContext` gets the one of its call.
     """
 
     question: str = ""
@@ -35,10 +35,10 @@ class RunContext:
         return self.time_left()
 
     async def ask(self, system: str, message: str) -> str:
-        """What the agent's model says to a system prompt and a message.
+        """The reply of the agent's model to a system prompt and a message.
 
-        Recorded like any model call: a resumed run does not ask again; its tokens are counted
-        under the plug-in's name. Raises RuntimeError where the model gives no text.
+        Recorded like any model call: a resumed run does not repeat it; its tokens are counted under
+        the plug-in's name. Raises RuntimeError if the model gives no text.
         """
         return await self.model(system, message)
 
@@ -52,13 +52,13 @@ _NOWHERE = RunContext()
 
 
 def current_run() -> RunContext:
-    """The context of the call that this code runs in; an empty one outside of any."""
+    """The context of the current call; an empty one outside any call."""
     return _CURRENT.get() or _NOWHERE
 
 
 @contextmanager
 def running(context: RunContext) -> Iterator[None]:
-    """Let plug-ins that are called inside see `context`."""
+    """Make `context` visible to plug-ins called inside."""
     token = _CURRENT.set(context)
     try:
         yield

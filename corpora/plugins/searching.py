@@ -1,4 +1,4 @@
-"""A retriever plug-in at work: made, asked on a thread of its own, its rankings checked."""
+"""A retriever plug-in at work: made and called on its own thread, its rankings checked."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -28,8 +28,8 @@ _Search = Callable[[Sequence[str], int], Any]
 class PluginRetriever:
     """A plug-in as a retriever. Thread-safe: callers wait for each other.
 
-    `batch`: how many queries go in one call; a call that brings nothing fails for all of them.
-    `daemon`: where a `Batcher` does its work, so that a search that hangs holds no exit.
+    `batch`: the most queries per call; a failed call fails for all of them. `daemon`: has a
+    `Batcher` work on a daemon thread, so that a hanging search does not block the exit.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class PluginRetriever:
 def open_plugin(
     spec: str, corpus: Path | None = None, settings: Given | None = None
 ) -> PluginRetriever:
-    """The retriever plug-in of a spec, made and asked one query now, so that errors show at once.
+    """The retriever plug-in of a spec, made and tried with one query, so that errors show at once.
 
     `settings`: as the user gave them, by plug-in name. Raises InputError.
     """
@@ -88,7 +88,7 @@ def open_plugin(
         retriever.search([_PROBE], _PROBED)
     except (PluginFailure, RetrieverError) as error:
         what = f"the retriever cannot be used: {error}"
-        raise InputError(what, where=plugin.place, remedy="mend it there") from None
+        raise InputError(what, where=plugin.place, remedy="fix it there") from None
     return retriever
 
 
@@ -99,7 +99,7 @@ def _identity(
     around: Surroundings,
     own: Any,
 ) -> dict[str, Any]:
-    """What rankings depend on, as far as it can be known: JSON-serialisable, free of paths."""
+    """What rankings depend on, as far as known: JSON-serialisable, free of paths."""
     identity: dict[str, Any] = {"kind": "plugin", "name": plugin.name, "source": source.identity}
     if filled.settings is not None:
         identity["settings"] = filled.settings_json
@@ -115,7 +115,7 @@ def _own_identity(plugin: RetrieverPlugin, own: Any) -> Any:
     try:
         body = orjson.dumps(own)
     except (TypeError, ValueError) as error:
-        what = f"the identity of {plugin.name} is no JSON: {error}"
+        what = f"the identity of {plugin.name} is not JSON: {error}"
         raise InputError(what, where=plugin.place, remedy="make it texts, numbers, lists") from None
     if len(body) > _MAX_IDENTITY:
         what = f"the identity of {plugin.name} has {len(body):,} bytes"

@@ -1,4 +1,5 @@
-"""Which code a plug-in is: what enters the system's digest, so that changed code is noticed."""
+"""The identity of a plug-in's code, which enters the system's digest so that changes are
+noticed."""
 
 import hashlib
 import inspect
@@ -14,9 +15,9 @@ from typing import Any
 class Source:
     """Where a plug-in comes from.
 
-    `sha256`: by file name without its folder, the digests of the file that defines it and of the
-    neighbours that this one imports. `distribution`: `name==version` of an installed one.
-    `place`: the file or module, for messages; it does not enter digests.
+    `sha256`: by file name without folder, the digests of the defining file and of the neighbours
+    that it imports. `distribution`: `name==version` of an installed one. `place`: the file or
+    module, for messages; it does not enter digests.
     """
 
     place: str
@@ -31,7 +32,7 @@ class Source:
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes; "" where it cannot be read."""
+    """SHA-256 of a file's bytes; "" if it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -46,9 +47,10 @@ def source_of_files(path: Path, files: Iterable[Path]) -> Source:
 
 
 def source_of_module(module: str, found: object, distribution: str | None) -> Source:
-    """The source of what a module's name led to: its file, and that of the module that defines it.
+    """The source of an object in a module: the module's file, and that of the module that defines
+    it.
 
-    Only files of the same package count: a class of LangChain's may be what was found.
+    Only files of the same package count, because the object may be a LangChain class.
     """
     package = module.partition(".")[0]
     defining = getattr(inspect.unwrap(found) if callable(found) else found, "__module__", module)

@@ -1,4 +1,4 @@
-"""How a plug-in is named: NAME, `package.module:name`, `path/to/file.py:name`, `mcp:...`."""
+"""How to name a plug-in: NAME, `package.module:name`, `path/to/file.py:name`, `mcp:...`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ MCP = "mcp:"
 
 @dataclass(frozen=True)
 class FileSpec:
-    """`path/to/file.py:name`; `name` is "" where it was left out."""
+    """`path/to/file.py:name`; `name` is "" if left out."""
 
     path: Path
     name: str
@@ -29,7 +29,7 @@ class ModuleSpec:
 
 @dataclass(frozen=True)
 class EntryPointSpec:
-    """A bare NAME: something built in, else an entry point."""
+    """A bare NAME: something built in, or else an entry point."""
 
     name: str
 
@@ -38,9 +38,9 @@ Spec = FileSpec | ModuleSpec | EntryPointSpec
 
 
 def parse_spec(text: str) -> Spec:
-    """Read a spec; an MCP server's (`is_mcp`) is none of these.
+    """Read a spec other than an MCP server's (`is_mcp`).
 
-    Raises InputError for one without a name where one is needed.
+    Raises InputError if a required name is missing.
     """
     text = text.strip()
     before, colon, name = text.rpartition(":")
@@ -60,18 +60,18 @@ def parse_spec(text: str) -> Spec:
 
 
 def is_mcp(text: str) -> bool:
-    """Whether a spec names an MCP server, whose tools are found by asking it."""
+    """Whether a spec names an MCP server, which lists its tools itself."""
     return text.startswith(MCP)
 
 
 def is_plugin(text: str) -> bool:
-    """Whether a spec names code of somebody else by its place, and not by a bare name."""
+    """Whether a spec names foreign code by its location rather than by a bare name."""
     return is_mcp(text) or ":" in text or text.endswith(".py")
 
 
 def short_spec(text: str) -> str:
-    """A spec in few words, for lists: of a plug-in its name, of an MCP server no folders and none
-    of its address that may be a key.
+    """A spec in short, for lists: a plug-in's name, or an MCP server without folders and possible
+    keys.
     """
     if not is_mcp(text):
         return Path(text.rpartition(":")[2]).name if is_plugin(text) else text
@@ -89,7 +89,7 @@ def short_spec(text: str) -> str:
 def absolute_spec(text: str, folder: Path | None = None) -> str:
     """The spec with its file's whole path, so that it means the same from any folder.
 
-    A relative path is taken from `folder` (default: the working directory); of an MCP server's
+    A relative path is taken from `folder` (default: the working directory); in an MCP server's
     command, the words that are files there. Raises InputError for a command that cannot be read.
     """
     if is_mcp(text):
@@ -108,5 +108,5 @@ def absolute_spec(text: str, folder: Path | None = None) -> str:
 def _no_spec(text: str) -> InputError:
     return InputError(
         f"{text[:200]!r} names no plug-in",
-        remedy="write file.py:NAME, package.module:NAME, or the NAME of one that is installed",
+        remedy="write file.py:NAME, package.module:NAME, or the NAME of an installed one",
     )

@@ -1,4 +1,4 @@
-"""Where the code of plug-ins runs: on daemon threads, which never hold the end of the process."""
+"""Where the code of plug-ins runs: on daemon threads, which never delay the end of the process."""
 
 import asyncio
 import contextlib
@@ -12,11 +12,11 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 GRACE = 1.0
-"""Seconds that a cancelled coroutine has for its own cleaning up."""
+"""Seconds that a cancelled coroutine has for its cleanup."""
 
 
 class Outcome(NamedTuple):
-    """What a job came to: its value, or what it raised."""
+    """The result of a job: its value, or what it raised."""
 
     value: Any = None
     error: BaseException | None = None
@@ -25,8 +25,7 @@ class Outcome(NamedTuple):
 @dataclass(frozen=True)
 class Running:
     """A job at work; `ended` gets its outcome, `stopped` is the word for one that was given up.
-
-    `stop` asks it to end, for which it has `grace` seconds; `leave` is for one that goes on.
+    `stop` asks it to end within `grace` seconds; `leave` abandons one that goes on.
     """
 
     ended: "Future[Outcome]"
@@ -37,9 +36,9 @@ class Running:
 
 
 class DaemonThread:
-    """Runs what it is given, in order.
+    """Runs jobs in order.
 
-    The thread begins with the first job; once this object is let go of it ends behind the last.
+    The thread starts with the first job; once this object is released, it ends after the last.
     """
 
     def __init__(self, name: str) -> None:
@@ -48,13 +47,14 @@ class DaemonThread:
         self._lock, self._begun = threading.Lock(), False
 
     def submit(self, job: Callable[[], object]) -> None:
-        """Run it behind those before it. What it raises is lost.
+        """Queue a job. What it raises is lost.
 
-        Raises RuntimeError where no thread can be started.
+        Raises RuntimeError if no thread can be started.
         """
         with self._lock:
             if not self._begun:
-                # The thread knows the queue alone: else this object would never be let go of.
+                # The thread references only the queue: otherwise this object would never be
+                # released.
                 _start(self._name, _serve, self._jobs)
                 weakref.finalize(self, self._jobs.put, None).atexit = False
                 self._begun = True
@@ -66,10 +66,10 @@ class DaemonThread:
 
 
 class LoopThread:
-    """An event loop that coroutines of plug-ins run in, apart from the harness's own.
+    """An event loop for coroutines of plug-ins, separate from the harness's own.
 
-    What none may do to the others is end it: a task's SystemExit leaves `run_forever`, which is
-    then called again.
+    A coroutine must not be able to end it: a task's SystemExit leaves `run_forever`, which is then
+    called again.
     """
 
     def __init__(self) -> None:
@@ -82,8 +82,10 @@ class LoopThread:
         self.thread = _start("plug-ins' event loop", self._serve)
 
     def run(self, job: Callable[[], Coroutine[Any, Any, Any]]) -> Running:
-        """Run a coroutine in the caller's context. Where it does not even hear that it is to stop,
-        something blocks the loop, which is then left to it.
+        """Run a coroutine in the caller's context.
+
+        If even its cancellation does not arrive, something blocks the loop, which is then
+        abandoned.
         """
         ended, heard = _begun_future(), threading.Event()
         tasks: list[asyncio.Task[Outcome]] = []
@@ -94,7 +96,7 @@ class LoopThread:
             tasks[0].add_done_callback(end)
 
         def end(task: asyncio.Task[Outcome]) -> None:
-            # One that is cancelled before its first step takes none.
+            # A task cancelled before its first step takes none.
             ended.set_result(Outcome() if task.cancelled() else task.result())
             self._tasks.discard(task)
             if self.left:
@@ -120,31 +122,30 @@ class LoopThread:
 
 
 def run_on_a_thread(name: str, job: Callable[[], Any]) -> Running:
-    """Run a job in the caller's context, on a daemon thread of its own. It cannot be stopped.
+    """Run a job in the caller's context, on its own daemon thread. It cannot be stopped.
 
-    Raises RuntimeError where no thread can be started.
+    Raises RuntimeError if no thread can be started.
     """
     return _running(job, lambda work: _start(name, work))
 
 
 def plugin_loop() -> LoopThread:
-    """The event loop that all coroutines of plug-ins share: their clients and locks belong to the
-    one in which they were first used. It is another once that was left.
+    """The event loop that all coroutines of plug-ins share: their clients and locks belong to it.
 
-    Raises RuntimeError where no thread can be started.
+    After a loop was abandoned, it is a new one. Raises RuntimeError if no thread can be started.
     """
     global _LOOP
     with _LOCK:
-        # In a process that was forked the thread is gone.
+        # In a forked process the thread is gone.
         if _LOOP is None or _LOOP.left or not _LOOP.thread.is_alive():
             _LOOP = LoopThread()
         return _LOOP
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """An event loop's default executor: each call gets a daemon thread of its own.
+    """An event loop's default executor: each call gets its own daemon thread.
 
-    `asyncio.to_thread` of a call that hangs would hold one of a few threads, and the end of the
+    `asyncio.to_thread` of a call that hangs would block one of a few threads, and the end of the
     process, which waits for each of them.
     """
 

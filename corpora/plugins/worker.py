@@ -10,22 +10,22 @@ from branchwise.corpora.plugins.isolator import Isolator, PluginFailure
 from branchwise.corpora.plugins.threads import DaemonThread
 
 MAX_HUNG = 4
-"""Calls that never ended: with as many a plug-in is not called any more. Each may hold a model."""
+"""Calls that never ended: after this many a plug-in is no longer called. Each may hold a model."""
 
 Made = TypeVar("Made")
 Read = TypeVar("Read")
 
 
 class Worker(Generic[Made]):
-    """One plug-in on a thread of its own: made there by `make`, and called there.
+    """One plug-in on its own thread: made there by `make`, and called there.
 
-    So what it makes may belong to one thread, as SQLite's connections do. A call that takes too
-    long is given up, and the next one is made anew on another thread: the old one may still be at
-    work in what was made before. What a call prints goes to standard error.
+    So the object may belong to one thread, as SQLite's connections do. A call that takes too long
+    is abandoned, and the next one gets a new object on another thread, because the old object may
+    still be in use. What a call prints goes to standard error.
     """
 
     def __init__(self, name: str, make: Callable[[], Made], seconds: float) -> None:
-        """`seconds`: how long `make` may take."""
+        """`seconds`: time limit of `make`."""
         self._isolator = Isolator(name, MAX_HUNG)
         self._name, self._make, self._seconds = name, make, seconds
         self._thread: DaemonThread | None = None
@@ -33,7 +33,7 @@ class Worker(Generic[Made]):
         self._lock = threading.Lock()
 
     def begin(self) -> Made:
-        """What was made, making it where it is not yet. Raises PluginFailure."""
+        """The object, made on first use. Raises PluginFailure."""
         with self._lock:
             return self._ready()
 
@@ -45,9 +45,9 @@ class Worker(Generic[Made]):
         seconds: float,
         read: Callable[[Any], Read],
     ) -> Read:
-        """`read` of what `use` gives for what was made and for copies of the arguments.
+        """`read` of the result of `use`, called with the object and copies of the arguments.
 
-        Callers wait for each other. Raises PluginFailure, as Isolator's calls.
+        Callers wait for each other. Raises PluginFailure, as Isolator's calls do.
         """
         with self._lock:
             return self._run(partial(use, self._ready()), arguments, seconds, read)
@@ -72,7 +72,7 @@ class Worker(Generic[Made]):
             )
         except BaseException as error:
             if not isinstance(error, PluginFailure) or error.error is None:
-                self._thread = self._made = None  # it is still at work
+                self._thread = self._made = None  # it is still running
             if isinstance(error, PluginFailure):
                 _say(error.printed)
             raise

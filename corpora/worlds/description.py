@@ -1,4 +1,4 @@
-"""What a world folder says of itself: `world.json`."""
+"""The description of a world folder: `world.json`."""
 
 import hashlib
 from pathlib import Path
@@ -18,7 +18,7 @@ class _Described(BaseModel):
 
 
 class Sizes(_Described):
-    """How much there is. `statements` are counted once, `triples` with labels and qualifiers."""
+    """Sizes. `statements` are counted once, `triples` with labels and qualifiers."""
 
     entities: dict[str, int]  # by type
     passages: int
@@ -37,7 +37,7 @@ class FileDescription(_Described):
 
 
 class WorldDescription(_Described):
-    """How a world was made, and what came of it. Written last: a folder that has it is whole."""
+    """How a world was made, and its sizes. Written last: a folder that has it is complete."""
 
     format: Literal[1] = 1
     version: str
@@ -51,7 +51,7 @@ class WorldDescription(_Described):
 
 
 def check_files(folder: Path, world: WorldDescription) -> None:
-    """Read the files through. Raises InputError for one that the world was not made with."""
+    """Check the files. Raises InputError for one that differs from when the world was made."""
     for name, described in world.files.items():
         digest, size = hashlib.sha256(), 0
         with open_data(folder / name) as stream:
@@ -67,7 +67,7 @@ def check_files(folder: Path, world: WorldDescription) -> None:
 
 
 def read_description(folder: Path) -> WorldDescription:
-    """The description of the world in a folder. Raises InputError where there is none."""
+    """The description of the world in a folder. Raises InputError if there is none."""
     path = Path(folder) / WORLD_FILE
     if not path.is_file():
         raise InputError(
@@ -81,7 +81,7 @@ def read_description(folder: Path) -> WorldDescription:
         return WorldDescription.model_validate_json(data)
     except ValidationError as error:
         raise InputError(
-            f"is not a world's description ({first_problem(error)})",
+            f"is not the description of a world ({first_problem(error)})",
             where=str(path),
             remedy="make the world again",
         ) from None

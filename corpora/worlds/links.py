@@ -12,9 +12,9 @@ from branchwise.corpora.worlds.population import NOW, Population
 from branchwise.corpora.worlds.times import draw_times
 
 _MOST_FAME = 400
-"""Among links that go by fame, the likeliest of very many entities is so many times as likely as
-the least likely one; of few entities, one would be in everything then, so the bound grows with
-their number."""
+"""Among links drawn by fame, the most likely of very many entities is this many times as likely as
+the least likely; of few entities, one would then be in everything, so the limit grows with their
+number."""
 
 _EQUAL_CHANCE = 35  # per cent of links that go to anyone, so that most people have something
 _GROWN_UP = 20  # years
@@ -131,13 +131,13 @@ class _Drawing:
         return np.where(since[drawn] <= years, drawn, 0)
 
     def _first_person(self) -> int:
-        """Persons stand last."""
+        """Persons come last."""
         kinds = enumerate(self.population.types)
         places = [place for place, kind in kinds if self.schema.is_a(kind, "person")]
         return self.population.starts[min(places, default=-1)]
 
     def _entities(self, name: str, relation: Relation, subjects: Ints) -> Ints:
-        """An object for each, or -1 where nobody fits the era."""
+        """An object for each, or -1 if none fits the era."""
         kinds = self.schema.objects(relation)
         if relation.cover:
             return self._covering(name, kinds[0], subjects)
@@ -150,7 +150,7 @@ class _Drawing:
         for number, (kind, pool) in enumerate(zip(kinds, pools, strict=True)):
             mine = chosen == number
             objects[mine] = self._from_pool(f"{name}/{kind}", relation, kind, pool, subjects[mine])
-        for kind, pool in zip(kinds, pools, strict=True):  # nobody of the chosen type fits
+        for kind, pool in zip(kinds, pools, strict=True):  # no entity of the chosen type fits
             lacking = objects < 0
             stream = f"{name}/{kind} instead"
             objects[lacking] = self._from_pool(stream, relation, kind, pool, subjects[lacking])

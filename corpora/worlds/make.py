@@ -56,11 +56,11 @@ def make_world(
     domains: Sequence[str] = DOMAINS,
     progress: Progress = silent,
 ) -> WorldDescription:
-    """Make the world folder `out`: graph, corpus, shared names, and what it is.
+    """Make the world folder `out`: graph, corpus, shared names and description.
 
     The same arguments give the same bytes: a folder that holds them stays as it is. Memory is some
-    250 bytes an entity. Raises InputError for arguments out of range, where `out` holds anything
-    else, and where it cannot be written; nothing is there then.
+    250 bytes an entity. Raises InputError for arguments out of range, if `out` contains anything
+    else, and if it cannot be written; nothing is left then.
     """
     with _writable(out):
         _check(entities, seed, ambiguity, domains)
@@ -73,7 +73,7 @@ def make_world(
             for name in (GRAPH_FILE, CORPUS_FILE, NAMES_FILE)
         )
         sizes = _Writer(world, seed, graph, corpus, names).write(progress)
-        open_files.close()  # the files get their names: from here on they are whole
+        open_files.close()  # the files get their names: from here on they are complete
         description = WorldDescription(
             version=version("branchwise"),
             entities=entities,
@@ -93,9 +93,9 @@ def make_world(
 
 
 def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDescription:
-    """The world that is there already, where it is the one that was asked for and whole.
+    """The existing world, if it is the requested one and complete.
 
-    Raises InputError where it is not.
+    Raises InputError if it is not.
     """
     with suppress(InputError):
         made = read_description(out)
@@ -104,7 +104,7 @@ def _made_before(out: Path, asked: tuple[int, int, float, set[str]]) -> WorldDes
             check_files(out, made)
             remove_abandoned(out)
             return made
-    raise InputError("is there already", where=str(out), remedy="choose another --out")
+    raise InputError("already exists", where=str(out), remedy="choose another --out")
 
 
 def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -> None:
@@ -116,17 +116,17 @@ def _check(entities: int, seed: int, ambiguity: float, domains: Sequence[str]) -
         raise InputError(f"the seed {seed} is out of range", remedy=f"give 0 to {MAX_SEED}")
     if not 0 <= ambiguity <= MAX_AMBIGUITY:
         raise InputError(
-            f"an ambiguity of {ambiguity:g} cannot be made",
+            f"the ambiguity {ambiguity:g} is out of range",
             remedy=f"give the share of names that are shared, 0 to {MAX_AMBIGUITY:g}",
         )
     if not domains:
-        raise InputError("no domain is named", remedy=f"choose among {', '.join(DOMAINS)}")
+        raise InputError("no domain is given", remedy=f"choose among {', '.join(DOMAINS)}")
     world_schema(domains)
 
 
 @contextmanager
 def _writable(out: Path) -> Iterator[None]:
-    """What the system says of a full disk, in one line."""
+    """The system's error of a full disk, in one line."""
     try:
         yield
     except OSError as error:
@@ -138,7 +138,7 @@ def _writable(out: Path) -> Iterator[None]:
 
 
 class _File:
-    """A file that has its name only when it is whole; counts and digests what is written.
+    """A file that gets its name only when it is complete; counts and digests what is written.
 
     Bytes and digest are of the contents before compression: other builds of zlib may compress
     the same contents to other bytes.

@@ -40,7 +40,8 @@ class Names:
         return kind.renders[bisect_right(kind.bounds, place)](place)
 
     def adjective(self, number: int) -> str:
-        """What is of the country: "Velmara" -> "Velmaran". The name where a kind has none."""
+        """The adjective of the country: "Velmara" -> "Velmaran". The name itself if the kind has
+        none."""
         name, endings = self.name(number), self._kind(number).endings
         return name + next((added for end, added in endings if name.endswith(end)), "")
 
@@ -54,7 +55,7 @@ class Names:
         return self.name(number).rpartition(" ")[2]
 
     def alias(self, number: int, salt: int) -> str:
-        """Another name of the bearer that fits the kind and is no name of any number.
+        """Another name of the bearer that fits the kind and is not the name of any number.
 
         Two numbers share no alias, whatever the salts. Bearers of one number should take salts
         0, 1, ...: at least 14 differ where entities may share names (city, person, work, firm),

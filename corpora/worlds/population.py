@@ -1,4 +1,4 @@
-"""Who and what there is in a world: types, years, second occupations, names."""
+"""Who and what is in a world: types, years, second occupations, names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Population:
 def populate(schema: Schema, entities: int, seed: int, ambiguity: float) -> Population:
     """Draw the entities of a world. `ambiguity`: share of names that several entities bear.
 
-    Raises InputError where there are too few for every type to be there.
+    Raises InputError if there are too few for every type.
     """
     types = tuple(sorted(schema.concrete, key=lambda name: schema.is_a(name, "person")))
     counts = _counts(schema, types, entities)

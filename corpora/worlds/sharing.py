@@ -90,9 +90,9 @@ def _pools(schema: Schema, types: tuple[str, ...], starts: tuple[int, ...]) -> d
 
 
 def _reserved(schema: Schema, types: tuple[str, ...], starts: tuple[int, ...], name: str) -> int:
-    """How many first entities of a type are there for another's sake (a capital for each country).
+    """How many first entities of a type exist for another type (a capital for each country).
 
-    They keep names of their own.
+    They keep their own names.
     """
     for relation in schema.relations.values():
         if relation.cover and name in schema.subjects(relation):

@@ -1,4 +1,4 @@
-"""What a world looks like: degrees, passages and ambiguity, read off its files."""
+"""The shape of a world: degrees, passages and ambiguity, measured from its files."""
 
 import re
 from collections import Counter
@@ -58,8 +58,8 @@ class Survey(BaseModel):
 
 
 def survey(folder: Path, progress: Progress = silent) -> Survey:
-    """Read a world's files and measure them. Raises InputError where there is no whole world,
-    and for files that are not the ones it was made with.
+    """Read a world's files and measure them. Raises InputError if there is no complete world, and
+    for files that differ from those it was made with.
 
     Memory: the names of all entities, some 150 bytes each.
     """

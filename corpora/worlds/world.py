@@ -68,7 +68,7 @@ class World:
         return self._names.name(self._numbers[entity])
 
     def alias(self, entity: int) -> str:
-        """Another name of it; empty where it has none."""
+        """Another name of it; empty if it has none."""
         if self._aliased[entity] >= _HAVE_ALIAS:
             return ""
         return self._names.alias(self._numbers[entity], self._positions[entity])

@@ -1,4 +1,4 @@
-"""Forks: an item taken up at a step of its trace and run on with something changed."""
+"""Forks: an item re-entered at a step of its trace and run to its end with a change."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ _MODULES = {"editable": "edits", "read_edit": "edits"}
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when it is asked for: the agent behind it takes seconds, `folders` does not."""
+    """Lazy: importing the agent takes seconds, `folders` does not need it."""
     if name not in __all__:
         raise AttributeError(name)
     return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'making')}"), name)

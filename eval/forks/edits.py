@@ -1,4 +1,4 @@
-"""A step's own text, to be edited: what it is, and the step with another one in its place."""
+"""The editable text of a step, and the step with another text in its place."""
 
 from pathlib import Path
 
@@ -23,26 +23,27 @@ _MAX_BYTES = 20_000_000
 
 
 def editable(event: Event) -> str | None:
-    """A step's text as a file to edit; None where it cannot be edited.
+    """A step's text as a file to edit; None if it cannot be edited.
 
-    `event` has its contents (`RunReader.events`). The question is the user's message; of a model
-    turn it is the reply, with calls as JSON (`written_turn`); of a tool call or an extraction what
-    the agent was shown of it; of an expansion the readings, one a line; of a budget note its text.
+    `event` has its contents (`RunReader.events`). The text of a question is the user's message; of
+    a model turn, the reply, with calls as JSON (`written_turn`); of a tool call or an extraction,
+    what the agent saw of it; of an expansion, the readings, one per line; of a budget note, the
+    note.
     """
     text = _text(event)
     return None if text is None else text + "\n" * (not text.endswith("\n"))
 
 
 def edited(event: Event, text: str) -> Event:
-    """The step with `text` in the place of its own; itself where nothing changed.
+    """The step with `text` in place of its own; the step itself if nothing changed.
 
-    One line end more than the step's own text has is the file's. A step that was edited says so
+    One newline more than in the step's own text belongs to the file. An edited step is marked
     (`edited`). Raises InputError for a text that the step cannot have.
     """
     own = _text(event)
     if own is None:
         raise InputError(
-            f"step {event.seq} ({event.kind}) has no text that could be edited",
+            f"step {event.seq} ({event.kind}) has no editable text",
             remedy=f"leave out the edit, or choose another step: {EDITABLE}",
         )
     text = whole_characters(text)
@@ -59,7 +60,7 @@ def edited(event: Event, text: str) -> Event:
 
 
 def read_edit(path: Path) -> str:
-    """The text of a file, every character as it is. Raises InputError."""
+    """The text of a file, unchanged. Raises InputError."""
     try:
         with path.open("rb") as file:
             body = file.read(_MAX_BYTES + 1)
@@ -89,7 +90,9 @@ def _text(event: Event) -> str | None:
 def _edited(body: Body, text: str) -> Body:
     match body:
         case Start() if not text.strip():
-            raise InputError("the user's message is empty", remedy="write what the agent is asked")
+            raise InputError(
+                "the user's message is empty", remedy="write what the agent should be asked"
+            )
         case Expansion():
             readings = _readings(text)
             how = "readings" if readings else "none"
@@ -97,7 +100,7 @@ def _edited(body: Body, text: str) -> Body:
         case Model():
             return read_turn(body, text)
         case Tool():
-            # What the agent is shown now did not come from these passages and rows.
+            # What the agent now sees did not come from these passages and rows.
             return body.changed(content=bounded(text), artifact={}, error=None, failure=None)
         case Extraction():
             return body.changed(content=bounded(text))
@@ -112,6 +115,6 @@ def _readings(text: str) -> tuple[str, ...]:
     if len(readings) > MAX_READINGS or any(len(reading) > MAX_CHARS for reading in readings):
         raise InputError(
             f"there are at most {MAX_READINGS} readings of at most {MAX_CHARS} characters",
-            remedy="write one reading a line",
+            remedy="write one reading per line",
         )
     return readings

@@ -1,4 +1,4 @@
-"""Where a fork is put: beside its parent, under a name that says what it is."""
+"""The folder of a fork: beside its parent, under a descriptive name."""
 
 import re
 from pathlib import Path
@@ -12,9 +12,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def default_folder(parent: Path, question: str, step: int) -> Path:
-    """`PARENT-fork-ID-sN`, numbered when it is taken: not by a fork that was killed as it was made.
+    """`PARENT-fork-ID-sN`, numbered if taken, but not if only a half-made, killed fork has it.
 
-    A study's folder of runs holds its own runs alone: there the fork is beside the study.
+    A study's folder of runs holds only its own runs: a fork of one goes beside the study.
     """
     parent = parent.resolve()
     beside, name = parent.parent, parent.name[:MAX_PARENT]

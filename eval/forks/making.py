@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changes:
-    """What a fork does differently; None is as the parent did.
+    """What a fork does differently; None is as in the parent.
 
-    `edit`: the text that takes the place of the step's own (`eval.forks.edits`).
+    `edit`: the text that replaces the step's own (`eval.forks.edits`).
     """
 
     model: str | None = None
@@ -40,7 +40,7 @@ class Changes:
 
 @dataclass(frozen=True)
 class _Parent:
-    """What is read of the run that is forked: its identity, one ended item and its trace."""
+    """The parts of the parent run that a fork needs: its identity, one ended item and its trace."""
 
     path: Path
     name: str
@@ -58,7 +58,7 @@ class _Parent:
             reader.close()
 
     def place(self, step: int) -> int:
-        """Where a step stands among the events."""
+        """The position of a step among the events."""
         for place, event in enumerate(self.events):
             if event.seq == step:
                 return place
@@ -80,12 +80,12 @@ def make_fork(
     kg: str | None = None,
     keys: Keys = NO_KEYS,
 ) -> Path:
-    """Make the run that takes an ended item up at a step; nothing has been asked yet.
+    """Make the run that re-enters an ended item at a step; sends no request yet.
 
     The parent is only read. `out`: the folder to make (None: beside the parent); `corpus` and `kg`
-    say where the parent's are now, `keys` which keys its servers get, before those that the parent
-    names. Warns where the system is another one than the changes make it.
-    Raises InputError for what is not there, cannot be edited or cannot be made.
+    say where the parent's are now, `keys` which keys its servers get, with precedence over those
+    that the parent names. Warns if the system differs by more than the requested changes. Raises
+    InputError for anything missing, not editable or impossible to make.
     """
     begun = _Parent.read(parent, question, epoch)
     place = begun.place(step)
@@ -103,19 +103,19 @@ def make_fork(
 
 
 def run_fork(path: Path, *, observer: Observer | None = None) -> Run:
-    """Ask the rest of a fork; `branchwise resume` does the same after a kill.
+    """Run the rest of a fork; `branchwise resume` does the same after a kill. Blocks.
 
-    Blocks. Raises InputError as `resume`, StoreError where the folder cannot be written.
+    Raises InputError as `resume` does, StoreError if the folder cannot be written.
     """
     reader = open_run(path)
     keys = with_kept_keys(NO_KEYS, reader.system, str(path))
     reader.close()
-    # Given now: they were told of when the fork was made.
+    # Already announced when the fork was made.
     return resume(path, concurrency=1, observer=observer, keys=keys)
 
 
 def _ended_item(reader: RunReader, question: str, epoch: int) -> ItemRow:
-    """Raises InputError where there is no such item, with ids that are like it, or it goes on."""
+    """Raises InputError if there is no such item, with similar ids, or if it has not ended."""
     rows = list(reader.items())
     epochs = [row for row in rows if row.question.id == question]
     where = str(reader.path)
@@ -165,10 +165,10 @@ def _system(
 
 
 def _check_entry(parent: _Parent, place: int, agent: "Agent", opening: Sequence[Event]) -> None:
-    """Raise InputError where the agent cannot go on behind the opening."""
+    """Raise InputError if the agent cannot continue after the opening."""
     if agent.flow.graph is not None:
         raise InputError(
-            f"the task {parent.meta['task']} has a graph of its own, which no fork can enter",
+            f"the task {parent.meta['task']} has its own graph, which a fork cannot enter",
             where=str(parent.path),
             remedy="run the question again instead: branchwise run --ids FILE",
         )
@@ -184,9 +184,9 @@ def _check_entry(parent: _Parent, place: int, agent: "Agent", opening: Sequence[
             agent.entry(opening)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"the trace cannot be taken up ({type(error).__name__}: {str(error)[:100]})",
+            f"the trace cannot be continued ({type(error).__name__}: {str(error)[:100]})",
             where=str(parent.path),
-            remedy="it is damaged or of a newer version; choose an earlier step, or run it again",
+            remedy="it is damaged or from a newer version; choose an earlier step, or run it again",
         ) from error
 
 
@@ -194,7 +194,7 @@ _OF_MODEL = ("model", "expander", "extractor")
 
 
 def _warn_of_differences(parent: _Parent, agent: "Agent", changes: Changes) -> None:
-    """What is not as the parent had it, beside what was asked to change."""
+    """What differs from the parent, apart from the requested changes."""
     meant: Collection[str] = {
         *(_OF_MODEL if changes.model is not None else ()),
         *(("tools",) if changes.tools is not None else ()),
@@ -204,7 +204,7 @@ def _warn_of_differences(parent: _Parent, agent: "Agent", changes: Changes) -> N
     if others := [key for key in differ if key not in meant]:
         warnings.warn(
             f"{parent.path}: the system is no longer the one of this run (changed: "
-            f"{', '.join(others)}); the steps before the fork are those of the run all the same",
+            f"{', '.join(others)}); the steps before the fork stay as the run recorded them",
             stacklevel=3,
         )
 
@@ -229,6 +229,6 @@ def _spec(parent: _Parent, agent: "Agent", record: Mapping[str, Any]) -> RunSpec
     spec = run_spec(chosen, agent, None, 1, BY_NAMES)
     scoring = meta.get("scoring") or {}
     if scoring:
-        # By the parent's own models: another agent must not become another judge.
+        # By the parent's own models: changing the agent must not change the judge.
         scoring = ScoringChoice(**scoring).resolved(meta["system"]).to_json()
     return replace(spec, scoring=scoring, fork=record)

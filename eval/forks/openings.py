@@ -8,10 +8,10 @@ from branchwise.trace.executions import execution_of, taken_up_at
 
 
 def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Event]:
-    """The first events of a fork at `events[place]`; none where everything is made anew.
+    """The first events of a fork at `events[place]`; none if everything is repeated.
 
-    Without an edit the step's own node runs again; with one, what follows the step does. Raises
-    InputError for a text that the step cannot have.
+    Without an edit the step's own node runs again; with one, only what follows the step does.
+    Raises InputError for a text that the step cannot have.
     """
     if edit is None:
         return [_replayed(event) for event in events[: taken_up_at(events, place)]]
@@ -21,7 +21,7 @@ def opening_of(events: Sequence[Event], place: int, edit: str | None) -> list[Ev
 
 
 def _behind(events: Sequence[Event], place: int) -> int:
-    """How many first events there are behind a step: its turn's other results are among them."""
+    """How many events go before the next node of a step, its turn's other results included."""
     kind = type(events[place].body)
     if kind not in (Tool, Extraction):
         return place + 1
@@ -30,7 +30,7 @@ def _behind(events: Sequence[Event], place: int) -> int:
 
 
 def _replayed(event: Event) -> Event:
-    """The event as it is in the copy: where its kind says whether a reply was replayed, it was."""
+    """The event as copied: marked as replayed, if its kind has that field."""
     match event.body:
         case Extraction() as body:
             read = tuple(passage.changed(replayed=True) for passage in body.passages)

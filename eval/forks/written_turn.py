@@ -1,8 +1,8 @@
-"""A model turn as a text that can be edited: plain, or JSON where it calls tools.
+"""A model turn as an editable text: plain, or JSON if it calls tools.
 
 `{"text": "...", "tool_calls": [{"name": "local_retriever", "args": {"query": "..."}}]}`; arguments
-that are no JSON object are a text, as the model wrote them. Without calls either key may stand
-alone.
+that are not a JSON object are a text, as the model wrote them. Without calls, either key may be
+missing.
 """
 
 import json
@@ -31,9 +31,9 @@ def written_turn(turn: Model) -> str:
 
 
 def read_turn(turn: Model, written: str) -> Model:
-    """The recorded turn with another reply; calls keep the ids that stood in their place.
+    """The recorded turn with another reply; calls keep the ids of the calls that they replace.
 
-    Raises InputError where JSON with tool calls does not have the form.
+    Raises InputError for malformed JSON with tool calls.
     """
     text, calls = _read_form(written) if _is_form(written) else (written, [])
     made = [_made(call, id) for call, id in zip(calls, _ids(turn, len(calls)), strict=True)]
@@ -44,9 +44,9 @@ def read_turn(turn: Model, written: str) -> Model:
 
 
 def _is_form(text: str) -> bool:
-    """Whether a text is meant as JSON with a reply; one that is broken is, too.
+    """Whether a text is meant as JSON with a reply, even if it is broken.
 
-    An answer is a JSON object as well: only the keys tell, and of a broken one what it begins with.
+    An answer is a JSON object as well: only the keys, or the beginning of a broken one, tell.
     """
     if not text.lstrip().startswith("{"):
         return False
@@ -61,10 +61,12 @@ def _read_form(text: str) -> tuple[str, list[Mapping[str, Any]]]:
     try:
         form = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the reply is no valid JSON ({error})", remedy=_FORM) from None
+        raise InputError(f"the reply is not valid JSON ({error})", remedy=_FORM) from None
     said, calls = form.get("text") or "", form.get("tool_calls", [])
     if set(form) - _KEYS or not isinstance(said, str) or not isinstance(calls, list):
-        raise InputError("the reply does not have the form of one with tool calls", remedy=_FORM)
+        raise InputError(
+            "the reply does not have the form of a reply with tool calls", remedy=_FORM
+        )
     if len(calls) > MAX_CALLS:
         raise InputError(f"a turn has at most {MAX_CALLS} tool calls", remedy="leave some out")
     for number, call in enumerate(calls, 1):

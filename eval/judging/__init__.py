@@ -1,1 +1,1 @@
-"""Where a model settles what names and normalisation do not: branches, answers."""
+"""A model decides what names and normalisation leave open: branches, answers."""

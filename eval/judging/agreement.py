@@ -9,14 +9,14 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.matcher import NamesToMatch, names_to_match
 
 Mapped = Mapping[str, str | None]
-"""Predicted branch name to the name of its gold branch, None where it stands for none."""
+"""Predicted branch name to the name of its gold branch, None if it stands for none."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A question on which the matchers differ: both mappings, of the names that were asked about.
+    """A question on which the matchers differ: both mappings of the names in question.
 
-    `epoch` is the first in which these names came.
+    `epoch` is the first with these names.
     """
 
     id: str
@@ -48,7 +48,7 @@ class Agreement:
 
     @property
     def observed(self) -> float | None:
-        """Share of the pairs on which both say the same; None without pairs."""
+        """Share of the pairs on which both agree; None without pairs."""
         return (self.both + self.neither) / self.pairs if self.pairs else None
 
     @property
@@ -60,10 +60,10 @@ class Agreement:
 
             kappa = (p_o - p_e) / (1 - p_e),    p_e = p_1 p_2 + (1 - p_1)(1 - p_2).
 
-        None where it is undefined: without pairs, and where p_e is 1, that is where both matchers
-        aligned every pair or both aligned none.
+        None if it is undefined: without pairs, or if p_e is 1, that is, both matchers aligned every
+        pair or both aligned none.
         """
-        # In whole numbers, so that p_e = 1 is met exactly: everything times n squared.
+        # In whole numbers, so that p_e = 1 is exact: everything times n squared.
         n = self.pairs
         lexical, llm = self.both + self.lexical_only, self.both + self.llm_only
         chance = lexical * llm + (n - lexical) * (n - llm)
@@ -89,9 +89,9 @@ class Agreement:
 def agreement(items: Iterable[AnsweredItem]) -> Agreement:
     """The agreement over all items that a model aligned (`Matched.by` is `llm`).
 
-    The pairs of a question are all of its predicted names with all of its gold names, as the model
-    was asked about them: without `default`, which no matcher decides. Items of one question
-    with the same names (epochs) count once. Where the model brought nothing, nothing is compared.
+    The pairs of a question are all of its predicted names with all of its gold names, as in the
+    model's request: without `default`, which no matcher decides. Items of one question with the
+    same names (epochs) count once. Where the model's reply was unusable, nothing is compared.
     """
     counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
     differences: list[Difference] = []

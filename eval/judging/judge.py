@@ -1,7 +1,7 @@
 """The entity judge: a model says which left-over texts are gold answers written another way.
 
-It is asked after the alignment, and only about what spelling and aliases left open under one
-branch. What it accepts becomes an alias in a copy of the question, so that scoring stays one pure
+It runs after the alignment, and only on what spelling and aliases leave open under one branch. A
+text that it accepts becomes an alias in a copy of the question, so that scoring stays one pure
 function of question and prediction.
 """
 
@@ -54,7 +54,7 @@ class JudgeReport:
 
     @property
     def brought_nothing(self) -> bool:
-        """Whether something was asked, and not one answer could be used."""
+        """Whether a request was made and no reply could be used."""
         return self.ended.brought_nothing
 
     def to_json(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class JudgeReport:
 
 
 class JudgedItems(NamedTuple):
-    """The items in their order, questions with accepted aliases, the report, and all verdicts."""
+    """The items in order, questions with accepted aliases, the report, and all verdicts."""
 
     items: list[AnsweredItem]
     report: JudgeReport
@@ -92,11 +92,11 @@ async def judge_entities(
     progress: Progress | None = None,
     ready: Ready = check_ready,
 ) -> JudgedItems:
-    """Let a model settle the texts and gold answers that are left over under the same branch.
+    """Let a model judge the texts and gold answers that are left over under the same branch.
 
-    To be called with aligned items. `judgements` is a cache by request, as for `align_with_model`,
-    and failures end the same way; a request that fails alone accepts nothing. `known`: verdicts
-    that were had before; they are not asked for again, and are in no count of calls.
+    Call it with aligned items. `judgements` is a cache by request, as for `align_with_model`, and
+    failures end the same way; a request that fails alone accepts nothing. `known`: earlier
+    verdicts; they are not requested again, and no count of calls includes them.
 
     Raises:
         ModelError: no request can be answered (a refused key, a spent quota, an unknown model).
@@ -130,7 +130,7 @@ class _Settled(NamedTuple):
 
 
 class _Claim(NamedTuple):
-    """A text that the model says is a gold answer."""
+    """A text that the model calls a gold answer."""
 
     part: Leftover
     text: str
@@ -160,10 +160,10 @@ def _claims(part: Leftover, mapped: Mapped) -> list[_Claim]:
 
 
 def _with_claims(item: AnsweredItem, claims: Sequence[_Claim]) -> AnsweredItem:
-    """The item with those claims accepted that each make one answer more right.
+    """The item with all claims accepted that each make one more answer right.
 
-    Others are refused: a second claim on a gold answer, and an alias that takes a match away. It
-    may share its bare name with another gold answer, which then is no longer the only one of it.
+    Others are refused: a second claim on a gold answer, and an alias that removes a match, as when
+    its bare name is that of another gold answer, which is then no longer unique.
     """
     first = {(claim.part.branch, claim.entity): claim for claim in reversed(claims)}
     single = [claim for claim in claims if first[claim.part.branch, claim.entity] is claim]
@@ -171,7 +171,7 @@ def _with_claims(item: AnsweredItem, claims: Sequence[_Claim]) -> AnsweredItem:
     together = functools.reduce(_with_claim, single, item)
     if _right(together).exceeds(right, len(single)):
         return together
-    # Seldom: one at a time, to find which.
+    # Rare: try one at a time, to find which.
     for claim in claims:
         candidate = _with_claim(item, claim)
         more = _right(candidate)
@@ -192,7 +192,7 @@ class _Right(NamedTuple):
     pooled: int
 
     def exceeds(self, before: "_Right", by: int) -> bool:
-        """Whether exactly so many more are right under their branches, and none fewer pooled."""
+        """Whether exactly so many more are right under their branches, and not fewer pooled."""
         return self.strict == before.strict + by and self.pooled >= before.pooled
 
 

@@ -1,4 +1,4 @@
-"""What is left over under a branch after scoring: texts that are wrong, gold that is missing."""
+"""What is left over under a branch after scoring: wrong texts and missing gold answers."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ MAX_LISTED = 40
 """Texts, and gold answers, that one request may hold."""
 MAX_QUESTION = 2_000
 MAX_ALIASES, MAX_ALIAS = 10, 100
-"""Other forms of a gold answer that are shown, and characters of each."""
+"""Maximum number of other forms shown of a gold answer, and their characters."""
 
 
 @dataclass(frozen=True)
 class Leftover:
     """The leftovers of one item under one gold branch.
 
-    `texts`: distinct predicted texts, wrong under branches that stand for it, by how they are
-    shown. `entities`: gold entities that nothing was counted as. `unasked`: how many texts and
-    how many entities there are more than one request may hold.
+    `texts`: distinct predicted texts, wrong under branches aligned with it, by their shown form.
+    `entities`: unmatched gold entities. `unasked`: numbers of texts and entities, if there are more
+    than one request may hold.
     """
 
     question: str
@@ -56,12 +56,12 @@ class Leftover:
 
 
 def alignment_of(item: AnsweredItem, gold: GoldBranches) -> Alignment:
-    """The alignment that the item is scored with."""
+    """The alignment by which the item is scored."""
     return item.matched.alignment if item.matched else align_answers(gold, item.prediction.answers)
 
 
 def leftovers(item: AnsweredItem) -> list[Leftover]:
-    """Where texts and gold entities are left over under one gold branch, in order of its name."""
+    """The gold branches with both texts and gold entities left over, in order of name."""
     if item.error is not None:
         return []
     gold = gold_branches(item.question.branches)

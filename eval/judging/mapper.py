@@ -1,5 +1,5 @@
-"""Asking a model for mappings: from the cache where it can be, repaired once, never raising for
-what is one request's own fault."""
+"""Asking a model for mappings: cached, repaired once, without raising for a single request's
+failure."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _MAX_RETURNED = 20_000
 _DECLINED = {"refusal": "the model refused", "content_filter": "the reply was filtered"}
 
 Progress = Callable[[int, int], None]
-"""Is told how many of how many distinct requests have ended: at first, after each, and now and
-then while nothing ends."""
+"""Gets the number of finished distinct requests and of all: at first, after each, and now and then
+in between."""
 SECONDS_BETWEEN_SIGNS = 1.0
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """What came of a request. `indices` is None where nothing could be used; `problem` says why.
+    """The result of a request. `indices` is None if no reply could be used; `problem` says why.
 
-    `repaired`: the first reply could not be used, the second one could. `failed`: a call brought no
-    reply; it is not kept, and the next scoring makes it again.
+    `repaired`: the first reply was unusable, the second was not. `failed`: a call got no reply;
+    this is not kept, and the next scoring repeats it.
     """
 
     indices: Indices | None
@@ -51,8 +51,8 @@ class Mapped:
 
 @dataclass(frozen=True)
 class Ended:
-    """How distinct requests ended: `failed` ones brought no reply, `unusable` ones replies that are
-    no mapping, also after the repair."""
+    """How distinct requests ended: `failed` ones got no reply, `unusable` ones got replies that are
+    not a mapping, even after the repair."""
 
     requests: int = 0
     failed: int = 0
@@ -73,9 +73,9 @@ class Ended:
 
 @dataclass(frozen=True)
 class Consulted:
-    """Model calls that were made now, and those whose replies were kept from earlier.
+    """Model calls made now, and those with replies kept from earlier.
 
-    `left_out`: optional fields that requests of either lacked because the server refuses them.
+    `left_out`: optional fields that requests of either omitted because the server refuses them.
     """
 
     fresh: RoleUsage = field(default_factory=RoleUsage)
@@ -98,8 +98,8 @@ class Consulted:
 class Mapper:
     """Asks one model in one role (`matcher`, `judge`), whose prompt has the role's name.
 
-    `ready` is called before the first request that no kept reply answers, so that scoring again
-    needs neither server nor key.
+    `ready` is called before the first request without a kept reply, so that scoring again needs
+    neither server nor key.
     """
 
     def __init__(
@@ -116,11 +116,11 @@ class Mapper:
         concurrency: int,
         progress: Progress | None = None,
     ) -> Mapping[MappingRequest, Mapped]:
-        """What came of each request; equal ones are asked once, `concurrency` at a time.
+        """The result of each request; equal ones are sent once, `concurrency` at a time.
 
         Raises:
             ModelError: every other request would fail as well (a refused key, a spent quota, an
-                unknown model). What was answered until then is kept.
+                unknown model). Replies so far are kept.
             InputError: the model cannot be asked at all, or `concurrency` is below 1.
         """
         if concurrency < 1:
@@ -146,7 +146,7 @@ class Mapper:
         return found
 
     async def map(self, request: MappingRequest) -> Mapped:
-        """One call, and one more where the first reply cannot be used."""
+        """One call, and a second if the first reply cannot be used."""
         from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
         prompts = self._caller.prompts
@@ -176,7 +176,7 @@ class Mapper:
 
 
 class _Checked:
-    """Calls `check` once, before the first call that the judgements hold no reply for."""
+    """Calls `check` once, before the first call without a kept reply."""
 
     def __init__(self, judgements: Judgements, check: Callable[[], None]) -> None:
         self._judgements = judgements
@@ -200,7 +200,7 @@ class _Checked:
 async def _signs_of_life(
     progress: Progress | None, found: Mapping[MappingRequest, Mapped], total: int
 ) -> AsyncIterator[None]:
-    """Tell of the requests that wait, too: a server may take minutes for the first of them."""
+    """Also report waiting requests: a server may take minutes for the first."""
     if progress is None or not total:
         yield
         return

@@ -1,4 +1,4 @@
-"""One request to a judging model: which of these does each of those stand for, if any."""
+"""One request to a judging model: which of these values does each key stand for, if any?"""
 
 import json
 from collections import Counter
@@ -16,15 +16,15 @@ MAX_REPLY = 100_000
 _FENCE = "```"
 
 Indices = tuple[int | None, ...]
-"""For each key of a request the index of its value, None where it stands for none."""
+"""For each key of a request the index of its value, None if it stands for none."""
 
 
 @dataclass(frozen=True)
 class MappingRequest:
-    """A user message that names `keys` and `values` by ids, and asks to map the one to the other.
+    """A user message that names `keys` and `values` by ids, and asks to map keys to values.
 
-    A key's id is its letter and its number from 1 (`n1`), and so is a value's (`r1`). Keys are
-    distinct. Both are given as the model is shown them.
+    An id is a letter and a number from 1 (`n1`, `r1`). Keys are distinct. Both are given as the
+    model sees them.
     """
 
     message: str
@@ -61,12 +61,12 @@ def listed(letter: str, texts: Sequence[str]) -> str:
 def read_mapping(reply: str, request: MappingRequest) -> Indices:
     """The mapping that a reply gives, key by key.
 
-    It is one JSON object, perhaps in one code fence, with exactly one entry for each key. Of the
-    form only this much is forgiven: ids in another case, the exact text of a key or of a value in
+    It is one JSON object, perhaps in one code fence, with exactly one entry for each key. Only
+    these deviations are accepted: ids in another case, the exact text of a key or of a value in
     place of its id (an id that is also a text is the id), and the text "null" for null.
 
     Raises:
-        FormatError: it is anything else; the message says what, in one line.
+        FormatError: for anything else; the message says what, in one line.
     """
     keys = _Ids(request.key_ids, request.keys)
     values = _Ids(request.value_ids, request.values)
@@ -89,7 +89,7 @@ class _Ids:
 
     def __init__(self, ids: Iterable[str], texts: Sequence[str]) -> None:
         self._by_id = {id: index for index, id in enumerate(ids)}
-        # A text that several have names none of them.
+        # A text that several share names none of them.
         counts = Counter(texts)
         self._by_text = {text: i for i, text in enumerate(texts) if counts[text] == 1}
 
@@ -108,14 +108,14 @@ def _value(value: object, values: _Ids, ids: Sequence[str]) -> int | None:
 
 
 def _object(reply: str) -> list[tuple[str, Any]]:
-    """The entries of the one JSON object that the reply is."""
+    """The entries of the reply, which is one JSON object."""
     text = _without_fence(split_thinking(reply)[0].strip())
     if not text:
         raise FormatError("the reply is empty")
     if len(text) > MAX_REPLY:
         raise FormatError(f"the reply is longer than {MAX_REPLY} characters")
     try:
-        # As pairs: a key that comes twice must not go unseen.
+        # As pairs: a repeated key must not go unnoticed.
         data = json.loads(text, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
         raise FormatError("the reply is not one JSON object") from None

@@ -1,7 +1,7 @@
 """The LLM matcher: a model says which gold branch each predicted branch name means.
 
-It sees the question and names, never answers. What it cannot or need not be asked about is as
-names alone decide (`eval.alignment`).
+It sees the question and names, never answers. Where it cannot or need not be used, names alone
+decide (`eval.alignment`).
 """
 
 from collections import defaultdict
@@ -23,16 +23,16 @@ from branchwise.eval.store.judgements import Judgements
 
 ROLE = "matcher"
 MAX_NAMES = 200
-"""Names on either side that one request may hold; agents give at most as many."""
+"""Names on either side that one request may hold; agents give at most this many."""
 MAX_QUESTION = 2_000
 
 
 @dataclass(frozen=True)
 class NamesToMatch:
-    """What a model may be asked about one item.
+    """The request to a model about one item.
 
     `gold`: names of all gold branches. `columns`: indices into it of the readings r1, r2, ...
-    `rows`: for each of n1, n2, ... the predicted names that are shown as it, mostly one.
+    `rows`: for each of n1, n2, ... the predicted names shown as it, mostly one.
     `lexical`: the alignment by names alone, of all predicted names.
     """
 
@@ -59,7 +59,7 @@ class NamesToMatch:
         return MappingRequest(message, names, readings, "n", "r")
 
     def aligned(self, mapped: Mapped) -> Matched:
-        """The alignment that the model's mapping means; the lexical one where there is none."""
+        """The alignment from the model's mapping; the lexical one if there is none."""
         if mapped.indices is None:
             return Matched("lexical", self.lexical, mapped.problem)
         alignment = dict(self.lexical)
@@ -75,9 +75,9 @@ class MatcherReport:
 
     `asked`: items whose branches a model was to align. `ended`: how the distinct requests among
     what was asked ended. `repaired`: items whose mapping came with the second reply. `lexical`:
-    items that were aligned by names after all, and why. `to_one`: items in which two names or more
-    were all mapped to one reading, which is allowed, and may be a model that does not tell
-    readings apart.
+    items aligned by names after all, and why. `to_one`: items in which two or more names were all
+    mapped to one reading, which is allowed but may mean that the model does not distinguish
+    readings.
     """
 
     model: str
@@ -94,7 +94,7 @@ class MatcherReport:
 
     @property
     def brought_nothing(self) -> bool:
-        """Whether the model was to align branches, and names aligned them all."""
+        """Whether the model was to align branches, but names aligned them all."""
         return 0 < self.asked == len(self.lexical)
 
     def to_json(self) -> dict[str, Any]:
@@ -113,24 +113,24 @@ class MatcherReport:
 
 
 class MatchedItems(NamedTuple):
-    """The items in their order, `matched` where a model was to align them, and the report."""
+    """The items in order, `matched` if a model was to align them, and the report."""
 
     items: list[AnsweredItem]
     report: MatcherReport
 
 
 def names_to_match(item: AnsweredItem) -> NamesToMatch | None:
-    """What a model is to be asked about an item; None where there is nothing to ask.
+    """The request about an item; None if there is nothing to ask.
 
-    That is so where there is only one gold branch, where nothing was predicted, and where no
-    predicted name is left but `default`, which never aligns with a named branch. Which branches
-    hold answers changes nothing, only whether any does.
+    That is so if there is only one gold branch, if nothing was predicted, or if the only predicted
+    name is `default`, which never aligns with a named branch. It matters only whether any branch
+    holds answers, not which.
     """
     answers = item.prediction.answers
     texts = (text for branch in answers.values() for text in branch)
     if item.error is not None or not any(text.strip() for text in texts):
         return None
-    # Without their answers, which no name depends on and whose comparison costs most of the time.
+    # Without answers, which names do not depend on and whose comparison takes most of the time.
     bare = (branch.model_copy(update={"answers": ()}) for branch in item.question.branches)
     gold = gold_branches(bare).names
     columns = tuple(i for i, name in enumerate(gold) if not is_default(name))
@@ -153,11 +153,11 @@ async def align_with_model(
     progress: Progress | None = None,
     ready: Ready = check_ready,
 ) -> MatchedItems:
-    """Let a model align the branches of every item that has more than names alone can decide.
+    """Let a model align the branches of every item that names alone cannot decide.
 
-    `judgements` is a cache by request: equal requests are asked once, however many items share
-    them, and not at all where the reply was kept. A reply that is no mapping of these names to
-    these readings is repaired once; what still fails is aligned by names and says so.
+    `judgements` is a cache by request: equal requests are sent once, however many items share them,
+    and not at all if the reply was kept. A reply that does not map these names to these readings is
+    repaired once; items that still fail are aligned by names and marked.
 
     Raises:
         ModelError: no request can be answered (a refused key, a spent quota, an unknown model).

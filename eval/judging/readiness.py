@@ -1,4 +1,4 @@
-"""Whether the models of scoring can be asked: what is wrong, in the words of their own options."""
+"""Whether the models of scoring can be used; errors name their options."""
 
 from collections.abc import Callable
 
@@ -6,11 +6,11 @@ from branchwise.agents.spec import REPLAY_OFFER, ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 
 Ready = Callable[[ModelSpec], None]
-"""Says before the first request whether the model can be asked at all; raises InputError."""
+"""Checks before the first request whether the model can be used at all; raises InputError."""
 
 
 def role_spec(role: str, text: str) -> ModelSpec:
-    """The model that `--matcher` or `--judge` names. Raises InputError where it names none."""
+    """The model that `--matcher` or `--judge` names. Raises InputError if it names none."""
     try:
         spec = ModelSpec.parse(text)
     except InputError as error:
@@ -21,7 +21,7 @@ def role_spec(role: str, text: str) -> ModelSpec:
 
 
 def no_replay(role: str) -> InputError:
-    """What to say where a replay is to score."""
+    """The error for a replay that should score."""
     return InputError(
         f"a replay cannot be the {role}: scoring keeps the replies of its models itself",
         where=f"--{role}",
@@ -30,7 +30,7 @@ def no_replay(role: str) -> InputError:
 
 
 def check_role(role: str, spec: ModelSpec, ready: Ready = check_ready) -> None:
-    """`ready`, with advice that names the role's option, and no `offline`, which judges nothing."""
+    """`ready`, with remedies that name the role's option, without `offline`, which cannot judge."""
     try:
         ready(spec)
     except InputError as error:

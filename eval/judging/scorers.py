@@ -13,8 +13,8 @@ from branchwise.graphs.ledger import RoleUsage
 def scorer_of(task: Task, choice: ScoringChoice, prompts: Prompts, settled: Settled) -> Scorer:
     """The scorer of a resolved choice; of `both`, the one with the model.
 
-    A model of which nothing could be used made no score, and the scorer says so: such scores must
-    neither pass for the model's nor take their place in a run's store.
+    If no reply of the model was usable, the scorer says so: such scores must neither pass for the
+    model's nor replace them in a run's store.
     """
     matcher = task.matcher if choice.matcher == "lexical" else "llm"
     model = _name(choice.model) if choice.matcher != "lexical" else None
@@ -28,7 +28,8 @@ def scorer_of(task: Task, choice: ScoringChoice, prompts: Prompts, settled: Sett
 
 
 def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, Spent]:
-    """What matcher and judge cost, replies that were kept from earlier included: paid for once."""
+    """What matcher and judge cost, including replies kept from earlier, which were paid for
+    once."""
     reports = (
         ("matcher", choice.model, settled.matcher),
         ("judge", choice.judge, settled.judge),

@@ -1,4 +1,4 @@
-"""What models settle of a run's items before they are scored: branches, then answers."""
+"""What models decide about a run's items before they are scored: branches, then answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -19,7 +19,7 @@ from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.scoring_choice import ScoringChoice
 
 Progress = Callable[[str, int, int], None]
-"""Is told the role (`matcher`, `judge`), and how many of how many requests are answered."""
+"""Gets the role (`matcher`, `judge`) and the numbers of answered and of all requests."""
 
 
 AS_EVER = Decoding()
@@ -27,10 +27,10 @@ AS_EVER = Decoding()
 
 @dataclass(frozen=True)
 class Settled:
-    """Items as the chosen matcher and judge leave them, and what these did.
+    """Items after the chosen matcher and judge, and what these did.
 
-    `lexical`: the same items by names alone, where both matchers were asked for; `lexical_judge`:
-    what the judge did with these. Its calls are those that `judge` had not made.
+    `lexical`: the same items by names alone, if both matchers were requested; `lexical_judge`: what
+    the judge did with these. Its calls are those that `judge` had not made.
     """
 
     items: Sequence[AnsweredItem]
@@ -42,7 +42,7 @@ class Settled:
 
     @property
     def in_vain(self) -> Mapping[str, MatcherReport | JudgeReport]:
-        """Reports by role of models that were asked, and of which nothing could be used."""
+        """Reports, by role, of models that were asked without any usable reply."""
         found: dict[str, MatcherReport | JudgeReport] = {}
         if self.matcher and self.matcher.brought_nothing:
             found["matcher"] = self.matcher
@@ -64,7 +64,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class Settling:
-    """How models are asked: the choice with its models filled in, their cache and prompts."""
+    """How models are asked: the resolved choice, their cache and prompts."""
 
     choice: ScoringChoice
     judgements: Journal
@@ -76,7 +76,7 @@ class Settling:
     keys: Keys = NO_KEYS
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
-        """Ask for whatever names and spelling leave open and is not kept already.
+        """Ask about whatever names and spelling leave open and has no kept reply.
 
         Raises:
             ModelError: no request can be answered (a refused key, a spent quota, no such model).
@@ -99,7 +99,7 @@ class Settling:
                 judged = await judge_entities(items, caller, self.judgements, **settings)
                 items, judge, verdicts = judged
                 if lexical is not None:
-                    # What both alignments leave over is asked about, and paid for, once.
+                    # Leftovers of both alignments are sent, and paid for, once.
                     lexical, lexical_judge, _ = await judge_entities(
                         lexical, caller, self.judgements, known=verdicts, **settings
                     )

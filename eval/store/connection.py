@@ -8,7 +8,7 @@ from pathlib import Path
 DATABASE = "run.sqlite"
 DRAFT = f"{DATABASE}.new"
 FORMAT = 2
-"""Version of the store's layout. A newer one is refused. In format 1 rows have no checksums; such a
+"""Version of the store's layout; newer ones are refused. Rows of format 1 have no checksums; such a
 run is read and continued as it is."""
 
 FOLDING_WAIT = 2000
@@ -25,10 +25,10 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def fold_log(connection: sqlite3.Connection) -> None:
-    """Write what is in the log into the file, as its last connection does when it closes.
+    """Write the log into the file, as the last connection does when it closes.
 
-    A reader that is looking on may be the last to close, and cannot. One that is in the middle of
-    reading is waited for a moment; then the log stays, and is read with the file as before.
+    A concurrent reader may be the last to close, and cannot do it. An active reader is given a
+    moment; then the log stays, and is read with the file as before.
     """
     with contextlib.suppress(sqlite3.Error):
         connection.execute(f"PRAGMA busy_timeout = {FOLDING_WAIT}")
@@ -45,7 +45,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     # Opened on one thread and used on another, but never on two at once.
     connection = sqlite3.connect(uri, uri=True, timeout=30.0, check_same_thread=False)
     try:
-        # The file may be anyone's: what its schema says is not run, and its pages are looked at.
+        # The file is untrusted: code in its schema is not run, and its pages are checked.
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")
     except BaseException:
@@ -55,20 +55,20 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def log_is_out_of_reach(path: Path) -> bool:
-    """Whether what was written last is in a log that cannot be read where it lies."""
+    """Whether the latest writes are in a log that cannot be read in this folder."""
     return not os.access(path.parent, os.W_OK) and (_has(path, "-wal") or _has(path, "-journal"))
 
 
 def _is_archived(path: Path) -> bool:
-    """Whether the file is whole by itself, in a folder that has no room for WAL's other files."""
+    """Whether the file is complete by itself, in a folder without room for WAL's other files."""
     return not os.access(path.parent, os.W_OK) and not _has(path, "-wal")
 
 
 def _roll_back(path: Path) -> None:
-    """Take back what a process did when it was killed just as it gave the file its log.
+    """Roll back what a process did that was killed just as it turned on the log.
 
-    That one change goes another way than through the log, and only a connection that may write
-    takes it back. Where another process is in the middle of it, it is waited for.
+    That one change does not go through the log, and only a writable connection rolls it back. Waits
+    for another process that is in the middle of it.
     """
     with (
         contextlib.suppress(sqlite3.Error),
@@ -78,7 +78,8 @@ def _roll_back(path: Path) -> None:
 
 
 def _has(path: Path, suffix: str) -> bool:
-    """Whether such a file is beside it. An empty one, which a reader may leave, holds nothing."""
+    """Whether such a file exists beside it. An empty one, which a reader may leave, does not
+    count."""
     try:
         return path.with_name(f"{path.name}{suffix}").stat().st_size > 0
     except FileNotFoundError:

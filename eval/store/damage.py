@@ -32,8 +32,8 @@ _MAX_WHAT = 200
 class DamagedError(InputError):
     """A run's file is damaged; the rest of it is readable.
 
-    `damage`: what is. `share`: how many items are whole; where it is not given, that is counted
-    when the message is asked for, which reads the whole file.
+    `damage`: what is damaged. `share`: how many items are whole; if not given, it is counted when
+    the message is requested, which reads the whole file.
     """
 
     def __init__(self, run: Path, what: str, share: str | None = None) -> None:
@@ -53,7 +53,7 @@ class DamagedError(InputError):
 
 
 def check_line(line: str) -> str | None:
-    """What a line of `PRAGMA integrity_check` says, in words; None where nothing is wrong."""
+    """What a line of `PRAGMA integrity_check` says, in words; None if nothing is wrong."""
     if line == "ok":
         return None
     said = " ".join(line.removeprefix("*** in database main ***").split())
@@ -62,17 +62,17 @@ def check_line(line: str) -> str | None:
 
 @contextmanager
 def reading(run: Path) -> Iterator[None]:
-    """What is met in reading a damaged file (SQLite's errors, records that are no record of ours)
-    as a DamagedError; what SQLite says of a file that may be whole as an InputError."""
+    """Turns errors of reading a damaged file (SQLite's errors, invalid records) into a
+    DamagedError, and SQLite's errors about a file that may be whole into an InputError."""
     try:
         yield
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code not in _OTHERWISE:
             raise DamagedError(run, _WORDS.get(code, str(error))) from error
-        remedy = "try again when nothing else uses it"
+        remedy = "try again when no other process uses it"
         if log_is_out_of_reach(run / DATABASE):
-            remedy = "the run was cut off: to read it, copy the folder to where it can be written"
+            remedy = "the run was interrupted: to read it, copy the folder to a writable place"
         raise InputError(
             f"{DATABASE} cannot be read as a run ({error})", where=str(run), remedy=remedy
         ) from error

@@ -1,7 +1,7 @@
-"""Passages are stored once: where a record repeats a passage's text, a reference stands.
+"""Passages are stored once: a reference replaces a passage's text in a record.
 
-A tool result of fifteen passages holds each text twice, in what the model reads and in the
-artifact. `fold` takes the texts out, `unfold` puts them back, byte for byte.
+A tool result of fifteen passages has each text twice, in what the model reads and in the artifact.
+`fold` takes the texts out, `unfold` puts them back, byte for byte.
 """
 
 import functools
@@ -29,8 +29,8 @@ def fold(record: Mapping[str, Any]) -> tuple[dict[str, Any], list[StoredPassage]
 
     Looks at `artifact.passages` (tools/artifacts.py) and at `content`, and at those of the tool
     messages that a node changed (`update.pending`); other keys are kept as they are. `content`
-    becomes a list of text pieces and `{"p": hash}` references (`line` where the text stands there
-    on one line).
+    becomes a list of text pieces and `{"p": hash}` references (`line` if the text is on one line
+    there).
     """
     if changed := _changed_messages(record):
         folded = [fold(message) for message in changed]
@@ -94,7 +94,7 @@ def _fold_text(content: str, passages: list[StoredPassage]) -> list[Any]:
     pieces: list[Any] = []
     at = 0
     for passage in passages:
-        # Tools print passages in order, so each is looked for behind the one before it.
+        # Tools print passages in order, so each is searched for after the one before it.
         reference: dict[str, Any] = {"p": passage.hash}
         text = passage.text
         found = content.find(text, at)
@@ -119,8 +119,8 @@ def unfold(
 ) -> dict[str, Any]:
     """The record as it was; `lookup` returns the stored passage of a hash.
 
-    Without `contents`, `content` is "" where it is nothing but the passages of the artifact, put
-    into words: to write these out again is a third of the work. What a node made of them is whole.
+    Without `contents`, `content` is "" if it only repeats the passages of the artifact: writing
+    these out is a third of the work. Contents changed by a node are complete.
     """
     if changed := _changed_messages(record):
         return _with_messages(record, [unfold(message, lookup) for message in changed])
@@ -136,7 +136,7 @@ def unfold(
         del passage["p"]
         passages.append(passage)
     artifact = {**record["artifact"], "passages": passages}
-    # What stands behind the last passage may say that something was cut, or is of other things.
+    # Text after the last passage may say that something was cut, or concern other things.
     needed = contents or len(artifact) > 1 or bool(record["content"][-1])
     content = _unfold_text(record["content"], texts) if needed else ""
     return {**record, "content": content, "artifact": artifact}

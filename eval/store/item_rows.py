@@ -1,4 +1,4 @@
-"""Items of a run as lists show them: a few columns of some rows, read when they are asked for.
+"""Items of a run for lists: a few columns of some rows, read on demand.
 
 Nothing here reads a passage or an event's body, and no question becomes a model object.
 """
@@ -20,8 +20,8 @@ class Place(NamedTuple):
 
 
 class RawItem(NamedTuple):
-    """An item as it lies in the file. `body`: the question's record, passages as references;
-    `outcome` is there once the item has ended."""
+    """An item as stored. `body`: the question's record, with passages as references; `outcome` is
+    present once the item has ended."""
 
     item: int
     id: str
@@ -32,20 +32,20 @@ class RawItem(NamedTuple):
 
 
 class ItemRows:
-    """Light queries on one run. Every method reads all that it returns before it does, so that no
-    cursor holds the file's state. Raises DamagedError where the file is damaged."""
+    """Light queries on one run. Every method reads everything before it returns, so that no cursor
+    pins the file's state. Raises DamagedError if the file is damaged."""
 
     def __init__(self, file: RunFile) -> None:
         self._file = file
 
     def version(self) -> int:
-        """Changes whenever another connection has committed; costs next to nothing."""
+        """Changes whenever another connection has committed; costs almost nothing."""
         ((version,),) = self._file.query("PRAGMA data_version")
         return int(version)
 
     def places(self) -> list[Place]:
         """All items in order."""
-        # In the index's order, so that the rows with their outcomes are not walked through.
+        # In the index's order, so that rows with their outcomes are not read.
         sql = "SELECT item, question, epoch FROM items ORDER BY question, epoch"
         places = sorted(Place(*row) for row in self._file.query(sql))
         if self._file.item_count not in (None, len(places)):
@@ -54,7 +54,7 @@ class ItemRows:
 
     def statuses(self) -> dict[int, str]:
         """Item to status, from the index alone."""
-        # The condition is always true; with it the index is taken.
+        # The condition is always true; it makes SQLite use the index.
         return dict(self._file.query("SELECT item, status FROM items WHERE status >= ''"))
 
     def between(self, first: int, last: int) -> list[RawItem]:
@@ -72,7 +72,7 @@ class ItemRows:
         return found
 
     def number(self, id: str, epoch: int) -> int | None:
-        """The item of a question by its id; None where there is none."""
+        """The item of a question by its id; None if there is none."""
         sql = "SELECT item FROM questions JOIN items ON question = n WHERE id = ? AND epoch = ?"
         row = next(self._file.query(sql, (id, epoch)), None)
         return row[0] if row else None
@@ -88,12 +88,13 @@ class ItemRows:
         return dict(self._file.query("SELECT item, outcome FROM items WHERE status = 'failed'"))
 
     def errors_between(self, scorer: str, first: int, last: int) -> dict[int, bytes]:
-        """What `RunReader.saved_errors` reads of one item, of many, as it lies in the file."""
+        """What `RunReader.saved_errors` reads of one item, for many items, as stored."""
         rest = "WHERE scorer = ? AND item BETWEEN ? AND ?"
         rows = self._file.each("item_errors", rest, (scorer, first, last))
         return {item: body for _, item, body in rows}
 
     def scores_version(self, scorers: Iterable[str]) -> tuple[int | None, ...]:
-        """A checksum of what each of these scorers has saved; None where one has saved nothing."""
+        """A checksum of what each of these scorers has saved; None if a scorer has saved
+        nothing."""
         found = [self._file.rows("scores", "WHERE digest = ?", (digest,)) for digest in scorers]
         return tuple(zlib.crc32(rows[0][1]) if rows else None for rows in found)

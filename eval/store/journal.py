@@ -19,10 +19,10 @@ Recorded = Mapping[tuple[CallKey, int], Mapping[str, Any]]
 class ItemJournal:
     """Implements `agents.journal.Journal` for one item of a run.
 
-    Events wait in memory and travel with the next response that is kept, so tracing costs no
-    commit of its own; the item's last events and its final row are one transaction. `first` goes
-    before everything else that is written. `asker` is what every slot says of the item. `opening`:
-    the events that `first` writes, behind which this journal's own follow.
+    Events wait in memory and travel with the next response that is kept, so tracing costs no extra
+    commits; the item's last events and its final row are one transaction. `first` is written before
+    everything else. `asker` is what every slot says about the item. `opening`: the events that
+    `first` writes, which precede this journal's own.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ItemJournal:
         self._events: list[tuple[int, int, str, float, bytes]] = []
         self._passages: list[StoredPassage] = []
         self._seq = len(opening)
-        # A tool result comes twice, as a response and as an event: it is folded once. The
+        # A tool result comes twice, as a response and as an event, but is folded once. The
         # artifact is held beside its id so that the id stays its own.
         self._folds: dict[int, tuple[Any, dict[str, Any]]] = {}
 
@@ -69,7 +69,7 @@ class ItemJournal:
         await self._writer.commit([*self._take(), (self._layout.end_item(), [row])])
 
     def _folded(self, record: Mapping[str, Any]) -> bytes:
-        """The record as JSON without passage texts, which are put on their way."""
+        """The record as JSON without passage texts, which are queued."""
         artifact = record.get("artifact")
         known = self._folds.pop(id(artifact), None)
         if known is None:
@@ -83,7 +83,7 @@ class ItemJournal:
         return orjson.dumps(slim)
 
     def _take(self) -> list[Statement]:
-        """What is waiting, as statements; the journal forgets it."""
+        """The waiting statements, which the journal then forgets."""
         passages, events, statements = self._passages, self._events, self._first
         self._passages, self._events, self._first = [], [], []
         if passages:

@@ -1,8 +1,8 @@
-"""What models said about names and answers, kept so that scoring again asks nobody.
+"""Models' replies about names and answers, kept so that scoring again sends no request.
 
-A table of its own: in a run's store beside everything else, or in a file beside a predictions
-file. It is made by the first write, in runs that are older than it, too; one that is missing is
-empty. The run's writer lock is not needed: SQLite keeps scorers and a running run apart.
+They have a separate table, in a run's store or in a file beside a predictions file. The first write
+makes it, also in older runs; a missing one counts as empty. The run's writer lock is not needed:
+SQLite keeps scorers and a running run apart.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class Judgements(Journal, Protocol):
 
 
 class MemoryJudgements:
-    """Judgements that are kept as long as the object lives."""
+    """Judgements kept as long as the object lives."""
 
     def __init__(self, *, sample: int = 0) -> None:
         self._sample = sample
@@ -57,18 +57,17 @@ class MemoryJudgements:
 class StoredJudgements:
     """Judgements in the SQLite file at `path`, each reply committed before it is used.
 
-    `sample` tells repeated measurements of one request apart. A file that cannot be written is
-    read; what is new is then kept for as long as the object lives, with one warning. Close it, or
-    use it in a `with` statement.
+    `sample` tells repeated measurements of one request apart. A file that cannot be written is only
+    read; new replies are then kept as long as the object lives, with one warning. Close it, or use
+    it in a `with` statement.
 
-    Raises:
-        InputError: (when it is used) the file is no SQLite database, or a run's and damaged. A
-            damaged reply in a file of its own is asked for and written again, with a warning.
-        StoreError: a write failed for another reason than permission (a full disk).
+    Raises: InputError: (when it is used) the file is not an SQLite database, or belongs to a
+        damaged run. In a separate file, a damaged reply is requested and written again, with a
+        warning. StoreError: a write failed for another reason than permission (a full disk).
     """
 
     def __init__(self, path: Path, *, sample: int = 0) -> None:
-        # Somebody's plug-in may change the working directory before it is first used.
+        # A plug-in may change the working directory before first use.
         self.path, self._sample = path.absolute(), sample
         self._unwritten = MemoryJudgements(sample=sample)
         self._reading: sqlite3.Connection | None = None
@@ -138,12 +137,12 @@ class StoredJudgements:
         if found is None:
             if self.path.name == DATABASE:
                 raise DamagedError(self.path.parent, "a judgement is not what was written")
-            what = f"{self.path}: a damaged reply of {key.role} is asked for again"
+            what = f"{self.path}: a damaged reply of {key.role} is requested again"
             warnings.warn(what, stacklevel=2)
         return found
 
     def _write(self, slot: Slot, body: bytes) -> str | None:
-        """Commit a row; the warning to give where nothing can be written, the first time."""
+        """Commit a row; returns a warning the first time that nothing can be written."""
         with self._lock:
             if self._is_closed or self._is_read_only:
                 return None
@@ -156,7 +155,7 @@ class StoredJudgements:
             except sqlite3.Error as error:
                 # The low byte is the kind of error, the rest says more about it.
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_WRITABLE:
-                    what = f"{self.path}: what the model said cannot be kept: {error}"
+                    what = f"{self.path}: the model's reply cannot be kept: {error}"
                     raise StoreError(what) from error
                 self._is_read_only = True
                 return _nothing_is_kept(self.path, error)
@@ -196,7 +195,7 @@ def _layout(connection: sqlite3.Connection, path: Path) -> Layout:
     if path.name == DATABASE:
         return layout_of(connection, path.parent)
     columns = connection.execute("PRAGMA table_info(judgements)").fetchall()
-    # A file that was begun before there were checksums goes on without.
+    # A file started before there were checksums continues without them.
     return Layout(None) if len(columns) == len(COLUMNS["judgements"]) else BY_ITSELF
 
 
@@ -210,6 +209,6 @@ def _loaded(body: bytes) -> Mapping[str, Any] | None:
 
 def _nothing_is_kept(path: Path, error: Exception) -> str:
     return (
-        f"{path}: cannot be written ({error}): what models say is not kept, and scoring again "
-        "asks them again; make it writable, or score a copy"
+        f"{path}: cannot be written ({error}): the models' replies are not kept, and scoring "
+        "again requests them again; make it writable, or score a copy"
     )

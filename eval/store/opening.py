@@ -1,7 +1,7 @@
-"""The first events of a fork's item, copied from another run: laid down when the fork is made.
+"""The first events of a fork's item, copied from another run when the fork is made.
 
-They are no events of the item yet: each attempt at it begins with them, and one that was killed
-leaves them as they were.
+They are not events of the item yet: each attempt starts with them, and a killed attempt leaves them
+unchanged.
 """
 
 import sqlite3
@@ -17,7 +17,7 @@ from branchwise.trace.events import Event
 
 
 def lay_down(connection: sqlite3.Connection, layout: Layout, events: Sequence[Event]) -> None:
-    """Keep the events in a run that is being made, numbered anew from 0."""
+    """Store the events in a run that is being made, renumbered from 0."""
     connection.execute(layout.create("opening"))
     for seq, event in enumerate(events):
         slim, passages = fold(event.data)

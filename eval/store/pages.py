@@ -1,8 +1,8 @@
 """Rows of a damaged SQLite file, page by page, whatever leads to the pages.
 
-SQLite reaches a row from its table's root; where a page on the way is damaged, everything behind it
-is out of its reach. Here every page that looks like a leaf of a table gives its rows. They are not
-checked, and of whom they are is not known: the caller tells by their checksums.
+SQLite reaches a row from its table's root; if a page on the way is damaged, everything beyond it is
+unreachable. Here every page that looks like a leaf of a table yields its rows. They are unchecked
+and may belong to any table: the caller tells by their checksums.
 
 Source of the format: https://www.sqlite.org/fileformat2.html, sections 1.3, 1.5, 1.6, 2.1 and 4.
 """
@@ -21,7 +21,7 @@ _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 class Record(NamedTuple):
-    """A row as it lies in a page; an INTEGER PRIMARY KEY is None among the values."""
+    """A row as stored in a page; an INTEGER PRIMARY KEY is None among the values."""
 
     rowid: int
     values: tuple[Any, ...]
@@ -62,7 +62,7 @@ class Pages:
         for at in range(_LOG_HEADER, len(self._log) - step + 1, step):
             number, commit, *_ = struct.unpack(">II", self._log[at : at + 8])
             if self._log[at + 8 : at + 16] != salts:
-                break  # What a log that was begun anew has left of the one before.
+                break  # Left from before the log was restarted.
             waiting[number] = self._log[at + _FRAME_HEADER : at + step]
             if commit:
                 committed |= waiting
@@ -70,7 +70,7 @@ class Pages:
         return committed
 
     def _free(self) -> set[int]:
-        """Pages that are in no table; they may hold rows that were deleted."""
+        """Pages outside all tables; they may hold deleted rows."""
         free: set[int] = set()
         trunk = int.from_bytes(self._page(1)[32:36], "big")
         while 0 < trunk <= self.count and trunk not in free:
@@ -124,7 +124,7 @@ class Pages:
 
 
 def _page_size(data: bytes, log: bytes) -> int:
-    """From the file's header, else from its log's, else what SQLite takes by default."""
+    """From the file's header, or else its log's, or else SQLite's default."""
     size = int.from_bytes(data[16:18], "big")
     for found in (65536 if size == 1 else size, int.from_bytes(log[8:12], "big")):
         if found in _SIZES:

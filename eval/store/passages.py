@@ -1,4 +1,4 @@
-"""The passages of a run: read when they are needed, many at a time, and kept for a while."""
+"""The passages of a run: read when needed, many at a time, and kept for a while."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -8,20 +8,20 @@ from branchwise.eval.store.folding import StoredPassage
 from branchwise.eval.store.run_file import RunFile
 
 KEPT = 4096
-"""Passages held in memory; one item that has more holds all of its own."""
+"""Passages held in memory; an item that has more keeps all of its own."""
 AT_ONCE = 500
-"""Of one query. SQLite takes 999 variables even where it was built long ago."""
+"""Per query. Even old builds of SQLite take 999 variables."""
 
 
 class StoredPassages:
-    """Looks passages up by hash, one at a time by calling it, or many before that with `load`."""
+    """Looks up passages by hash: call it for one, or first `load` many."""
 
     def __init__(self, file: RunFile) -> None:
         self._file = file
         self._held: dict[str, StoredPassage] = {}
 
     def __call__(self, hash: str) -> StoredPassage:
-        """The passage with this hash. Raises DamagedError where there is none."""
+        """The passage with this hash. Raises DamagedError if there is none."""
         if (found := self._held.get(hash)) is None:
             self.load([hash])
             found = self._held.get(hash)
@@ -30,7 +30,7 @@ class StoredPassages:
         return found
 
     def load(self, hashes: Iterable[str]) -> None:
-        """Read those of `hashes` that are not held; calls for them then take no query."""
+        """Read those of `hashes` that are not in memory; calls for them then need no query."""
         wanted = set(hashes)
         if len(self._held) + len(wanted - self._held.keys()) > KEPT:
             self._held = {hash: p for hash, p in self._held.items() if hash in wanted}

@@ -27,7 +27,7 @@ _MAX_NAMED = 5
 
 
 class ItemRow(NamedTuple):
-    """An item of any status; `outcome` is there once it has ended."""
+    """An item of any status; `outcome` is present once it has ended."""
 
     item: int
     question: Question
@@ -52,9 +52,12 @@ class RunReader:
         """Raise InputError unless the folder holds a run."""
         if not (path / DATABASE).is_file():
             what = "is not a run folder" if path.exists() else "there is no such run"
-            remedy = "name a folder that `branchwise run --out` made"
+            remedy = "name a folder made by `branchwise run --out`"
             if (path / DRAFT).exists():
-                what, remedy = "the run was killed as it was made", "make it again: nothing is lost"
+                what, remedy = (
+                    "the run was killed while it was being created",
+                    "make it again: nothing is lost",
+                )
             if runs := sorted(str(file.parent) for file in path.glob(f"runs/*/{DATABASE}")):
                 # A study's folder.
                 more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
@@ -63,8 +66,8 @@ class RunReader:
 
     @classmethod
     def open(cls, path: Path) -> "RunReader":
-        """Open a run; InputError where the folder holds none, one that is damaged, or one of a
-        newer version."""
+        """Open a run; raises InputError if the folder holds none, a damaged one, or one of a newer
+        version."""
         cls.check(path)
         return cls(RunFile(path))
 
@@ -73,16 +76,17 @@ class RunReader:
         self._file.close()
 
     def check_file(self) -> None:
-        """Raise DamagedError where the file's pages do not fit together: rows may be out of reach
-        then. Costs a fiftieth of what scoring does."""
+        """Raise DamagedError if the file's pages do not fit together: rows may then be unreachable.
+
+        Costs a fiftieth of scoring."""
         for (line,) in self._file.query("PRAGMA integrity_check(1)"):
             if problem := check_line(str(line)):
                 raise DamagedError(self.path, problem)
 
     @contextmanager
     def doubt(self) -> Iterator[None]:
-        """Takes the rows of a run of format 1 for damaged where working with them fails: without
-        checksums, nothing else tells."""
+        """Treats the rows of a run of format 1 as damaged if working with them fails: without
+        checksums, there is no other sign."""
         if self._file.layout.seed is not None:
             yield
             return
@@ -136,7 +140,7 @@ class RunReader:
         self._check_count("items", count, self._file.item_count)
 
     def answered_items(self) -> Iterator[AnsweredItem]:
-        """The items that ended, as scorers read them."""
+        """The ended items, as scorers read them."""
         for row in self.items():
             if row.outcome is not None:
                 with reading(self.path):
@@ -155,7 +159,7 @@ class RunReader:
         """The trace of an item, in order, passages filled in.
 
         Without `contents`, a tool result that only shows the passages of its artifact has "" for
-        `content`: for readers of artifacts, who are done a sixth sooner.
+        `content`: for readers of artifacts only, which saves a sixth of the time.
         """
         with reading(self.path), self._file.snapshot():
             rows = self._event_rows(item)
@@ -164,7 +168,7 @@ class RunReader:
             yield Event(seq, kind, at, data)
 
     def opening(self) -> Iterator[Event]:
-        """The events that a fork's item begins with; none in other runs."""
+        """The events that a fork's item starts with; none in other runs."""
         if not self.meta.get("fork"):
             return
         with reading(self.path), self._file.snapshot():
@@ -200,23 +204,23 @@ class RunReader:
         }
 
     def model_usage(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Role and tokens of every recorded model reply, of items that have not ended, too."""
+        """Role and tokens of every recorded model reply, including those of unended items."""
         for _, _, role, _, _, body in self._file.each("responses", "WHERE kind = 'model'"):
             with reading(self.path):
                 usage = orjson.loads(body)["usage"]
             yield role, usage
 
     def saved_scores(self, scorer_digest: str) -> Mapping[str, Any] | None:
-        """Scores that were saved under this scorer's digest."""
+        """Scores saved under this scorer's digest."""
         return self._result("scores", "WHERE digest = ?", (scorer_digest,))
 
     def saved_errors(self, scorer_digest: str, item: int) -> Mapping[str, Any] | None:
-        """Where an item's answers were lost, as it was kept with these scores."""
+        """Where an item's answers were lost, as saved with these scores."""
         rest = "WHERE scorer = ? AND item = ?"
         return self._result("item_errors", rest, (scorer_digest, item))
 
     def kept_reach(self, key: str) -> Mapping[str, Any] | None:
-        """What was looked up of the run's corpus and graph (`eval.ceilings.reach`)."""
+        """What was found in the run's corpus and graph (`eval.ceilings.reach`)."""
         return self._result("reach", "WHERE key = ?", (key,))
 
     def _result(self, table: str, rest: str, key: tuple[Any, ...]) -> Mapping[str, Any] | None:
@@ -225,13 +229,13 @@ class RunReader:
             return orjson.loads(rows[0][-1]) if rows else None
 
     def _outcome(self, status: str, outcome: bytes | None) -> Mapping[str, Any] | None:
-        """How an item ended; None where it has not. Raises ValueError where it cannot be so."""
+        """How an item ended; None if it has not. Raises ValueError for an impossible outcome."""
         if (outcome is not None) is not (status in ENDED):
             raise ValueError(f"an item is {status}, and has {'an' if outcome else 'no'} outcome")
         if outcome is None:
             return None
         if self._file.layout.seed is None and not is_outcome(outcome):
-            raise ValueError("an outcome is no record")
+            raise ValueError("an outcome is not a record")
         record: Mapping[str, Any] = orjson.loads(outcome)
         return record
 
@@ -243,10 +247,10 @@ class RunReader:
     def _check_not_begun(self, item: int) -> None:
         sql = "SELECT 1 FROM responses WHERE item = ? LIMIT 1"
         if list(self._file.query(sql, (item,))):
-            raise DamagedError(self.path, f"item {item} has begun, and its row says otherwise")
+            raise DamagedError(self.path, f"item {item} has started, but its row says otherwise")
 
     def _check_item(self, item: int, **counts: int) -> None:
-        """Raise DamagedError where the item ended with another number of rows than are there."""
+        """Raise DamagedError if the item ended with another number of rows than exist."""
         for row in self._file.rows("items", "WHERE item = ?", (item,)):
             said = dict(zip(COLUMNS["items"], row, strict=True))
             for table, count in counts.items():
@@ -257,12 +261,12 @@ class RunReader:
             raise DamagedError(self.path, f"{count} {what} are there, not {expected}")
 
     def _unfolded(self, bodies: Iterable[bytes], *, contents: bool = True) -> list[dict[str, Any]]:
-        """Records of one item as they were given; all their passages are read at once."""
+        """Records of one item as originally given; all their passages are read at once."""
         records = [orjson.loads(body) for body in bodies]
         self._passages.load(hash for record in records for hash in references(record))
         return [unfold(record, self._passages, contents=contents) for record in records]
 
 
 def open_run(path: Path) -> RunReader:
-    """Open a run folder for reading; raises InputError where it holds no run."""
+    """Open a run folder for reading; raises InputError if it holds no run."""
     return RunReader.open(path)

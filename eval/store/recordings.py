@@ -18,7 +18,7 @@ from branchwise.eval.store.verifying import check_whole
 
 
 class _Place(NamedTuple):
-    """Where a response lies; places of one request are in the order of this tuple."""
+    """Where a response is stored; places of one request sort by this tuple."""
 
     item: int
     occurrence: int
@@ -27,21 +27,21 @@ class _Place(NamedTuple):
 class RunRecordings:
     """Implements `agents.replay.Recordings` for a run folder, which is only read.
 
-    What is recorded for a request depends on who asks, not on when or beside whom:
+    The recorded response for a request depends on the asker, not on time or on other items:
 
     * an item whose question (by id) and epoch the run has is answered by that item alone, the
       n-th time that it makes a request by the n-th reply to it;
-    * an item whose question the run has not, by the run's items of the same epoch;
-    * who is no item (`ask`), by all items,
+    * an item whose question the run lacks, by the run's items of the same epoch;
+    * an asker that is not an item (`ask`), by all items; in the last two cases in the order of
+      items, then of occurrences.
 
-    the last two in the order of items, then of occurrences. Works beside a process that writes the
-    run: what it records is found from then on.
+    Works beside a process that writes the run: new records are found at once.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         RunReader.check(path)
-        # A reply that is lost would look like one that was never recorded.
+        # A lost reply would look like one that was never recorded.
         check_whole(path)
         reader = RunReader.open(path)
         self.identity: Mapping[str, Any] = reader.meta.get("identity") or {}
@@ -55,7 +55,7 @@ class RunRecordings:
         self._has_trimmed: bool | None = None
 
     def find(self, slot: Slot) -> Mapping[str, Any] | None:
-        """The payload for a slot; None where there is none."""
+        """The payload for a slot; None if there is none."""
         place = self._place(slot)
         return None if place is None else self._payload(slot, place)
 
@@ -66,7 +66,7 @@ class RunRecordings:
         return item is not None and not self._rows(sql, (item, slot.key.role))
 
     def was_trimmed(self, slot: Slot) -> bool:
-        """Whether the asker's own item (of who has none, any) left out tool results."""
+        """Whether the asker's own item (any item, if it has none) left out tool results."""
         if (item := self._own(slot.asker)) is not None:
             sql = "SELECT 1 FROM events WHERE item = ? AND kind = 'context_trimmed' LIMIT 1"
             return bool(self._rows(sql, (item,)))
@@ -86,7 +86,9 @@ class RunRecordings:
         if own is not None:
             return _Place(own, slot.occurrence)
         if slot.asker is not None and slot.asker.question in self._questions:
-            return None  # An epoch that was not run: another one's reply would be no new sample.
+            return (
+                None  # An epoch that was not run: another epoch's reply would not be a new sample.
+            )
         places = self._places(slot)
         if slot.asker is not None:
             places = [at for at in places if self._epochs[at.item] == slot.asker.epoch]
@@ -105,9 +107,8 @@ class RunRecordings:
         self._questions = frozenset(id for _, id, _ in rows)
 
     def _places(self, slot: Slot) -> list[_Place]:
-        """All places of a request. Responses have no index by digest: it is made here, and grows.
-
-        Rows are only ever added, each behind those before it.
+        """All places of a request. Responses have no index by digest: it is built here and grows.
+        Rows are only ever appended.
         """
         key = (slot.key.role, slot.key.digest)
         sql = """SELECT rowid, item, occurrence, role, digest FROM responses
@@ -133,7 +134,7 @@ class RunRecordings:
         except ValueError as error:
             raise self._unreadable(error) from None
         if not isinstance(record, dict):
-            raise self._unreadable(ValueError("a reply is no object"))
+            raise self._unreadable(ValueError("a reply is not an object"))
         return record
 
     def _rows(self, sql: str, values: Iterable[Any]) -> list[Any]:
@@ -154,6 +155,6 @@ class RunRecordings:
 def open_recordings(path: Path) -> RunRecordings:
     """Open a run for replays (`agents.replay.OpenRecordings`).
 
-    Raises InputError where the folder holds no run, or one of a newer version.
+    Raises InputError if the folder holds no run, or one of a newer version.
     """
     return RunRecordings(path)

@@ -1,4 +1,4 @@
-"""Saving what is whole of a damaged run into a new one, which `resume` then completes."""
+"""Saving the intact part of a damaged run into a new one, which `resume` then completes."""
 
 import os
 import shlex
@@ -28,14 +28,15 @@ from branchwise.eval.store.survey import Survey, survey
 from branchwise.eval.store.tables import COLUMNS, LATER
 
 _SAVED = ("passages", "questions", "items", "opening", "events", "responses", "judgements", "reach")
-"""Scores and their errors are left out: scoring makes them again, of what is there then."""
+"""Scores and their errors are left out: scoring makes them again from the recovered items."""
 
 
 @dataclass(frozen=True)
 class Recovery:
-    """What came of it. `saved`: rows of each kind; `items` are those that are whole. `lost`: of the
-    questions that were given again and of the items that begin again, as (id, epoch);
-    `responses_lost`: of the latter, as far as their rows say."""
+    """The result. `saved`: rows of each kind; `items` are the whole ones.
+
+    `lost`: the questions given again and the items that start again, as (id, epoch);
+    `responses_lost`: responses of the latter, as far as their rows say."""
 
     run: Path
     items: int
@@ -61,10 +62,9 @@ class Recovery:
 def recover_run(run: Path, out: Path, questions: QuestionSet | None = None) -> Recovery:
     """Make a run at `out` of everything that is whole in the one at `run`, which is only read.
 
-    An item is saved with its trace and responses, or begins again with those of its responses that
-    are whole. `questions`: the run's own set, for questions that are lost. Raises InputError where
-    `run` is no run or is being written, where its settings or questions are lost, and where `out`
-    cannot be made.
+    An item is saved with its trace and responses, or starts again with its intact responses.
+    `questions`: the run's own set, for lost questions. Raises InputError if `run` is not a run or
+    is being written, if its settings or questions are lost, or if `out` cannot be made.
     """
     RunReader.check(run)
     with _copied(run) as copy, closing(Remains(copy, run)) as remains, new_file(out) as connection:
@@ -108,7 +108,7 @@ class _Recovering:
         expected = places(self._spec, self._count)
         kept = {p.item for p in expected if found.has_ended(p.item) and found.is_whole(p.item)}
         for item in kept:
-            # Those of format 1 do not say it.
+            # Settings of format 1 do not say it.
             counts = (found.events[item].bit_length(), len(found.responses[item]), item)
             self._new.execute(self._layout.count_rows(), counts)
         again = [place for place in expected if place.item not in kept]
@@ -124,14 +124,15 @@ class _Recovering:
         )
 
     def _add_rows(self) -> None:
-        """Rows that SQLite reaches; then those in any page, for what is not whole without them."""
+        """Add the rows that SQLite reaches; then those in any page, for what is still
+        incomplete."""
         for table in LATER:
             self._new.execute(self._layout.create(table))
         for table in _SAVED:
             insert = self._layout.insert(table, "INSERT OR IGNORE")
             self._new.executemany(insert, self._remains.reached(table))
         if self._remains.has_damage or not self._old.is_all_whole:
-            # What is whole has no more rows: they would be of an earlier attempt.
+            # A complete item needs no more rows: they would be from an earlier attempt.
             whole = {item for item in self._old.whole if self._old.has_ended(item)}
             for table, row in self._remains.found():
                 if table in _SAVED and not (table in ("events", "responses") and row[0] in whole):
@@ -150,7 +151,7 @@ class _Recovering:
         yield from self._new.execute(f"SELECT {columns} FROM {table}")  # noqa: S608 - names of ours
 
     def _add_questions(self, questions: QuestionSet | None) -> list[str]:
-        """Fill in the questions that are lost; their ids."""
+        """Fill in the lost questions; returns their ids."""
         lost = self._survey().lost_questions
         if not lost:
             return []
@@ -161,7 +162,7 @@ class _Recovering:
             raise InputError(
                 f"{what}, and these are others" if questions else what,
                 where=questions.source if questions else str(self._run / DATABASE),
-                remedy=f"give the very questions of the run: --questions {source}",
+                remedy=f"give exactly the run's questions: --questions {source}",
             )
         for n in lost:
             self._new.execute("DELETE FROM questions WHERE n = ?", (n,))
@@ -169,19 +170,19 @@ class _Recovering:
         return [whole[n].id for n in lost]
 
     def _restore_opening(self) -> None:
-        """A fork's item that was begun has its opening as its first events."""
+        """A started item of a fork has its opening as its first events."""
         sql = "SELECT seq, kind, at, body FROM events WHERE item = 1 AND seq < ?"
         rows = self._new.execute(sql, (self._opening,)).fetchall()
         self._new.executemany(self._layout.insert("opening", "INSERT OR IGNORE"), rows)
         if self._survey().opening < self._opening:
             raise InputError(
-                "the events that this fork begins with are lost",
+                "the events that this fork starts with are lost",
                 where=str(self._run / DATABASE),
                 remedy="make the fork again",
             )
 
     def _begin_again(self, again: Sequence[Place]) -> None:
-        """Leave items to `resume`, with those of their responses that are whole."""
+        """Leave items to `resume`, with their intact responses."""
         passages = {row[0] for row in self._rows("passages")}
         for place in again:
             self._new.execute("DELETE FROM events WHERE item = ?", (place.item,))
@@ -197,7 +198,7 @@ class _Recovering:
             self._new.execute(insert, (*place, state, None, None, None))
 
     def _had_begun(self, place: Place, found: Survey) -> bool:
-        """Whether something of the item is lost; one that nobody ran has nothing to lose."""
+        """Whether part of the item is lost; an item that was never run has nothing to lose."""
         state = found.items.get(place.item)
         return state is None or state.status != "pending"
 
@@ -216,6 +217,6 @@ class _Recovering:
 
 
 def _own_questions(given: QuestionSet, spec: RunSpec, count: int) -> tuple[Question, ...]:
-    """The run's questions out of its set, which it may have taken the first of; else none."""
+    """The run's questions from its set, which may be only its first ones; else none."""
     questions = given.questions[:count]
     return questions if questions_digest(questions) == spec.questions_digest else ()

@@ -1,4 +1,4 @@
-"""What is left of a damaged run: its settings, and the rows that are what was written."""
+"""What is left of a damaged run: its settings and its intact rows."""
 
 import itertools
 from collections import Counter
@@ -21,10 +21,10 @@ _NUMBERED = frozenset({"questions", "items", "opening"})
 
 
 class Remains:
-    """A damaged run's rows: those that SQLite reaches, and those that lie in any of its pages.
+    """A damaged run's rows: those that SQLite reaches, and those in any of its pages.
 
-    Without checksums (format 1) only the former: nothing tells the latter apart. `copy`: where they
-    are read, a copy of `run`. Raises InputError where the settings are lost.
+    Without checksums (format 1) only the former, because the latter cannot be told apart. `copy`:
+    the copy of `run` from which they are read. Raises InputError if the settings are lost.
     """
 
     def __init__(self, copy: Path, run: Path) -> None:
@@ -39,7 +39,7 @@ class Remains:
             self.meta = dict(self._settings())
             if missing_settings(self.meta):
                 raise InputError(
-                    "the run's settings are lost, and without them nothing of it can be used",
+                    "the run's settings are lost; without them it cannot be used",
                     where=str(run / DATABASE),
                     remedy="restore the file, or run again",
                 ) from None
@@ -48,20 +48,20 @@ class Remains:
 
     @property
     def damaged(self) -> Counter[str]:
-        """How many rows of each table SQLite reached that are not what was written."""
+        """How many damaged rows of each table SQLite reached."""
         return self._reached.damaged if self._reached else Counter()
 
     @property
     def has_damage(self) -> bool:
-        """Whether SQLite did not reach all rows, or reached others than were written."""
+        """Whether SQLite did not reach all rows, or reached damaged ones."""
         return self._reached is None or bool(self._reached.damaged or self._reached.unreadable)
 
     def reached(self, table: str) -> Iterator[Row]:
-        """The whole rows of a table that SQLite reaches, without checksums."""
+        """The intact rows of a table that SQLite reaches, without checksums."""
         return self._reached(table) if self._reached else iter(())
 
     def found(self) -> Iterator[tuple[str, Row]]:
-        """Table and row of everything whole that lies in any page."""
+        """Table and row of every intact row in any page."""
         if self.layout.seed is None:
             return
         for record in Pages(self._run / DATABASE).records():
@@ -81,7 +81,7 @@ class Remains:
 
 
 def _as_row(record: Record, table: str, layout: Layout) -> Row | None:
-    """The record as a row of the table; None where it is none."""
+    """The record as a row of the table; None if it is not one."""
     if len(record.values) != layout.width(table):
         return None
     values = record.values

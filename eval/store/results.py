@@ -1,6 +1,6 @@
 """What scoring leaves in a run: scores, where each item's answers were lost, what was looked up.
 
-The tables of the latter two are made when they are first filled, in older runs, too.
+The tables of the latter two are made on first use, also in older runs.
 """
 
 import sqlite3
@@ -23,10 +23,10 @@ def save_scores(
     scores: Mapping[str, Any],
     errors: Iterable[tuple[int, Mapping[str, Any]]] = (),
 ) -> None:
-    """Keep scores beside the run, one row a scorer, and each item's errors by its number.
+    """Save scores in the run, one row per scorer, and each item's errors by its number.
 
-    What was kept under the same digest is replaced, all or nothing. Raises StoreError where it
-    cannot be.
+    Replaces what was saved under the same digest, all or nothing. Raises StoreError if it cannot
+    write.
     """
     rows = [(scorer_digest, item, orjson.dumps(found)) for item, found in errors]
     score_row = (scorer_digest, orjson.dumps(scores))
@@ -44,7 +44,7 @@ def save_scores(
 
 
 def keep_reach(run: Path, key: str, reach: Mapping[str, Any]) -> None:
-    """Keep what was looked up of the run's corpus and graph. Raises StoreError where it cannot."""
+    """Save what was found in the run's corpus and graph. Raises StoreError if it cannot write."""
     try:
         with closing(connect(run / DATABASE)) as connection:
             layout = _prepared(connection, run)
@@ -52,11 +52,13 @@ def keep_reach(run: Path, key: str, reach: Mapping[str, Any]) -> None:
             connection.execute(layout.insert("reach", "INSERT OR REPLACE"), row)
             fold_log(connection)
     except sqlite3.Error as error:
-        raise StoreError(f"{run}: what was looked up cannot be kept: {error}") from error
+        raise StoreError(
+            f"{run}: the answers found in the corpus cannot be kept: {error}"
+        ) from error
 
 
 def _prepared(connection: sqlite3.Connection, run: Path) -> Layout:
-    """How rows are written, once the tables are there."""
+    """How rows are written; makes the tables first."""
     layout = layout_of(connection, run)
     layout.enable(connection)
     for table in ("item_errors", "reach"):

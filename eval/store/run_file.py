@@ -1,4 +1,4 @@
-"""A run's file open for reading: every row that it gives is what was written."""
+"""A run's file open for reading: every row that it returns is checked."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,16 +25,16 @@ from branchwise.eval.store.tables import (
 Row = tuple[Any, ...]
 
 RUN_ID, QUESTION_COUNT, OPENING_COUNT = "run_id", "question_count", "opening_count"
-"""Keys of `meta` beside those of `RunSpec` and the format: a number of the run's own, so that no
-row of another run passes for one of its, and how many questions and opening events it has."""
+"""Keys of `meta` in addition to those of `RunSpec` and the format: a number of the run's own, so
+that no row of another run passes for its own, and how many questions and opening events it has."""
 _AT_ONCE = 256
 
 
 class RunFile:
     """A run's rows, read and checked. Raises DamagedError, InputError for a newer version.
 
-    `meta`: the run's settings; `layout`: how its rows are written. `tolerant`: for looking at what
-    is left of a damaged file; texts may then be no texts.
+    `meta`: the run's settings; `layout`: how its rows are written. `tolerant`: for inspecting a
+    damaged file; texts may then be invalid.
     """
 
     def __init__(self, run: Path, *, tolerant: bool = False) -> None:
@@ -53,13 +53,13 @@ class RunFile:
 
     @property
     def question_count(self) -> int | None:
-        """How many questions the run has; None where it does not say so (format 1)."""
+        """How many questions the run has; None if the file does not say (format 1)."""
         count: int | None = self.meta.get(QUESTION_COUNT)
         return count
 
     @property
     def item_count(self) -> int | None:
-        """How many items the run has; None where it does not say so (format 1)."""
+        """How many items the run has; None if the file does not say (format 1)."""
         if self.question_count is None or self.meta["fork"]:
             return self.question_count
         epochs: int = self.meta["epochs"]
@@ -67,7 +67,7 @@ class RunFile:
 
     @property
     def opening_count(self) -> int | None:
-        """How many events a fork's item begins with; None where it does not say so (format 1)."""
+        """How many events a fork's item begins with; None if the file does not say (format 1)."""
         count: int | None = self.meta.get(OPENING_COUNT)
         return count
 
@@ -76,7 +76,7 @@ class RunFile:
         return list(self.each(table, rest, values))
 
     def each(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Row]:
-        """The same, read as they are needed. A table that is made later may be missing."""
+        """The same, read as needed. A table that is made later may be missing."""
         if table in LATER and not self._has(table):
             return
         columns = self.layout.columns(table)
@@ -85,13 +85,13 @@ class RunFile:
             yield self.checked(table, row)[:count]
 
     def checked(self, table: str, row: Row) -> Row:
-        """The row; DamagedError where it is not what was written."""
+        """The row; raises DamagedError if it is not what was written."""
         if self.layout.is_whole(table, row):
             return row
         raise DamagedError(self.run, f"a row of {table} is not what was written")
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        """What a query gives, as it lies in the file."""
+        """The result of a query, as stored."""
         with reading(self.run):
             cursor = self.connection.execute(sql, values)
         while True:
@@ -113,7 +113,7 @@ class RunFile:
         try:
             yield
         finally:
-            # Nothing was written; cursors that are open go on.
+            # Nothing was written; open cursors continue.
             with suppress(sqlite3.Error):
                 self.connection.commit()
 
@@ -125,8 +125,8 @@ class RunFile:
 def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mapping[str, Any]]:
     """How the rows of the run's file are written, and its settings.
 
-    Raises DamagedError, sqlite3.Error, InputError where it is of a newer version, and ValueError,
-    TypeError or KeyError for settings that are damaged.
+    Raises DamagedError, sqlite3.Error, InputError for a newer version, and ValueError, TypeError or
+    KeyError for damaged settings.
     """
     rows = connection.execute("SELECT * FROM meta").fetchall()
     has_checksums = any(len(row) > len(COLUMNS["meta"]) for row in rows)
@@ -145,13 +145,13 @@ def read_meta(connection: sqlite3.Connection, run: Path) -> tuple[Layout, Mappin
 
 
 def missing_settings(meta: Mapping[str, Any]) -> set[str]:
-    """What a run's settings have to say, and these do not."""
+    """The required settings of a run that are missing here."""
     spec = {field.name for field in fields(RunSpec)}
     return {RUN_ID, QUESTION_COUNT, OPENING_COUNT, *spec} - meta.keys()
 
 
 def check_schema(connection: sqlite3.Connection, layout: Layout, run: Path) -> None:
-    """Raise DamagedError where the file's tables are not those of a run."""
+    """Raise DamagedError if the file's tables are not those of a run."""
     must, may = expected_schema()
     schema = read_schema(connection)
     if layout.seed is not None and not must <= schema <= must | may:
@@ -178,7 +178,7 @@ def _check_format(meta: Mapping[str, Any], run: Path, *, first: bool) -> None:
             remedy="upgrade branchwise to read it",
         )
     if (written_by == 1) is not first:
-        raise DamagedError(run, "its format is not that of its rows")
+        raise DamagedError(run, "its format does not match its rows")
 
 
 def _check_settings(meta: Mapping[str, Any]) -> None:
@@ -190,4 +190,4 @@ def _check_settings(meta: Mapping[str, Any]) -> None:
             is_mapping = field.name in ("system", "identity", "scoring", "fork")
             kind = int if field.name == "epochs" else dict if is_mapping else str
             if not isinstance(given, kind):
-                raise TypeError(f"{field.name} is of another kind")
+                raise TypeError(f"{field.name} has the wrong type")

@@ -33,7 +33,7 @@ LOCK = "lock"
 
 
 class PendingItem(NamedTuple):
-    """An item that has not ended. `resumed`: an earlier process began it."""
+    """An item that has not ended. `resumed`: an earlier process started it."""
 
     item: int
     question: Question
@@ -49,7 +49,7 @@ class RunStore:
         RunReader.check(path)
         self._lock = hold(path)
         try:
-            # Before anything is written: it would go where a damaged page says.
+            # Before any write, which would go where a damaged page says.
             check_whole(path)
             self.reader = RunReader.open(path)
             self.writer = Writer(path / DATABASE)
@@ -69,14 +69,14 @@ class RunStore:
         self.close()
 
     def close(self) -> None:
-        """Write what is queued, then let other processes in."""
+        """Write what is queued, then release the folder."""
         # The reader first: the last to close folds the WAL back, and a reader cannot.
         self.reader.close()
         self.writer.close()
         os.close(self._lock)
 
     def pending(self, *, retry_failed: bool = False) -> Iterator[PendingItem]:
-        """Items to run, in question order; `retry_failed` takes in those that ended in an error."""
+        """Items to run, in question order; `retry_failed` includes failed ones."""
         wanted = ("pending", "running", "failed") if retry_failed else ("pending", "running")
         for item, n, epoch, status in self.reader.items_with_status(wanted):
             yield PendingItem(item, self.reader.question(n), epoch, status != "pending")
@@ -85,7 +85,7 @@ class RunStore:
         """The journal of an item; its first commit marks the item as running.
 
         The events of an earlier, unfinished attempt are discarded; its responses are replayed.
-        A fork's item begins with the events that were copied for it.
+        A fork's item starts with the events copied for it.
         """
         item, asker = pending.item, Asker(pending.question.id, pending.epoch)
         opening = list(self.reader.opening())
@@ -111,8 +111,7 @@ def create_run(
     """Make a run folder with all its items pending.
 
     `opening`: the first events of a fork's one item. The file appears under its name only when it
-    is complete. Raises InputError where something is there already, or where the folder cannot be
-    written.
+    is complete. Raises InputError if the folder is not empty or cannot be written.
     """
     with new_file(path) as connection:
         layout = begin_file(connection, spec, len(questions), len(opening))
@@ -128,7 +127,7 @@ def create_run(
 def new_file(path: Path) -> Iterator[sqlite3.Connection]:
     """A run's file with its tables, to be filled; it appears under its name when it is complete.
 
-    Raises InputError where something is there already, or where the folder cannot be written.
+    Raises InputError if the folder is not empty or cannot be written.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -151,11 +150,11 @@ def new_file(path: Path) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _draft(file: Path) -> Iterator[sqlite3.Connection]:
-    # What a process that was killed right here has left is begun anew.
+    # Start again on what a process killed right here has left.
     file.unlink(missing_ok=True)
     connection = sqlite3.connect(file, isolation_level=None)
     try:
-        # A draft that fails is thrown away: a journal to roll back with would only be left behind.
+        # A failed draft is discarded: a rollback journal would only be left behind.
         connection.execute("PRAGMA journal_mode = OFF")
         connection.executescript(f"BEGIN; {schema()}")
         yield connection
@@ -170,7 +169,7 @@ def _draft(file: Path) -> Iterator[sqlite3.Connection]:
 def begin_file(
     connection: sqlite3.Connection, spec: RunSpec, questions: int, opening: int
 ) -> Layout:
-    """Say in a new file what the run is; how its rows are written from now on."""
+    """Write the run's settings into a new file; returns how its rows are written."""
     run_id = secrets.token_hex(8)
     meta = {"format": FORMAT, RUN_ID: run_id, QUESTION_COUNT: questions, OPENING_COUNT: opening}
     meta |= asdict(spec)
@@ -185,7 +184,7 @@ def begin_file(
 def put_question(
     connection: sqlite3.Connection, layout: Layout, n: int, question: Question
 ) -> None:
-    """Write a question and the passages that it brings."""
+    """Write a question and its passages."""
     body, passages = fold_question(question)
     connection.execute(layout.insert("questions"), (n, question.id, body))
     connection.executemany(INSERT_PASSAGE, passages)
@@ -193,19 +192,19 @@ def put_question(
 
 def places(spec: RunSpec, questions: int) -> list[Place]:
     """The items of a run."""
-    # A fork's item keeps its epoch, so that it is told as the one that it takes up.
+    # A fork's item keeps its epoch, which identifies the original item.
     epochs = [spec.fork["epoch"]] if spec.fork else range(spec.epochs)
     pairs = [(n, epoch) for epoch in epochs for n in range(questions)]
     return [Place(item, *pair) for item, pair in enumerate(pairs, 1)]
 
 
 def is_vacant(path: Path) -> bool:
-    """Whether a folder holds no more than a process leaves that is killed before it has a run."""
+    """Whether a folder holds no more than a process leaves that was killed before it made a run."""
     return path.is_dir() and {entry.name for entry in path.iterdir()} <= {LOCK, DRAFT}
 
 
 def _check_vacant(path: Path) -> None:
-    """Raise InputError where the folder holds more than a killed process leaves."""
+    """Raise InputError if the folder holds more than a killed process leaves."""
     if is_vacant(path):
         return
     remedy = "choose another --out"
@@ -215,7 +214,7 @@ def _check_vacant(path: Path) -> None:
 
 
 def hold(path: Path) -> int:
-    """Hold the run folder for this process; the system lets go of it however the process ends."""
+    """Lock the run folder for this process; the system releases it however the process ends."""
     try:
         handle = os.open(path / LOCK, os.O_CREAT | os.O_RDWR, 0o644)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a run is: written once when it is made, compared when it is resumed."""
+"""A run's identity: written once when it is made, compared when it is resumed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,12 +9,11 @@ from typing import Any
 class RunSpec:
     """A run's identity.
 
-    `system`: the settings as given (paths included), enough to build the agent again.
-    `identity`: everything that answers depend on (`Agent.identity`), `system_digest` its SHA-256.
-    `source`: where the questions came from, `questions_digest` their content. `scoring`: who is to
-    align and judge when the run is scored (`ScoringChoice`), empty for names alone. `fork`: of a
-    run that takes an item of another one up at a step, which one and what is changed
-    (`eval.forks`), else empty.
+    `system`: the settings as given (paths included), enough to build the agent again. `identity`:
+    everything that answers depend on (`Agent.identity`), `system_digest` its SHA-256. `source`:
+    where the questions came from, `questions_digest`: their content. `scoring`: who aligns and
+    judges when the run is scored (`ScoringChoice`), empty for names alone. `fork`: for a fork, its
+    parent, step and changes (`eval.forks`), else empty.
     """
 
     task: str

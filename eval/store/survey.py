@@ -1,4 +1,4 @@
-"""What a store's rows make together: which items are whole, and what is missing."""
+"""What a store's rows add up to: which items are whole, and what is missing."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -15,11 +15,11 @@ from branchwise.eval.store.tables import ENDED
 
 _MAX_EVENTS = 1 << 20
 Rows = Callable[[str], Iterable[Row]]
-"""By table: its rows that are whole, without checksums, in any order; some may come twice."""
+"""By table: its intact rows, without checksums, in any order, perhaps with repeats."""
 
 
 class ItemState(NamedTuple):
-    """An item's row: where it belongs, and what it says of its other rows (None: nothing)."""
+    """An item's row: where it belongs, and what it says about its other rows (None: nothing)."""
 
     question: int
     epoch: int
@@ -32,10 +32,9 @@ class ItemState(NamedTuple):
 class Survey:
     """What is there. Items and questions by number.
 
-    `events`: of each item, a bit for each event by its number. `responses`: of each item, their
-    keys. `lacking`: items of which an event or a response cannot be read, or refers to a passage
-    that is not there. `opening`: how many of its events are whole. `unread`: by table, rows that
-    are no records.
+    `events`: by item, a bit for each event number. `responses`: by item, their keys. `lacking`:
+    items with an event or a response that cannot be read or refers to a missing passage. `opening`:
+    how many of its events are whole. `unread`: by table, rows that are not records.
     """
 
     item_count: int
@@ -49,7 +48,7 @@ class Survey:
     events: dict[int, int] = field(default_factory=lambda: defaultdict(int))
 
     def is_whole(self, item: int) -> bool:
-        """Whether everything that was written of the item is there."""
+        """Whether everything written for the item exists."""
         state = self.items.get(item)
         if state is None or state.question not in self.questions or item in self.lacking:
             return False
@@ -66,7 +65,7 @@ class Survey:
         return state.responses in (None, len(self.responses[item]))
 
     def has_ended(self, item: int) -> bool:
-        """Whether the item's row is there and says so."""
+        """Whether the item's row exists and says so."""
         return item in self.items and self.items[item].status in ENDED
 
     @property
@@ -81,12 +80,12 @@ class Survey:
 
     @property
     def lost_questions(self) -> list[int]:
-        """Questions that are not there, by number."""
+        """Missing questions, by number."""
         return [n for n in range(self.question_count) if n not in self.questions]
 
 
 def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
-    """Look at all rows of a run with these settings."""
+    """Read all rows of a run with these settings."""
     passages = {row[0] for row in rows("passages")}
     found = Survey(0, 0)
 
@@ -124,7 +123,7 @@ def survey(rows: Rows, meta: Mapping[str, Any]) -> Survey:
 
 
 def _passages_of_question(body: bytes) -> list[str] | None:
-    """Passages that a question brings; None where it is none."""
+    """Passages of a question; None if it is not a question."""
     try:
         record = orjson.loads(body)
         Question.model_validate({**record, "passages": ()})
@@ -134,7 +133,7 @@ def _passages_of_question(body: bytes) -> list[str] | None:
 
 
 def is_outcome(outcome: bytes | None) -> bool:
-    """Whether this is how an item ended, as scorers read it."""
+    """Whether this is a valid outcome, as scorers read it."""
     try:
         record = orjson.loads(outcome or b"")
         Prediction.model_validate(record["prediction"])
@@ -145,7 +144,7 @@ def is_outcome(outcome: bytes | None) -> bool:
 
 
 def _is_cost(outcome: Mapping[str, Any]) -> bool:
-    """Whether what an item cost, by role where that was recorded, is in numbers."""
+    """Whether an item's usage, by role if recorded so, consists of numbers."""
     from branchwise.eval.costs.usage import COUNTS
 
     counts = [
@@ -155,7 +154,7 @@ def _is_cost(outcome: Mapping[str, Any]) -> bool:
 
 
 def _references(body: bytes) -> list[str] | None:
-    """Passages that a record refers to; None where it is no record."""
+    """Passages that a record refers to; None if it is not a record."""
     try:
         record = orjson.loads(body)
         return references(record)

@@ -1,12 +1,10 @@
 """The tables of a store, and the checksum that each row carries.
 
-A row's checksum is the CRC-32 of its table's name, its key and its content, begun with a number of
-the run's own: a flipped byte is found, and so is a row of another table or of another run (pages
-of the disk that were mixed up). Of damage that is not a single burst of 32 bits, one in four
-billion is missed. Passages need none: their key is a hash of their content.
-
-Runs that were made before there were checksums (format 1) stay as they are: they are read and
-continued without.
+A row's checksum is the CRC-32 of its table's name, its key and its content, seeded with a number of
+the run's own: it detects a flipped byte and a row of another table or run (mixed-up pages of the
+disk). Of damage that is not a single burst of 32 bits, one case in four billion is missed. Passages
+need none: their key is a hash of their content. Runs from before there were checksums (format 1)
+stay as they are: they are read and continued without.
 """
 
 import functools
@@ -45,11 +43,11 @@ LATER = {
     "judgements": "role TEXT NOT NULL, digest TEXT NOT NULL, sample INTEGER NOT NULL,"
     " body BLOB NOT NULL{}, PRIMARY KEY (role, digest, sample)",
 }
-"""Tables that are made when they are first filled."""
+"""Tables that are made on first use."""
 ENDED = ("done", "failed")
 """States of an item that has an outcome."""
 _NEW_COLUMNS = ("events", "responses")
-"""Of items: format 1 has them not."""
+"""Of items: missing in format 1."""
 
 
 _KINDS: Mapping[str, type | tuple[type, ...]] = {
@@ -72,13 +70,13 @@ def row_checksum(seed: int, table: str, row: Sequence[Any]) -> int:
 
 @dataclass(frozen=True)
 class Layout:
-    """How the rows of one store are written and read. `seed`: None where rows have no checksum."""
+    """How the rows of one store are written and read. `seed`: None if rows have no checksum."""
 
     seed: int | None
 
     @classmethod
     def of_run(cls, run_id: str) -> "Layout":
-        """The layout of a run that is known by this number of its own."""
+        """The layout of the run with this number."""
         return cls(zlib.crc32(run_id.encode()))
 
     def enable(self, connection: sqlite3.Connection) -> None:
@@ -112,12 +110,12 @@ class Layout:
         return f"INSERT INTO events SELECT {columns}{checksum} FROM opening"  # noqa: S608 - names of ours
 
     def create(self, table: str) -> str:
-        """SQL that makes one of the tables that are made later, where it is not there."""
+        """SQL that makes one of the later tables, if it is missing."""
         checksum = ", checksum INTEGER NOT NULL" if self._has_checksum(table) else ""
         return f"CREATE TABLE IF NOT EXISTS {table} ({LATER[table].format(checksum)})"
 
     def columns(self, table: str) -> str:
-        """The table's columns as a query names them, the checksum (where there is one) last."""
+        """The table's columns as a query names them, the checksum (if any) last."""
         return _columns(table, self._has_checksum(table), self.seed is None)
 
     def width(self, table: str) -> int:
@@ -125,8 +123,8 @@ class Layout:
         return len(COLUMNS[table]) + self._has_checksum(table)
 
     def is_whole(self, table: str, row: Sequence[Any]) -> bool:
-        """Whether a row, as `columns` reads it, is what was written. Of format 1: whether its
-        values are of the right kinds."""
+        """Whether a row, as `columns` reads it, is what was written; in format 1, whether its
+        values have the right types."""
         if self.seed is None:
             kinds = zip(COLUMNS[table], row, strict=True)
             return all(isinstance(value, _KINDS.get(column, str)) for column, value in kinds)
@@ -143,7 +141,7 @@ class Layout:
 
 
 BY_ITSELF = Layout(0)
-"""Of files that belong to no run, and of the table that says which run it is."""
+"""For files that do not belong to a run, and for the table that says which run it is."""
 
 
 @functools.cache

@@ -18,8 +18,8 @@ _MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found in a run. `items`: None where the file does not say any more; `checksums`:
-    whether its rows have any (format 1 has none: a changed byte in a text is not found)."""
+    """The verdict on a run. `items`: None if the file no longer says; `checksums`: whether its rows
+    have any (format 1 has none: a changed byte in a text is not found)."""
 
     run: Path
     items: int | None
@@ -54,8 +54,10 @@ class Verdict:
 
 
 def verify_run(run: Path, *, system_digest: str | None = None) -> Verdict:
-    """Read the whole file. Raises InputError where it cannot be told: no run, a newer version, a
-    file that is in use. `system_digest`: that of the run that it has to be, if of any."""
+    """Read the whole file. Raises InputError if there is no verdict: no run, a newer version, a
+    file in use.
+
+    `system_digest`: the expected one, if any."""
     try:
         file = RunFile(run, tolerant=True)
     except DamagedError as error:
@@ -65,7 +67,7 @@ def verify_run(run: Path, *, system_digest: str | None = None) -> Verdict:
             found = _verdict(file)
         if system_digest in (None, file.meta["system_digest"]):
             return found
-        return replace(found, problems=("the run is another system's", *found.problems))
+        return replace(found, problems=("the run belongs to another system", *found.problems))
     except DamagedError as error:
         return Verdict(run, None, 0, 0, (error.damage,))
     finally:
@@ -80,9 +82,9 @@ def check_whole(run: Path) -> None:
 
 
 class ReadableRows:
-    """The rows of a damaged file that can be read and are what was written, by table.
+    """The readable, intact rows of a damaged file, by table.
 
-    `damaged`: how many rows of each table were not; `unreadable`: what SQLite said.
+    `damaged`: how many rows of each table were not intact; `unreadable`: what SQLite said.
     """
 
     def __init__(self, file: RunFile) -> None:
@@ -99,7 +101,7 @@ class ReadableRows:
                 self.damaged[table] += 1
 
     def _raw(self, table: str) -> Iterator[Row]:
-        """From the first row up to damage; then from the last one down to damage."""
+        """From the first row up to the damage, then from the last one down to it."""
         last = None
         try:
             for rowid, *row in self._from_table(table, "ORDER BY rowid"):

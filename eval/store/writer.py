@@ -1,7 +1,7 @@
 """The one thread that writes to a run's SQLite file.
 
 Callers hand over batches of statements; the thread commits everything that is waiting in one
-transaction, so many items share a commit. A batch is atomic: all of it is there, or none.
+transaction, so many items share a commit. A batch is atomic: all of it is committed, or none.
 """
 
 import asyncio
@@ -31,14 +31,13 @@ class _Batch(NamedTuple):
 
 
 class Writer:
-    """Accepts batches from any event loop, in order. Raises StoreError where it cannot be opened.
-
-    `layout`: how statements write rows. After a write that failed nothing more is written: every
-    later batch fails for the same reason.
+    """Accepts batches from any event loop, in order. Raises StoreError if it cannot be opened.
+    `layout`: how statements write rows. After a failed write nothing more is written: every later
+    batch fails for the same reason.
     """
 
     def __init__(self, path: Path) -> None:
-        # Somebody's plug-in may change the working directory.
+        # A plug-in may change the working directory.
         self._path = path.absolute()
         self._failure: str | None = None
         try:
@@ -76,7 +75,7 @@ class Writer:
             fold_log(self._connection)
 
     def _take(self) -> list[_Batch]:
-        """All that is waiting, at least one; empty at the end."""
+        """All waiting batches, at least one; empty at the end."""
         first = self._queue.get()
         batches: list[_Batch] = []
         while first is not None:
@@ -94,9 +93,9 @@ class Writer:
             return
         connection = self._connection
         try:
-            # A file that was deleted takes writes as before, and nobody would find them.
+            # A deleted file still accepts writes, which would be lost.
             if self._path.stat().st_ino != self._file:
-                raise FileNotFoundError("another file has taken its place")
+                raise FileNotFoundError("it was replaced by another file")
             connection.execute("BEGIN IMMEDIATE")
             for batch in batches:
                 for sql, rows in batch.statements:
@@ -113,7 +112,7 @@ class Writer:
         for batch in batches:
             waiting[batch.done.get_loop()].append(batch.done)
         for loop, futures in waiting.items():
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed: there is no waiter left
                 loop.call_soon_threadsafe(_settle, futures, self._failure)
 
 
@@ -121,12 +120,12 @@ def _cannot_write(path: Path, error: Exception) -> str:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     problem = f"{path}: cannot write: {reason}"
     if isinstance(error, FileNotFoundError):
-        return f"{problem}; the run was deleted or moved while it was written"
-    return f"{problem}; what was committed is safe, go on with: branchwise resume {path.parent}"
+        return f"{problem}; the run was deleted or moved while it was being written"
+    return f"{problem}; what was committed is safe; continue with: branchwise resume {path.parent}"
 
 
 def _settle(futures: Sequence["asyncio.Future[None]"], failure: str | None) -> None:
-    """Wake the waiters, on their loop: one hand-over a transaction, however many they are."""
+    """Wake the waiters, on their loop: one hand-over per transaction, however many there are."""
     for future in futures:
         if future.done():
             continue

@@ -1,4 +1,4 @@
-"""What graphs have to know of a task: how its questions are put, and the graph they flow through.
+"""What graphs must know of a task: how its questions are put, and the graph they flow through.
 
 Light, so that a task's columns do not cost the import of LangGraph.
 """
@@ -30,11 +30,11 @@ Setting = Literal["search", "given", "direct"]
 
 @dataclass(frozen=True)
 class Brief:
-    """What the agent is told: a prompt file's name, the user's message, the passages in it.
+    """The task as given to the agent: a prompt file's name, the user's message, its passages.
 
     `passages` are those that the message numbers from 1 ("Fragment 1"), in that order. `question`
-    is the question alone on one line: what the modules are told. `follow_ups`: what the user says
-    later, one text a turn, for flows of several turns.
+    is the question alone on one line, for the modules. `follow_ups`: what the user says later, one
+    text per turn, for flows of several turns.
     """
 
     prompt: str
@@ -46,7 +46,7 @@ class Brief:
 
 @dataclass(frozen=True)
 class GraphParts:
-    """What a graph is made of. `plugins` stand in their slots, several of one in their order."""
+    """What a graph is made of. `plugins` are in their slots, those of one slot in order."""
 
     models: "Models"
     tools: "Sequence[BaseTool]"
@@ -77,10 +77,10 @@ class Flow:
     """How a kind of question flows.
 
     `prompts`: by setting, the prompt file that says what to do; settings that it lacks are never
-    asked for. `readings`: the prompt file that presents a question's readings. `own_prompts`:
-    those of its prompt files that no other flow's answers depend on, so that they stay out of
-    other systems' digests. `graph` builds its graph, and imports LangGraph when it is called; None
-    is `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
+    used. `readings`: the prompt file that presents a question's readings. `own_prompts`: its prompt
+    files on which no other flow's answers depend, which keeps them out of other systems' digests.
+    `graph` builds its graph, and imports LangGraph when it is called; None is
+    `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The decorator `node`: a function of one's own becomes a step of the graph."""
+"""The decorator `node`: a function becomes a step of the graph."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -21,8 +21,8 @@ DEFAULT_SECONDS = 60.0
 class NodePlugin(Plugin):
     """A declared node. `state`: name of the parameter that gets the state.
 
-    `seconds`: a call that takes longer is stopped. `source`: which code it is, once it was found by
-    a spec.
+    `seconds`: a call that takes longer is stopped. `source`: the code's identity, once a spec has
+    found it.
     """
 
     plugin_group: ClassVar[Group] = "nodes"
@@ -44,12 +44,11 @@ def node(
     """Declare a function as a step of the graph: `@node("after_tools")`.
 
     In a run the function, asynchronous or not, gets a copy of the state (`AgentState`) and returns
-    what it changes of it, or None; slots.py says what each slot may return. Parameters annotated
-    as `Corpus`, `Graph`, `RunContext` or as the `settings` class are filled in. `name`: of the
-    node, by default the function's. `seconds`: a call that takes longer is stopped.
-
-    Raises InputError: an unknown slot, no docstring, a name that is none, a signature that cannot
-    be called, a limit that is none.
+    its changes, or None; slots.py says what each slot may return. Parameters annotated as `Corpus`,
+    `Graph`, `RunContext` or as the `settings` class are filled in. `name`: of the node, by default
+    the function's. `seconds`: a call that takes longer is stopped. Raises InputError for an unknown
+    slot, a missing docstring, an invalid name, a signature that cannot be called, or an invalid
+    limit.
     """
     if callable(slot):
         raise InputError(
@@ -70,7 +69,7 @@ def node(
 
 
 def _state_of(declaration: Declaration) -> str:
-    """The first parameter that is not filled in; those behind it have defaults."""
+    """The first parameter that is not injected; those after it have defaults."""
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     others = list(declaration.others.values())
     right = bool(others) and all(one.kind in by_name for one in others)

@@ -14,17 +14,17 @@ from branchwise.graphs.plugins.running import MadeNode
 
 
 def load_node(spec: str) -> NodePlugin:
-    """The node that a spec names. Raises InputError, in one line, where there is none."""
+    """The node that a spec names. Raises a one-line InputError if there is none."""
     found = find_plugin(spec, "nodes")
     plugin: NodePlugin = made(found.object, "nodes", spec)
     return replace(plugin, source=found.source)
 
 
 def make_nodes(specs: Sequence[str], surroundings: Surroundings) -> list[MadeNode]:
-    """The nodes in their order, with settings and what else they are filled with.
+    """The nodes in order, with settings and other injected values.
 
-    Raises InputError: a spec that names no node, two nodes of one name, settings that do not fit,
-    a corpus or graph that is not there.
+    Raises InputError for a spec that does not name a node, two nodes of the same name, settings
+    that do not fit, and a missing corpus or graph.
     """
     nodes: dict[str, MadeNode] = {}
     places: dict[str, str] = {}
@@ -42,12 +42,12 @@ def make_nodes(specs: Sequence[str], surroundings: Surroundings) -> list[MadeNod
 
 
 def check_named(settings: Iterable[str], names: Iterable[str], retriever: str | None) -> None:
-    """Raise InputError for settings of what is neither one of `names` nor the retriever."""
+    """Raise InputError for settings that belong to none of `names` and not to the retriever."""
     known = list(names)
     if is_plugin_retriever(retriever):
         found = find_plugin(str(retriever), "retrievers").object
         if not isinstance(found, RetrieverPlugin):
-            return  # a function that makes one: its name is known once it was called
+            return  # a function that makes one: its name is known only after a call
         known.append(found.name)
     for name in settings:
         if name not in known:

@@ -1,4 +1,4 @@
-"""The passages of a tool message: to be read, chosen among and put back by a node."""
+"""The passages of a tool message, for a node to read, select and put back."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 
 def passages_of(message: "BaseMessage") -> "list[PassageRecord]":
-    """The passages that a tool message shows, in its order; none of any other message."""
+    """The passages that a tool message shows, in order; none for any other message."""
     artifact = getattr(message, "artifact", None)
     listed = artifact.get("passages") if isinstance(artifact, Mapping) else None
     return list(listed or ())
 
 
 def with_passages(message: "BaseMessage", passages: "Sequence[Mapping[str, Any]]") -> "ToolMessage":
-    """The tool message with these passages in the place of its own, its text written anew.
+    """The tool message with these passages in place of its own, and a new text.
 
     The text is as `local_retriever` writes it; a passage has `id`, `title`, `text` and `score`. A
-    message that has none and gets none, such as an error, stays as it is.
-    Raises ValueError for a message of another kind, and for one that shows rows or matches of a
-    graph, too: only its own tool can put these into words.
+    message that has none and gets none, such as an error, stays as it is. Raises ValueError for a
+    message of another kind, and for one that also shows rows or matches of a graph: only its own
+    tool can put these into words.
     """
     from langchain_core.messages import ToolMessage
 

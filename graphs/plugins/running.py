@@ -1,4 +1,4 @@
-"""A plug-in's node as a step of the graph: recalled or called, recorded, applied."""
+"""A plug-in's node as a step of the graph: read back or called, recorded, applied."""
 
 import hashlib
 import time
@@ -25,12 +25,12 @@ from branchwise.trace.records import Record
 MIN_SECONDS = 10.0
 MAX_ERROR_CHARS = 500
 _SEEN = ("messages", "pending", "readings", "evidence", "spent", "finish")
-"""What of the state a node is given."""
+"""The part of the state that a node gets."""
 
 
 @dataclass(frozen=True)
 class NodeResult(Record):
-    """What a call came to, as the journal keeps it."""
+    """The result of a call, as the journal keeps it."""
 
     OPTIONAL = frozenset({"asked"})
     asked: tuple[Asked, ...] = ()
@@ -41,14 +41,14 @@ class NodeResult(Record):
 
 @dataclass(frozen=True)
 class MadeNode:
-    """A node with what fills its parameters."""
+    """A node with the values of its parameters."""
 
     plugin: NodePlugin
     filled: Filled = field(default_factory=Filled)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What answers depend on of it, JSON-serialisable, free of paths."""
+        """Its part of what answers depend on: JSON-serialisable, free of paths."""
         return {
             "name": self.plugin.name,
             "slot": self.plugin.slot,
@@ -58,7 +58,7 @@ class MadeNode:
 
 
 def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> Node:
-    """The step of a plug-in's node. What it does wrong leaves the state as it was.
+    """The step of a plug-in's node. If it fails, the state stays as it was.
 
     `caller`: the agent's model, which it may ask. Its result is committed before it is used; a
     resumed item does not call it again.
@@ -113,7 +113,7 @@ async def _called(
 
 
 def _key(plugin: NodePlugin, state: AgentState) -> CallKey:
-    """Of what the node is given that may differ between two calls of one item."""
+    """A digest of the input that may differ between two calls of one item."""
     last = state["messages"][-1:]
     given = [(m.type, m.text) for m in (*last, *state["pending"])]
     body = orjson.dumps([plugin.slot, len(state["messages"]), given, state.get("readings", ())])

@@ -1,10 +1,10 @@
-"""Where in the graph a plug-in's step stands."""
+"""Where in the graph a plug-in's step runs."""
 
 from typing import Literal, get_args
 
 Slot = Literal["before_agent", "after_tools", "before_answer"]
-"""`before_agent`: once, behind query expansion. `after_tools`: behind the tools of a turn, before
-evidence extraction. `before_answer`: behind the agent's last words, before they are read."""
+"""`before_agent`: once, after query expansion. `after_tools`: after the tools of a turn, before
+evidence extraction. `before_answer`: after the agent's last message, before it is read."""
 
 SLOTS: tuple[Slot, ...] = get_args(Slot)
 
@@ -13,4 +13,4 @@ RETURNS: dict[Slot, tuple[str, ...]] = {
     "after_tools": ("pending",),
     "before_answer": ("messages",),
 }
-"""What of the state a node of a slot may return."""
+"""The parts of the state that a node of a slot may return."""

@@ -1,6 +1,6 @@
-"""What a node returned, as the trace keeps it, and what that changes of the state.
+"""What a node returned, as the trace keeps it, and how that changes the state.
 
-The event is all that there is of it: a first run, a resumed one and a fork apply the same event.
+The event is the only record: a first run, a resumed one and a fork apply the same event.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from branchwise.trace.events import Node
 from branchwise.trace.parts import ChangedMessage, Update
 
 MAX_MESSAGES = 100
-"""Of an opening: more are no question that somebody asks."""
+"""Of an opening: more is not a plausible question."""
 
 _KINDS: Mapping[str, type[BaseMessage]] = {
     "system": SystemMessage,
@@ -29,10 +29,10 @@ _KINDS: Mapping[str, type[BaseMessage]] = {
 
 
 def update_of(slot: Slot, returned: Any, state: AgentState) -> Update:
-    """What `returned` changes of `state`; empty where it changes nothing.
+    """The changes of `returned` to `state`; empty if there are none.
 
-    Messages are taken as their kind and their text, at most 200,000 characters of it, so that what
-    goes on is what is recorded. Raises WrongResult.
+    A message counts as its kind and its text, at most 200,000 characters, so that the run continues
+    with exactly what is recorded. Raises WrongResult.
     """
     if returned is None:
         return Update()
@@ -47,13 +47,13 @@ def update_of(slot: Slot, returned: Any, state: AgentState) -> Update:
 
 
 def applied(node: Node, state: AgentState) -> Change:
-    """What a node's event changes of the state.
+    """How a node's event changes the state.
 
     Raises LookupError for an event that no version of ours wrote.
     """
     update, change = node.update, Change()
     if update.messages is not None:
-        # What is read is an answer, whatever was wrong with the words that it replaces.
+        # The new text is read as an answer, whatever was wrong with the text that it replaces.
         change |= {"messages": list(map(_message, update.messages)), "finish": "stop"}
     if update.readings is not None:
         change["readings"] = update.readings
@@ -83,7 +83,7 @@ def _put(pending: list[BaseMessage], changed: ChangedMessage) -> None:
 
 
 def _opening(messages: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
-    """What the agent is told first: the system's, the user's, and perhaps examples between."""
+    """The agent's first messages: the system's, the user's, and perhaps examples in between."""
     listed = _messages(messages, "pending")
     records = [_plain(message, n) for n, message in enumerate(listed)]
     if not records or records[-1].type != "human":
@@ -118,7 +118,7 @@ def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
 
 
 def _results(messages: Any, state: AgentState) -> tuple[ChangedMessage, ...] | None:
-    """Those of a turn's tool messages that are not as they were."""
+    """The tool messages of a turn that were changed."""
     listed, before = _messages(messages, "pending"), state["pending"]
     if [_call(message) for message in listed] != [_call(message) for message in before]:
         raise WrongResult(

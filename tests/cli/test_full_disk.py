@@ -52,7 +52,7 @@ def test_a_run_goes_on_when_there_is_room_again(questions, tmp_path):
     assert full.returncode == 1
     assert full.stdout == ""
     assert full.stderr.startswith("branchwise: ")
-    assert f"go on with: branchwise resume {path}" in full.stderr
+    assert f"continue with: branchwise resume {path}" in full.stderr
     assert full.stderr.count("\n") == 1
     assert 0 < open_run(path).progress()["done"] < QUESTIONS
     assert type_in("resume", path).returncode == 0

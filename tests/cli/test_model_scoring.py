@@ -267,7 +267,7 @@ def test_an_interrupt_is_one_line_and_a_failure(answered: Path, type_in, chat_se
         signal.signal(signal.SIGINT, before)
     kept = "what was answered is kept"
     command = f"branchwise score {answered} --matcher llm"
-    said = f"branchwise: interrupted; {kept}; go on with: {command}\n"
+    said = f"branchwise: interrupted; {kept}; continue with: {command}\n"
     assert (code, shown, error) == (1, "", said)
 
 
@@ -366,7 +366,7 @@ def test_what_matcher_and_judge_cost_on_a_predictions_file(tmp_path: Path, type_
     assert "USD by --prices" in shown
     code, _, error = type_in("score", *file, "--prices", prices)
     assert code == 2
-    assert "--prices has nothing to price" in error
+    assert "--prices has no effect" in error
 
 
 @pytest.mark.parametrize("role", ["matcher", "judge"])
@@ -428,7 +428,7 @@ def test_an_interrupt_of_a_predictions_file_says_how_to_go_on(
         signal.signal(signal.SIGINT, before)
     assert code == 1
     options = " ".join(map(str, file))
-    assert error.endswith(f"go on with: branchwise score {options} --matcher llm:{model}\n")
+    assert error.endswith(f"continue with: branchwise score {options} --matcher llm:{model}\n")
     assert len(error.splitlines()) == 1
 
 

@@ -113,7 +113,7 @@ def test_a_model_for_a_module_that_is_not_asked_for_is_refused(type_in, corpus, 
     code, _, err = type_in("ask", "Who?", "--corpus", corpus, f"--{role}", "offline")
     assert code == 2
     assert err == (
-        f"branchwise: --{role}: no {role} is asked without --{module}; "
+        f"branchwise: --{role}: has no effect without --{module}; "
         f"add --{module}, or leave out --{role}\n"
     )
 
@@ -121,7 +121,7 @@ def test_a_model_for_a_module_that_is_not_asked_for_is_refused(type_in, corpus, 
 def test_extraction_without_anything_to_extract_from_is_refused(type_in, questions, tmp_path):
     code, _, err = type_in("run", "--questions", questions, "--extract", "--out", tmp_path / "run")
     assert code == 2
-    assert "--extract: there are no tools" in err
+    assert "--extract: no tool returns passages" in err
     assert err.count("\n") == 1
     assert not (tmp_path / "run").exists()
 

@@ -74,12 +74,12 @@ def test_what_a_model_is_told_is_shown_and_what_it_is_not(type_in: Any, plugin: 
     }
     assert card["injected"] == {"settings": "settings", "corpus": "corpus", "graph": "graph"}
     assert (card["section"], card["seconds"], card["renders"]) == ("Use it well.", 7, True)
-    assert card["runs"] == "on a thread of its own"
+    assert card["runs"] == "on its own thread"
     assert card["settings"]["required"] == ["limit"]
     assert card["source"]["source"] == str(plugin)
 
     _, text, _ = type_in("tools", "show", f"{plugin}:ages")
-    assert "a call    runs on a thread of its own, for at most 7 seconds" in text
+    assert "a call    runs on its own thread, for at most 7 seconds" in text
     assert "setting   ages.limit: integer, must be given" in text
     assert "setting   ages.unit: string or null, default 'years'" in text
     assert "injected  graph: the graph of --kg" in text
@@ -141,9 +141,9 @@ def test_wrong_arguments_are_told_as_a_model_is_told(type_in: Any, plugin: Path)
         (("show", "nothing"), "there is no tool 'nothing'; known are local_retriever"),
         (("show", "wikisparq"), "did you mean wikisparql or wikidata_search?"),
         (("show", "none.py:x"), "there is no file none.py"),
-        (("show", "FILE:age"), "there is no 'age' in it; it has ages"),
+        (("show", "FILE:age"), "it does not define 'age'; it has ages"),
         (("try", "FILE:ages", "--args", "[1]"), "--args: is a list, not an object"),
-        (("try", "FILE:ages", "--args", "{"), "--args: is no JSON"),
+        (("try", "FILE:ages", "--args", "{"), "--args: is not JSON"),
         (("try", "FILE:ages"), "ages.limit: Field required; give it: --set ages.limit=VALUE"),
         (("try", "FILE:ages", "--set", "ages.limt=1"), "ages has no setting 'limt'"),
         (("try", "wikisparql"), "wikisparql has no graph to ask; add --kg DIR or URL"),
@@ -152,8 +152,8 @@ def test_wrong_arguments_are_told_as_a_model_is_told(type_in: Any, plugin: Path)
         (("new", "class"), "'class' is no name for a function"),
         (("new", "json"), "'json' is a module that is installed"),
         (("new", "wikisparql"), "'wikisparql' is a built-in tool"),
-        (("new", "../evil"), "'../evil' is no name for a function"),
-        (("new", "x" * 65), "is no name for a tool"),
+        (("new", "../evil"), "'../evil' is not a valid function name"),
+        (("new", "x" * 65), "is not a valid tool name"),
     ],
 )
 def test_bad_input_is_one_line(type_in: Any, plugin: Path, words: tuple[str, ...], line: str):
@@ -204,7 +204,7 @@ def test_a_new_tool_passes_its_own_test_and_is_not_overwritten(type_in: Any, tmp
     before = (folder / "test_word_count.py").read_text()
     code, _, err = type_in("tools", "new", "word_count", "--out", folder)
     assert code == 2
-    assert "test_word_count.py: is there already" in err
+    assert "test_word_count.py: already exists" in err
     assert not file.exists()
     assert (folder / "test_word_count.py").read_text() == before
 

@@ -153,8 +153,8 @@ def test_a_run_without_the_question_says_so_in_its_place(type_in, run: Path, tmp
     ("options", "hint"),
     [
         (("--step", 2), "name it with --question"),
-        (("--live",), "--live follows runs in a terminal"),
-        (("--live", "--print"), "--live follows runs in a terminal"),
+        (("--live",), "--live needs the app in a terminal"),
+        (("--live", "--print"), "--live needs the app in a terminal"),
     ],
 )
 def test_options_that_do_not_go_together_are_one_line(type_in, run: Path, options, hint):

@@ -92,7 +92,7 @@ def test_the_digest_follows_content_and_not_layout(write):
     [
         ([], r"q\.jsonl: holds no questions"),
         (["[1]"], r"q\.jsonl:1: expected a JSON object, found an array"),
-        ([question(), question()], r"q\.jsonl:2: question id 'q1' is taken already by .*:1"),
+        ([question(), question()], r"q\.jsonl:2: question id 'q1' is already used by .*:1"),
         ([{"id": "q1", "answers": GOLD}], r"q\.jsonl:1: question: Field required"),
         ([question(answers={"default": []})], r"q\.jsonl:1: .*no gold answers in branch 'default'"),
         ([{"id": "q1", "question": "?"}], r"q\.jsonl:1: question 'q1' has no gold answers;"),

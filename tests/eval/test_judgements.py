@@ -229,7 +229,7 @@ def test_what_cannot_be_written_is_used_with_one_warning(chat_server, tmp_path):
         ended, report = asyncio.run(align(items_of(3), chat_server.url, nowhere))
         _, again = asyncio.run(align(items_of(3), chat_server.url, nowhere))
     assert [item.matched.by for item in ended] == ["llm"] * 3
-    (warning,) = [str(w.message) for w in caught if "is not kept" in str(w.message)]
+    (warning,) = [str(w.message) for w in caught if "are not kept" in str(w.message)]
     assert warning.startswith(str(tmp_path / "gone" / "mine.jsonl.judgements.sqlite"))
     assert (report.consulted.fresh.calls, again.consulted.cached.calls) == (3, 3)
 
@@ -255,7 +255,7 @@ async def test_a_full_disk_stops_before_more_is_asked(tmp_path):
     with StoredJudgements(path) as judgements:
         await judgements.keep(judgements.recall(CALL), {"content": "x"})
         judgements._writing.execute("PRAGMA max_page_count = 1")
-        with pytest.raises(StoreError, match=r"kept\.sqlite: what the model said cannot be kept"):
+        with pytest.raises(StoreError, match=r"kept\.sqlite: the model's reply cannot be kept"):
             await judgements.keep(judgements.recall(CallKey("model", "m", "d")), {"c": "x" * 10**6})
     assert len(rows_of(path)) == 1
 

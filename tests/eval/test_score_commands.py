@@ -179,7 +179,9 @@ def test_a_run_in_which_nothing_has_ended_is_refused(tmp_path: Path) -> None:
     spec = RunSpec("branches", "q", "", {}, {}, "", 1, "0")
     create_run(path, spec, [question("q1", HEATS)])
     for command in ("score", "report"):
-        with pytest.raises(InputError, match=r"no item has ended yet; go on: branchwise resume"):
+        with pytest.raises(
+            InputError, match=r"no item has ended yet; continue with: branchwise resume"
+        ):
             run(command, path)
 
 
@@ -187,5 +189,7 @@ def test_a_run_of_a_study_goes_on_with_the_study(tmp_path: Path) -> None:
     path = tmp_path / "S" / "runs" / "base"
     create_run(path, RunSpec("branches", "q", "", {}, {}, "", 1, "0"), [question("q1", HEATS)])
     (tmp_path / "S" / "study.json").write_text("{}")
-    with pytest.raises(InputError, match=r"go on: branchwise ablate STUDY.yaml --out .*/S$"):
+    with pytest.raises(
+        InputError, match=r"continue with: branchwise ablate STUDY.yaml --out .*/S$"
+    ):
         run("report", path)

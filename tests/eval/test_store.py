@@ -270,7 +270,7 @@ async def test_nothing_is_written_after_a_write_that_failed(run_folder):
         first, second = (store.begin(pending) for pending in store.pending())
         with pytest.raises(StoreError):
             await first.finish("no such status", outcome())
-        with pytest.raises(StoreError, match="go on with: branchwise resume"):
+        with pytest.raises(StoreError, match="continue with: branchwise resume"):
             await second.finish("done", outcome())
     assert open_run(run_folder).progress()["pending"] == 2
 
@@ -320,7 +320,9 @@ def test_a_run_killed_while_it_is_made_can_be_made_again(tmp_path):
     killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_MAKING, path], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert [file.name for file in path.iterdir() if file.name.startswith(DATABASE)]
-    with pytest.raises(InputError, match="the run was killed as it was made; make it again"):
+    with pytest.raises(
+        InputError, match="the run was killed while it was being created; make it again"
+    ):
         open_run(path)
     create_run(path, make_spec(), [make_question()])
     assert open_run(path).progress()["total"] == 1

@@ -190,8 +190,8 @@ def test_what_is_wrong_is_said_with_its_line(
          "corpus?"),
         ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': there is no corpus.jsonl in it"),
         ({"base": {**BASE, "kg": "corpus"}}, "kg 'corpus': no graph here; build one with"),
-        ({"base": {**BASE, "kg": "https://u:pw@host/sparql"}}, "kg: the endpoint's address has a "
-         "user"),
+        ({"base": {**BASE, "kg": "https://u:pw@host/sparql"}}, "kg: the endpoint's address "
+         "contains a user"),
         ({"base": {**BASE, "prompts": "shorts"}}, "prompts: no such folder: 'shorts'; did you mean "
          "short?"),
         ({"base": {"tools": ["local_retriever"]}}, "the tool local_retriever has no corpus to "

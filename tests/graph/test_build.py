@@ -99,9 +99,9 @@ def test_progress_counts_lines_and_then_triples(world_300, tmp_path):
         ("g.nt.gz", NT + f'<{WD}Q1> <{LABEL}> "King\n', ":5: is not N-Triples ("),
         ("g.ttl", "@prefix wd: <http://w/> .\nwd:Q1 wdt:P1 1 .\n", ":2: is not Turtle ("),
         ("g.nt", NT.replace(" .\n", " <http://graph> .\n"), ":1: is not N-Triples ("),
-        ("g.nq", NT, "is no file of triples by its name; give N-Triples (.nt) or Turtle"),
-        ("g.rdf.gz", NT, "is no file of triples by its name; give N-Triples (.nt) or Turtle"),
-        ("g.gz", NT, "is no file of triples by its name; give N-Triples (.nt) or Turtle"),
+        ("g.nq", NT, "is not named like a file of triples; give N-Triples (.nt) or Turtle"),
+        ("g.rdf.gz", NT, "is not named like a file of triples; give N-Triples (.nt) or Turtle"),
+        ("g.gz", NT, "is not named like a file of triples; give N-Triples (.nt) or Turtle"),
     ],
 )
 def test_what_is_no_graph_is_refused_with_file_and_line(tmp_path, name, text, says):
@@ -165,14 +165,16 @@ def test_nothing_but_a_graph_is_replaced(tmp_path):
     (home / "letter.txt").write_text("dear")
     inside = build_graph([source], tmp_path / "G") and write(tmp_path / "G" / "b.nt", NT)
     for sources, out in (([source], home), ([source], source), ([inside], tmp_path / "G")):
-        with pytest.raises(InputError, match="something else here already; name a new folder"):
+        with pytest.raises(
+            InputError, match="this is not a graph, and is not replaced; name a new folder"
+        ):
             build_graph(sources, out, force=True)
     assert (home / "letter.txt").read_text() == "dear"
     assert inside.exists()
 
 
 def test_no_source_or_no_world_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no file of triples is named"):
+    with pytest.raises(InputError, match="no file of triples is given"):
         build_graph([], tmp_path / "G")
     with pytest.raises(InputError, match=r"no world here \(there is no kg.nt.gz\)"):
         build_graph([tmp_path], tmp_path / "G")
@@ -189,7 +191,7 @@ def test_a_folder_may_have_any_name(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n"])
 def test_a_source_without_a_triple_is_refused(tmp_path, text):
-    with pytest.raises(InputError, match=r"a\.nt: there is no triple; give N-Triples or Turtle"):
+    with pytest.raises(InputError, match=r"a\.nt: there are no triples; give N-Triples or Turtle"):
         build_graph([write(tmp_path / "a.nt", text)], tmp_path / "G")
     assert entries(tmp_path) == ["a.nt"]
 
@@ -261,8 +263,8 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(world_300, tmp_path, largest
 @pytest.mark.parametrize(
     ("file", "data", "says"),
     [
-        ("graph.json", b"{}", "is not a graph's description (triples: Field required)"),
-        ("graph.json", b'{"format": 2}', "is not a graph's description (format: "),
+        ("graph.json", b"{}", "is not the description of a graph (triples: Field required)"),
+        ("graph.json", b'{"format": 2}', "is not the description of a graph (format: "),
         ("names.sqlite", b"no database" * 99, "the names are missing or damaged"),
         ("names.sqlite", b"", "the names are missing or damaged"),
     ],

@@ -27,7 +27,7 @@ def test_a_literal_without_end_is_refused(tmp_path: Path, name: str, place: str)
     source = write(tmp_path / name, TRIPLES + statement)
     with pytest.raises(InputError) as refused:
         build_graph([source], tmp_path / "G")
-    assert str(refused.value).startswith(f"{source}{place}holds a literal of more than 16 MiB")
+    assert str(refused.value).startswith(f"{source}{place}contains a literal of more than 16 MiB")
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -36,7 +36,7 @@ def test_the_line_is_that_of_its_own_file(tmp_path: Path) -> None:
     long = write(tmp_path / "b.nt", f'<http://a.example/3> <http://a.example/name> "{"x" * 2**24}')
     with pytest.raises(InputError) as refused:
         build_graph([first, long], tmp_path / "G")
-    assert str(refused.value).startswith(f"{long}:1: holds a literal")
+    assert str(refused.value).startswith(f"{long}:1: contains a literal")
 
 
 @pytest.mark.parametrize("name", ["g.nt", "g.ttl", "g.ttl.gz", "g.nt.zst"])

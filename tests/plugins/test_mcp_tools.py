@@ -360,7 +360,7 @@ FAULTS = {
     "is not listening": ("http://127.0.0.1:9/mcp", "ConnectError"),
     "is not read": ("python 'x", "No closing quotation"),
     "is nothing": ("", "names no MCP server"),
-    "has a password": ("http://me:secret@127.0.0.1/mcp", "holds a user or a password"),
+    "has a password": ("http://me:secret@127.0.0.1/mcp", "contains a user or a password"),
 }
 
 
@@ -410,9 +410,11 @@ def test_names_that_clash_or_that_no_model_takes_are_refused(tmp_path, opened):
     )
     with pytest.raises(InputError, match=r"'films.year' of the MCP server cannot be given"):
         make_tools([spec], ToolContext())
-    with pytest.raises(InputError, match="local_retriever is there twice: a built-in tool and mcp"):
+    with pytest.raises(
+        InputError, match="two tools are called local_retriever: a built-in tool and mcp"
+    ):
         make_tools([f"{spec}#local_retriever"], ToolContext())
-    with pytest.raises(InputError, match="film_year is there twice: mcp"):
+    with pytest.raises(InputError, match="two tools are called film_year: mcp"):
         make_tools([f"{spec}#film_year", f"{STDIO}#film_year"], ToolContext())
 
 

@@ -350,7 +350,7 @@ def test_a_wrong_metric_is_refused_before_anything_is_scored(
 ) -> None:
     code, out, err = type_in("score", folder, "--metric", write(TEXTS, "text"))
     assert (code, out) == (2, "")
-    assert "there is no 'text' in it; it has texts" in err
+    assert "it does not define 'text'; it has texts" in err
     code, _, err = type_in("score", folder, "--metric", "nothing.py:texts")
     assert code == 2
     assert "there is no file nothing.py" in err
@@ -438,7 +438,7 @@ def test_run_checks_its_metrics_first_and_keeps_where_they_are(
     write(TEXTS, "texts")
     monkeypatch.chdir(tmp_path)
     wrong = replace(BY_NAMES, metrics=("metrics.py:none",))
-    with pytest.raises(InputError, match="there is no 'none' in it"):
+    with pytest.raises(InputError, match="it does not define 'none'"):
         run(str(questions), System(), out=tmp_path / "R", scoring=wrong)
     assert not (tmp_path / "R").exists()
     right = replace(BY_NAMES, metrics=("metrics.py:texts",))

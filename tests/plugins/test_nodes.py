@@ -190,7 +190,7 @@ def test_what_a_node_returns_wrong_leaves_the_state_as_it_was(play, body, said, 
             "{'pending': [ToolMessage('x', tool_call_id='1'), HumanMessage('y')]}",
             "returned a ToolMessage as pending[0]",
         ),
-        ("before_agent", "{'readings': 'x'}", "returned readings that are no list of texts"),
+        ("before_agent", "{'readings': 'x'}", "returned readings that are not a list of texts"),
         ("before_agent", "{'readings': ['x'] * 15}", "returned readings that are not at most 14"),
         ("before_answer", "{'messages': [HumanMessage('x')]}", "returned other messages than one"),
         ("before_answer", "{'messages': []}", "returned other messages than one AIMessage"),
@@ -332,7 +332,7 @@ def test_nodes_run_once_a_turn_and_the_graph_has_steps_enough(play):
             "'a b' cannot be the name of a node",
         ),
         ("x = 3", "not a node"),
-        ("y = 3", "there is no 'x' in it"),
+        ("y = 3", "it does not define 'x'"),
         (
             '@node("after_tools")\nasync def x(s):\n    """X."""\n'
             '@node("before_agent", name="x")\nasync def z(s):\n    """Z."""',

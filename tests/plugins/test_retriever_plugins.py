@@ -127,7 +127,7 @@ def found():
     return Search()
 '''
     assert open_plugin(write(body)).identity["own"] == {"model": "m", "layers": [1, 2]}
-    with pytest.raises(InputError, match="the identity of found is no JSON"):
+    with pytest.raises(InputError, match="the identity of found is not JSON"):
         open_plugin(write(body.replace("[1, 2]", "object()")))
 
 
@@ -210,7 +210,7 @@ def test_a_passage_as_long_as_is_taken_is_taken(write: Write) -> None:
             '@retriever\ndef found(index):\n    """T."""',
             "nothing is given as the parameter 'index'",
         ),
-        ('@retriever\ndef found(corpus: Path, /):\n    """T."""', "is given by its name"),
+        ('@retriever\ndef found(corpus: Path, /):\n    """T."""', "is passed by name"),
         ('@retriever\ndef found(corpus: "Nothing"):\n    """T."""', "cannot be read: NameError"),
         ('@retriever(seconds=0)\ndef found():\n    """T."""', "seconds is 0"),
         ('@retriever(batch="2")\ndef found():\n    """T."""', "batch is '2'"),
@@ -222,7 +222,7 @@ def test_a_passage_as_long_as_is_taken_is_taken(write: Write) -> None:
         ('@retriever\ndef found():\n    """T."""\n    sys.exit()', "SystemExit"),
         ("sys.exit(0)", "cannot be imported: SystemExit"),
         ("found = 5", "is 'int', not a retriever"),
-        ("other = 5", "there is no 'found' in it"),
+        ("other = 5", "it does not define 'found'"),
         ("def found(", "cannot be imported: SyntaxError"),
         (
             '@retriever\ndef found():\n    """T."""\n    async def search(queries, k): ...\n'
@@ -241,7 +241,7 @@ def test_what_cannot_be_a_retriever_is_refused_in_one_line_that_says_where(
 
 
 def test_a_retriever_over_a_corpus_needs_one(write: Write) -> None:
-    with pytest.raises(InputError, match=r"words needs a corpus and there is none.*--corpus"):
+    with pytest.raises(InputError, match=r"words needs a corpus.*--corpus"):
         open_retriever(None, write(WORDS, "words"))
     optional = WORDS.replace("corpus: Corpus", "corpus: Path | None").replace(
         "[corpus.passage(row) for row in range(len(corpus))]", "[]"
@@ -540,4 +540,4 @@ def test_a_study_refuses_a_retriever_that_is_not_there_by_its_line(
     )
     code, _, err = type_in("ablate", tmp_path / "study.yaml", "--out", tmp_path / "S")
     assert code == 2
-    assert "study.yaml:8: retriever: there is no 'word' in it; it has words" in err
+    assert "study.yaml:8: retriever: it does not define 'word'; it has words" in err

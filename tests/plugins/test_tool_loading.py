@@ -155,8 +155,8 @@ def test_a_spec_may_name_a_tool_or_a_function_that_makes_one(code, name, tmp_pat
 @pytest.mark.parametrize(
     ("code", "name", "what"),
     [
-        (ECHO, "ecko", "there is no 'ecko' in it; it has echo"),
-        (ECHO, "", "names a file, but none of its tools"),
+        (ECHO, "ecko", "it does not define 'ecko'; it has echo"),
+        (ECHO, "", "names a file but none of its tools"),
         ("number = 3\n", "number", "is 'int', not a tool"),
         (
             "def plain(x: int) -> str:\n    return ''\n",
@@ -178,7 +178,7 @@ def test_what_is_not_there_is_refused(tmp_path):
     assert "there is no file" in refusal(f"{tmp_path}/none.py:x")
     assert "there is no module 'no_such_mod'" in refusal("no_such_mod:x")
     assert "there is no module 'json.nothing'" in refusal("json.nothing:x")
-    assert "there is no 'lods' in it" in refusal("json:lods")
+    assert "it does not define 'lods'" in refusal("json:lods")
     for text in ("a b:c", "x:1", ":name", "dir/thing", ""):
         refusal(text)
 
@@ -189,9 +189,7 @@ def test_a_tool_may_not_bear_the_name_of_another(tmp_path):
     said = refusal(f"{one}:echo", f"{two}:echo")
     assert f"{one}:echo and {two}:echo" in said
     built_in = write_tools(tmp_path, ECHO.replace("echo", "wikisparql"), "three.py")
-    assert "the tool wikisparql is there twice: a built-in tool" in refusal(
-        f"{built_in}:wikisparql"
-    )
+    assert "two tools are called wikisparql: a built-in tool" in refusal(f"{built_in}:wikisparql")
 
 
 def test_one_tool_named_twice_is_there_once(tmp_path):
@@ -252,10 +250,8 @@ def test_settings_are_part_of_the_identity(tmp_path):
 
 def test_what_a_tool_needs_must_be_there(tmp_path):
     path = write_tools(tmp_path, NEEDS)
-    assert "corpus needs a corpus and there is none; give one with --corpus" in refusal(
-        f"{path}:corpus"
-    )
-    assert "graph needs a graph and there is none; give one with --kg" in refusal(f"{path}:graph")
+    assert "corpus needs a corpus; give one with --corpus" in refusal(f"{path}:corpus")
+    assert "graph needs a graph; give one with --kg" in refusal(f"{path}:graph")
     assert make_tools([f"{path}:either"], ToolContext())[0].name == "either"
 
 

@@ -222,7 +222,7 @@ async def yields_later(x: int):
         (no_json, "cannot be described to a model"),
         (odd_class, "has a type that JSON does not have"),
         (odd_default, "cannot be described to a model"),
-        (stray, "describes 'y', which is no parameter"),
+        (stray, "describes 'y', which is not a parameter"),
         (not_there, "an annotation of not_there cannot be read: NameError: name 'NoSuchName'"),
     ],
 )
@@ -256,9 +256,9 @@ def test_defaults_are_given_too_so_that_each_call_has_its_own():
         ({"seconds": 0}, "not a positive number"),
         ({"seconds": math.nan}, "not a positive number"),
         ({"seconds": "3"}, "not a positive number"),
-        ({"section": 3}, "section is no text"),
+        ({"section": 3}, "section is not a text"),
         ({"settings": dict}, "settings is not a pydantic model"),
-        ({"render": "words"}, "render is no function"),
+        ({"render": "words"}, "render is not a function"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options, what):

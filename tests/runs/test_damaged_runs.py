@@ -135,7 +135,7 @@ def test_a_question_that_is_lost_is_given_again(made, type_in, question_file, tm
     other.write_text('{"id": "x", "question": "Who?", "answers": {"default": ["y"]}}\n')
     code, _, said = type_in("recover", made, "--out", tmp_path / "new")
     assert code == 2
-    assert "questions of the run are lost (1 of 3); give the very questions" in said
+    assert "questions of the run are lost (1 of 3); give exactly the run's questions" in said
     code, _, said = type_in("recover", made, "--out", tmp_path / "new", "--questions", other)
     assert code == 2
     assert "and these are others" in said
@@ -183,7 +183,7 @@ def test_a_study_is_verified_and_recovered_run_by_run(
     file.write_bytes((study / "runs" / "expansion" / "run.sqlite").read_bytes())
     code, said, _ = type_in("verify", tmp_path / "T")
     assert code == 1
-    assert "the run is another system's" in said
+    assert "the run belongs to another system" in said
 
 
 def test_what_is_no_run_is_bad_input(type_in, tmp_path):

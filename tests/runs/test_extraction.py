@@ -304,7 +304,7 @@ def test_hostile_passages_and_replies_stay_on_their_lines(
 
 
 def test_extraction_without_tools_is_refused(make_system):
-    with pytest.raises(InputError, match=r"--extract: there are no tools .* --corpus DIR"):
+    with pytest.raises(InputError, match=r"--extract: no tool returns passages .* --corpus DIR"):
         Agent(make_system().model_copy(update={"extract": True, "tools": ()}))
     with pytest.raises(InputError, match="--extract"):
         Agent(System(extract=True))

@@ -121,7 +121,7 @@ def test_saving_a_step_unchanged_leaves_it_as_it_was(parent):
                 assert edited(event, text) == event
                 kinds.add(event.kind)
             else:
-                with pytest.raises(InputError, match="no text that could be edited"):
+                with pytest.raises(InputError, match="no editable text"):
                     edited(event, "x")
     assert kinds == {"start", "expansion", "model", "tool", "extraction", "budget"}
 
@@ -283,7 +283,7 @@ def test_what_cannot_be_forked_is_said_in_one_line(parent, tmp_path):
         "did you mean q1": {"question": "q1x"},
         "there are: 0": {"epoch": 3},
         "its steps are 0 to ": {"step": 99},
-        "no valid JSON": {"changes": Changes(edit=form)},
+        "not valid JSON": {"changes": Changes(edit=form)},
         "no tool 'local_retreiver'": {"changes": Changes(tools=("local_retreiver",))},
         "unknown model": {"changes": Changes(model="nonesuch model")},
         "the folder is not empty": {"out": path},

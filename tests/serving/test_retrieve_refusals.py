@@ -37,11 +37,11 @@ async def post(session, base, data, headers=JSON, path="/retrieve", method="POST
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        ("", 400, "no valid JSON"),
-        ("{", 400, "no valid JSON"),
-        ("[" * 100_000, 400, "no valid JSON"),
-        ("\x00\x01", 400, "no valid JSON"),
-        ("<html>", 400, "no valid JSON"),
+        ("", 400, "not valid JSON"),
+        ("{", 400, "not valid JSON"),
+        ("[" * 100_000, 400, "not valid JSON"),
+        ("\x00\x01", 400, "not valid JSON"),
+        ("<html>", 400, "not valid JSON"),
         ("[]", 422, '"queries"'),
         ("null", 422, '"queries"'),
         ("{}", 422, "queries: Field required"),

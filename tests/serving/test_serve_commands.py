@@ -157,7 +157,7 @@ def test_addresses_are_read(text, address):
 
 @pytest.mark.parametrize("text", ["", "x", "65536", "-1", "1.5", "::1", "a:b", "host:", "٣"])
 def test_what_is_no_address_is_refused(text):
-    with pytest.raises(InputError, match=r"--http: .* is no address to listen on"):
+    with pytest.raises(InputError, match=r"--http: .* is not an address to listen on"):
         parse_address(text, "--http")
 
 

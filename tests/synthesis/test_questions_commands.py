@@ -186,7 +186,7 @@ def test_a_model_that_fails_leaves_what_there_is(type_in, chat_server, model, tm
     [
         (("--n", 0), "0 questions cannot be made; ask for 1 or more"),
         (("--n", 2, "--ambiguous", 2), "2 of the questions cannot be ambiguous; give a share"),
-        (("--n", 2, "--domains", " ,"), "no domain is named; leave --domains out for all"),
+        (("--n", 2, "--domains", " ,"), "no domain is given; leave out --domains for all"),
         (("--n", 2, "--domains", "cooking"), "films.yaml: there is no domain 'cooking' in it"),
         (("--n", 2, "--names", SLICE / "films.yaml"), "films.yaml:1: not valid JSON"),
         (("--n", 2, "--corpus", SLICE / "nowhere.jsonl"), "nowhere.jsonl: "),

@@ -39,10 +39,10 @@ def make(out, *options, entities=300):
         ((), 10**12, "a world cannot have 1,000,000,000,000 entities; ask for 1 to 5,000,000"),
         ((), 10, "10 entities are too few for"),
         (("--domains", "movie,films"), 300, "there is no domain 'films'; choose among movie, "),
-        (("--domains", " , "), 300, "no domain is named; choose among movie, "),
-        (("--ambiguity", "0.9"), 300, "an ambiguity of 0.9 cannot be made; give the share"),
-        (("--ambiguity", "-1"), 300, "an ambiguity of -1 cannot be made; give the share"),
-        (("--ambiguity", "nan"), 300, "an ambiguity of nan cannot be made; give the share"),
+        (("--domains", " , "), 300, "no domain is given; choose among movie, "),
+        (("--ambiguity", "0.9"), 300, "the ambiguity 0.9 is out of range; give the share"),
+        (("--ambiguity", "-1"), 300, "the ambiguity -1 is out of range; give the share"),
+        (("--ambiguity", "nan"), 300, "the ambiguity nan is out of range; give the share"),
     ],
 )
 def test_bad_input_is_one_line(type_in, tmp_path, options, entities, says):
@@ -58,7 +58,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(type_in, tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     code, _, err = type_in(*make(tmp_path))
     assert code == 2
-    assert err == f"branchwise: {tmp_path}: is there already; choose another --out\n"
+    assert err == f"branchwise: {tmp_path}: already exists; choose another --out\n"
     assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -74,7 +74,7 @@ def test_a_world_that_is_there_may_be_made_again(type_in, tmp_path):
     assert type_in(*make(folder, "--ambiguity", "0.2"))[0] == 2
     (folder / "names.jsonl").write_text("")
     code, _, err = type_in(*make(folder))
-    assert (code, err) == (2, f"branchwise: {folder}: is there already; choose another --out\n")
+    assert (code, err) == (2, f"branchwise: {folder}: already exists; choose another --out\n")
 
 
 def test_a_full_disk_leaves_nothing(tmp_path):
@@ -207,4 +207,4 @@ def test_a_forged_number_of_entities_is_refused(type_in, tmp_path, entities):
     (tmp_path / "W/world.json").write_text(json.dumps(description | {"entities": entities}))
     code, _, err = type_in("world", "info", tmp_path / "W")
     assert code == 2
-    assert "is not a world's description (entities: " in err
+    assert "is not the description of a world (entities: " in err

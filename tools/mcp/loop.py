@@ -1,6 +1,6 @@
-"""The event loop of all MCP servers: on a thread of its own, for callers with or without a loop.
+"""The event loop of all MCP servers, on its own thread, for callers with or without a loop.
 
-A conversation belongs to one loop, and an agent to none: it is made before its run's loop begins
+A conversation belongs to one loop, but an agent to none: it is made before its run's loop begins
 and may outlive it.
 """
 
@@ -35,12 +35,12 @@ def submit(work: "Coroutine[Any, Any, Value]") -> "Future[Value]":
 
 
 def opened(one: Closing) -> None:
-    """Let it be closed when the process ends, unless it is `closed` before."""
+    """Have it closed when the process ends, unless it is `closed` before."""
     _open.add(one)
 
 
 def closed(one: Closing) -> None:
-    """It needs no closing any more."""
+    """It no longer needs closing."""
     _open.discard(one)
 
 

@@ -15,11 +15,10 @@ _NEEDED = ("langchain_mcp_adapters", "mcp")
 
 
 def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Sequence[BaseTool]]":
-    """The tools of each `mcp:` spec, its servers' conversations open.
+    """The tools of each `mcp:` spec, with the servers' conversations open.
 
-    A server that has an address gets its own of the `keys`. Several specs of one server share a
-    conversation. Raises InputError, in one line, where a server cannot be used; then none is left
-    open.
+    A server with an address gets its own key of `keys`. Several specs of one server share a
+    conversation. Raises a one-line InputError if a server cannot be used; then none is left open.
     """
     by_server: dict[Server, dict[str, McpSpec]] = {}
     for text in dict.fromkeys(specs):
@@ -43,7 +42,7 @@ def open_mcp_tools(specs: Sequence[str], keys: Keys = NO_KEYS) -> "dict[str, Seq
 
 
 async def close_mcp_tools(tools: "Iterable[BaseTool]") -> None:
-    """End the conversations of those that are MCP servers' tools; a later call begins another."""
+    """End the conversations of the MCP servers' tools among these; a later call begins another."""
     for server in {id(s): s for tool in tools if (s := getattr(tool, "server", None))}.values():
         await server.aclose()
 

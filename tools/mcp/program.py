@@ -1,7 +1,7 @@
 """An MCP server as a child process, over its standard streams. Needs the extra `mcp`.
 
-The SDK's own client reads without a bound, and copies what a line has so far with every piece of
-it: ten megabytes take it seconds in which no other thread runs.
+The SDK's own client reads without a limit, and copies the line so far with every piece: ten
+megabytes take seconds in which no other thread runs.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from pydantic import ValidationError
 MAX_LINE_BYTES = 32 * 1024 * 1024
 _PATIENCE = 2.0
 _WATCH = 'read -r _; sleep "$2"; kill -TERM "-$1" && sleep "$2" && kill -KILL "-$1"'
-"""What `_end` does, for a process that is killed before it can: its end ends what is read here."""
+"""What `_end` does, if the process is killed before it can: its end closes the input read here."""
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -33,10 +33,10 @@ Outgoing = MemoryObjectSendStream[SessionMessage]
 async def program(
     command: Sequence[str], errors: TextIO
 ) -> AsyncIterator[tuple[Incoming, Outgoing]]:
-    """Start it, and give the streams that the SDK's session wants; at the end it is ended.
+    """Start it, and give the streams that the SDK's session needs; at the end, stop it.
 
-    It gets the few variables that the SDK passes on (PATH, HOME, ...), and leads a process group,
-    which ends with it, and with this process, however that ends. Raises OSError where it cannot be
+    It gets the few variables that the SDK passes on (PATH, HOME, ...) and leads a process group,
+    which ends with it and with this process, however that ends. Raises OSError if it cannot be
     started.
     """
     process = await asyncio.create_subprocess_exec(
@@ -68,7 +68,8 @@ async def program(
 async def _watched(group: int) -> AsyncIterator[None]:
     """A shell that waits for the end of this process, and then ends the group.
 
-    Many programs go on when their input has ended, and each killed run would leave one behind.
+    Many programs keep running after their input has ended, and each killed run would leave one
+    behind.
     """
     watcher = await asyncio.create_subprocess_exec(
         *("sh", "-c", _WATCH, "sh", str(group), str(_PATIENCE)),
@@ -134,7 +135,7 @@ async def _end_deaf(process: Process) -> None:
 
 
 async def _end(process: Process) -> None:
-    """As the protocol says: its input ends, then it is asked to end, then killed with its group."""
+    """As the protocol says: close its input, then ask it to end, then kill it with its group."""
     assert process.stdin is not None
     process.stdin.close()
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -142,7 +143,7 @@ async def _end(process: Process) -> None:
             async with asyncio.timeout(_PATIENCE):
                 await process.wait()
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            # Also where it has ended by itself: what it started belongs to it.
+            # Even if it has ended by itself: what it started belongs to it.
             os.killpg(process.pid, number)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):

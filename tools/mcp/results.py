@@ -1,4 +1,4 @@
-"""What an MCP server answers, as a tool's result: text, and an artifact for the trace."""
+"""An MCP server's response as a tool's result: text, and an artifact for the trace."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -29,7 +29,7 @@ def read_call(name: str, result: CallToolResult) -> PluginResult:
             f"Error: {told}", {}, "", bounded(" ".join(f"{name}: {told}".split())), "failed"
         )
     structured = result.structuredContent
-    # The SDK's own servers give a text a second time, under this key.
+    # The SDK's own servers repeat a text under this key.
     artifact = {} if structured == {"result": text} else _artifact(structured)
     return PluginResult(text or "(nothing)", artifact)
 

@@ -1,4 +1,4 @@
-"""An MCP server for as long as an agent needs it: one conversation, opened again where it broke."""
+"""An MCP server for as long as an agent needs it: one conversation, reopened if it broke."""
 
 import asyncio
 import weakref
@@ -34,17 +34,17 @@ class Listed:
 class McpServer:
     """A server that tools share. It belongs to no event loop; `open` and `close` block.
 
-    After `close` the next call opens it again, as models' connections do.
+    After `close` the next call opens it again, as for models' connections.
     """
 
     def __init__(self, server: Server, keys: Keys = NO_KEYS) -> None:
-        """`keys`: of which a server that has an address gets its own."""
+        """`keys`: a server with an address gets its own."""
         self.server = server
         self._held = _Held(server, keys)
         weakref.finalize(self, _let_go, self._held).atexit = False
 
     def open(self) -> Listed:
-        """Start or find it, and ask what it has. Raises InputError, in one line."""
+        """Start or find it, and list its tools. Raises a one-line InputError."""
         asked = submit(self._held.listed())
         try:
             return asked.result()
@@ -57,10 +57,10 @@ class McpServer:
             raise self._refused(fault(error)) from None
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
-        """Call a tool. Raises LostError where the server is gone, and what the SDK raises.
+        """Call a tool. Raises LostError if the server is gone, and what the SDK raises.
 
-        A server that was gone before it was asked is opened again at once; one that goes while it
-        works, at the next call.
+        A server that was gone before the call is reopened at once; one that goes during the call,
+        at the next call.
         """
         return await asyncio.wrap_future(submit(self._held.call(name, arguments)))
 
@@ -84,7 +84,7 @@ class McpServer:
 
 
 class _Held:
-    """The present conversation; everything here happens in the servers' loop."""
+    """The current conversation; everything here happens in the servers' loop."""
 
     def __init__(self, server: Server, keys: Keys) -> None:
         self._server, self._keys = server, keys
@@ -100,7 +100,7 @@ class _Held:
         except BaseException as error:
             await self.close()
             if isinstance(error, TimeoutError):
-                raise LostError("it does not say what tools it has") from None
+                raise LostError("it does not list its tools") from None
             raise
         hello = session.hello
         assert hello is not None
@@ -137,13 +137,13 @@ class _Held:
             return self._session
 
     async def _drop(self, session: Session) -> None:
-        """Close it, unless somebody has already; the next call opens another."""
+        """Close it, unless it is closed already; the next call opens another."""
         if self._session is session:
             self._session = None
             await session.close()
 
 
 def _let_go(held: _Held) -> None:
-    """Nobody has its tools any more. Not waited for: this may run in the servers' own thread."""
+    """Its tools are no longer used. Does not wait: this may run in the servers' own thread."""
     if held._session is not None:
         submit(held.close())

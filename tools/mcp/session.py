@@ -28,13 +28,13 @@ _CLOSING_SECONDS = 8.0
 _PING_SECONDS = 5.0
 _WATCH_SECONDS = 2.0
 _LOST_CODES = (-32000, 32600)
-"""What the SDK answers itself where a connection is closed, and where a session is unknown."""
+"""The SDK's own error codes for a closed connection and an unknown session."""
 
 
 class LostError(Exception):
-    """There is no conversation (any more); the message says why, on one line.
+    """There is no conversation, or no longer; the message says why, on one line.
 
-    `untouched`: what was asked has not reached the server.
+    `untouched`: the request has not reached the server.
     """
 
     def __init__(self, why: str, *, untouched: bool = False) -> None:
@@ -43,9 +43,8 @@ class LostError(Exception):
 
 
 class Session:
-    """A conversation. `hello` is what the server said of itself.
-
-    The SDK wants the same task to open and to close it; calls come from any.
+    """A conversation. `hello` is what the server said about itself. The SDK requires the same task
+    to open and close it; any task may call.
     """
 
     def __init__(self, server: Server, keys: Keys = NO_KEYS) -> None:
@@ -60,7 +59,7 @@ class Session:
     async def open(self, seconds: float) -> None:
         """Wait until the server is ready. Raises LostError; nothing is left open then."""
         opened(self)
-        # The SDK reports on what a server does wrong, with tracebacks; we do in one line.
+        # The SDK reports a server's errors with tracebacks; we do it in one line.
         logging.getLogger("mcp").addHandler(logging.NullHandler())
         waiting: set[asyncio.Future[Any]] = {self._ready, self._task}
         try:
@@ -74,7 +73,7 @@ class Session:
             raise LostError(why)
 
     async def use(self) -> ClientSession:
-        """The SDK's session, where the conversation still goes on. Raises LostError."""
+        """The SDK's session, if the conversation is still open. Raises LostError."""
         if self._task.done() or self._end.is_set():
             raise LostError("it has ended", untouched=True)
         session = await self._ready
@@ -111,7 +110,7 @@ class Session:
             self._task.cancel()
         await asyncio.wait([self._task], timeout=_CLOSING_SECONDS)
         self._task.cancel()
-        # Whatever ended it was told to who waited; asyncio reports what nobody looked at.
+        # The waiting caller was told the reason; asyncio reports unretrieved errors.
         await asyncio.gather(self._task, return_exceptions=True)
         closed(self)
 
@@ -124,14 +123,14 @@ class Session:
             self._doubtful = True
             raise LostError(self._ended(), untouched=error.error.code == _LOST_CODES[1]) from None
         except (OSError, RuntimeError) as error:
-            if type(error) is RuntimeError:  # of the SDK: a result that is not as was promised
+            if type(error) is RuntimeError:  # of the SDK: a result that does not fit its schema
                 raise
             self._doubtful = True
             raise LostError(self._ended()) from None
         except Exception as error:
             if type(error).__module__.partition(".")[0] != "anyio":
                 raise
-            # Nothing can be written to it: the server had left before it was asked.
+            # Nothing can be written to it: the server had left before the call.
             self._doubtful = True
             raise LostError(self._ended(), untouched=True) from None
 
@@ -152,7 +151,7 @@ class Session:
             self._task.cancel()
 
     async def _ask_whether_there(self, session: ClientSession) -> None:
-        """A call was given up: go on only with a server that still listens."""
+        """A call was given up: continue only with a server that still responds."""
         try:
             async with asyncio.timeout(_PING_SECONDS):
                 await session.send_ping()
@@ -163,7 +162,7 @@ class Session:
         self._doubtful = False
 
     async def _watch(self, session: ClientSession) -> None:
-        """Over HTTP the end of a server is only seen by asking; the SDK then ends our task."""
+        """Over HTTP only a request shows that a server has ended; the SDK then ends our task."""
         wait = timedelta(seconds=_WATCH_SECONDS)
         with contextlib.suppress(McpError):
             ping = asyncio.ensure_future(_ping(session, wait))
@@ -198,7 +197,7 @@ async def _ping(session: ClientSession, wait: timedelta) -> None:
 async def _cancelled(
     session: ClientSession, call: "asyncio.Task[CallToolResult]", number: object
 ) -> None:
-    """Tell the server that nobody waits any more, so that it can stop its work."""
+    """Tell the server that the caller has given up, so that it can stop its work."""
     call.cancel()
     if not isinstance(number, int):
         return

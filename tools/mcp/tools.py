@@ -35,14 +35,14 @@ class McpTool(PluggedTool):
 
     @property
     def tool_call_schema(self) -> ArgsSchema:
-        """The server's own JSON schema, as it stands."""
+        """The server's own JSON schema, unchanged."""
         assert isinstance(self.args_schema, dict)
         return {**self.args_schema, "description": self.description}
 
     async def call(
         self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
     ) -> PluginResult:
-        """Call it on the server; a call that takes too long is cancelled there, too."""
+        """Call it on the server; a call that takes too long is also cancelled there."""
         limit = self.limit(seconds)
         try:
             async with asyncio.timeout(limit) as over:
@@ -60,7 +60,7 @@ class McpTool(PluggedTool):
 
 
 def _whole(value: Any) -> Any:
-    """The same without half characters, which no message of the protocol can hold."""
+    """The same without lone surrogates, which the protocol cannot carry."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, Mapping):
@@ -69,10 +69,10 @@ def _whole(value: Any) -> Any:
 
 
 def mcp_tools(server: McpServer, specs: Sequence[McpSpec]) -> dict[McpSpec, list[McpTool]]:
-    """Open a server; by spec, the tools that it names.
+    """Open a server; returns, by spec, the tools that it names.
 
-    Raises InputError where the server cannot be used, has no such tool, or one that no model can
-    be told of; the server is closed then.
+    Raises InputError, with the server closed, if the server cannot be used, lacks the tool, or has
+    one that cannot be described to a model.
     """
     listed = server.open()
     try:
@@ -101,13 +101,13 @@ def _chosen(spec: McpSpec, listed: Listed) -> list[BaseTool]:
         raise InputError(
             f"the MCP server has {count}",
             where=place,
-            remedy="name those that you mean as #NAME behind it",
+            remedy="name those that you mean with #NAME at its end",
         )
     if twice := {name for name in names if names.count(name) > 1}:
         raise InputError(
             f"the MCP server has the tool {storable(min(twice))!r} twice",
             where=place,
-            remedy="give one of them another name there",
+            remedy="rename one of them in the server",
         )
     return list(listed.tools)
 
@@ -135,7 +135,7 @@ def _size(value: Any) -> int | None:
 
 
 def _check(tool: BaseTool, place: str) -> None:
-    """What model servers refuse in every request is refused before the first."""
+    """Refuse before the first request what model servers would refuse in every one."""
     problem = ""
     schema = tool.args_schema
     if storable(tool.name) != tool.name:
@@ -145,7 +145,7 @@ def _check(tool: BaseTool, place: str) -> None:
     elif not isinstance(schema, dict) or schema.get("type", "object") != "object":
         problem = "its schema is not that of an object"
     elif (size := _size([tool.description, schema])) is None:
-        problem = "its schema holds what JSON cannot hold everywhere"
+        problem = "its schema contains values that are not portable JSON"
     elif size > MAX_DESCRIPTION_BYTES:
         problem = f"its description and schema are larger than {MAX_DESCRIPTION_BYTES} bytes"
     if problem:
@@ -153,5 +153,5 @@ def _check(tool: BaseTool, place: str) -> None:
             f"the tool {storable(tool.name)[:80]!r} of the MCP server cannot be given to a model: "
             f"{problem}",
             where=place,
-            remedy="name the others as #NAME behind the server",
+            remedy="name the others with #NAME at the server's end",
         )

@@ -43,7 +43,7 @@ class ErrorOutput:
 
     def last_line(self) -> str:
         """Its last line, printable; "" where it wrote none."""
-        self._thread.join(0.2)  # what a program that has ended wrote is on its way
+        self._thread.join(0.2)  # what a finished program wrote may still be on its way
         lines = [
             line for line in self._tail.decode("utf-8", "replace").splitlines() if line.strip()
         ]
@@ -61,7 +61,7 @@ def short_line(text: str) -> str:
 
 
 def fault(error: BaseException) -> str:
-    """What is wrong, in a line; of what is not as the protocol has it, where."""
+    """What is wrong, in one line; for a violation of the protocol, also where."""
     if isinstance(error, ValidationError):
         return printable(f"its answer is not MCP's ({error.title}: {first_problem(error)})")
     return printable(f"{type(error).__name__}: {error}")
@@ -71,10 +71,10 @@ def fault(error: BaseException) -> str:
 async def conversation(
     server: Server, errors: ErrorOutput, heard: Callable[[Exception], None], keys: Keys
 ) -> AsyncIterator[ClientSession]:
-    """A session that is connected and not yet initialised.
+    """A session that is connected but not yet initialised.
 
-    A program gets none of our keys, and ends with the conversation; an address gets its own.
-    `heard` is told of what is no message of the protocol.
+    A program gets none of our keys and ends with the conversation; an address gets its own key.
+    `heard` gets whatever is not a message of the protocol.
     """
 
     async def on_message(message: object) -> None:
@@ -111,7 +111,7 @@ def _client(
     timeout: httpx.Timeout | None = None,
     auth: httpx.Auth | None = None,
 ) -> httpx.AsyncClient:
-    """The SDK's own client, which gives the server its key, and no other address anything."""
+    """The SDK's own client, which sends the key to the server and to no other address."""
 
     async def guard(request: httpx.Request) -> None:
         if Origin.of(str(request.url)) != Origin.of(url):

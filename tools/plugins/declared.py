@@ -17,7 +17,7 @@ Render = Callable[[Mapping[str, Any], str, Mapping[str, Any]], Iterable[Any]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ToolPlugin(Plugin):
-    """A declared tool. `description`: what the model reads of it, without its parameters.
+    """A declared tool. `description`: what the model reads, without the parameters.
 
     `section`: what it adds to the system prompt. `render`: shows a call in the trace app.
     """
@@ -55,8 +55,8 @@ def tool(
 
     Its docstring and its annotations become what the model sees: `` `title`: words `` in the
     docstring describes a parameter. It returns text, what JSON can hold, or a `ToolResult`; it
-    raises `ToolError` to tell the model what to do, and whatever else it raises is told, too. A
-    function that is not async runs on a thread of its own.
+    raises `ToolError` to tell the model what to do; the model is also told of any other exception.
+    A function that is not async runs on its own thread.
 
     Parameters annotated `Corpus`, `Graph`, `RunContext` or with the class given as `settings` are
     filled by the harness and hidden from the model. `name`: of the tool, by default the
@@ -67,8 +67,8 @@ def tool(
     """
 
     def read(declaration: Declaration) -> Mapping[str, Any]:
-        declaration.check(isinstance(section, str), "section is no text")
-        declaration.check(render is None or callable(render), "render is no function")
+        declaration.check(isinstance(section, str), "section is not a text")
+        declaration.check(render is None or callable(render), "render is not a function")
         signature = read_signature(declaration)
         return {
             "description": signature.description,

@@ -1,4 +1,4 @@
-"""What a docstring says of a function and of its parameters.
+"""What a docstring says about a function and its parameters.
 
 Parameters are described as `` `title`: words `` in the text, or in a section: Google's `Args:`,
 NumPy's `Parameters` with its underline, or Sphinx's `:param title: words`.
@@ -18,7 +18,7 @@ _NUMPY_ITEM = re.compile(r"^(\w+(?:\s*,\s*\w+)*)\s*(?::.*)?$")
 
 @dataclass
 class Described:
-    """`text`: about the function; `parameters`: words by name; `unknown`: names that are none."""
+    """`text`: about the function; `parameters`: descriptions by name; `unknown`: other names."""
 
     text: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Described:
 
 
 def read_docstring(doc: str, parameters: Collection[str]) -> Described:
-    """Divide a docstring. A name in a section that is no parameter is kept as `unknown`."""
+    """Divide a docstring. A name in a section that is not a parameter is kept as `unknown`."""
     found = Described()
     lines = _without_sections(inspect.cleandoc(doc).splitlines(), found)
     text = _without_inline("\n".join(lines), parameters, found)
@@ -104,7 +104,7 @@ def _add(found: Described, name: str, words: Sequence[str]) -> None:
 
 
 def _indented_end(lines: Sequence[str], start: int, depth: int) -> int:
-    """Where a section ends: at the first written line that is not indented deeper."""
+    """Where a section ends: at the first non-empty line that is not indented deeper."""
     end = start
     for at in range(start, len(lines)):
         if lines[at].strip() and _indent(lines[at]) <= depth:

@@ -1,4 +1,4 @@
-"""A LangChain tool of anyone's, taken as it is, called like a plug-in."""
+"""Any LangChain tool, used unchanged and called like a plug-in."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ from branchwise.tools.plugins.results import (
 class ForeignTool(PluggedTool):
     """Shows the model what `inner` shows, and calls it.
 
-    A tool that only has `_run` runs on a thread of its own, so that a hang can be abandoned.
+    A tool that only has `_run` runs on its own thread, so that a hang can be abandoned.
     """
 
     inner: SkipValidation[BaseTool]
@@ -51,7 +51,7 @@ class ForeignTool(PluggedTool):
     async def call(
         self, arguments: Mapping[str, Any], seconds: float, call_id: str = ""
     ) -> PluginResult:
-        """Invoke the tool with a tool call, as an agent of LangChain's would."""
+        """Invoke the tool with a tool call, as a LangChain agent would."""
         request = {
             "type": "tool_call",
             "id": call_id or "call",
@@ -64,7 +64,7 @@ class ForeignTool(PluggedTool):
                 invoke, {"input": request}, seconds=self.limit(seconds), read=self._read
             )
         except PluginFailure as failure:
-            # A tool's own code may use pydantic, too: only its schema's complaint is the model's.
+            # A tool's own code may also use pydantic: only errors of its schema are the model's.
             if isinstance(failure.error, ValidationError) and self._is_of_arguments(failure.error):
                 return bad_arguments(failure.error)
             return told(failure)
@@ -105,7 +105,7 @@ def is_blocking(tool: BaseTool) -> bool:
 
 
 def _text(message: ToolMessage) -> str:
-    """Its text; pictures and files are said to be left out."""
+    """Its text, with a note for each picture or file left out."""
     if isinstance(message.content, str):
         return message.content
     blocks = [block for block in message.content if isinstance(block, dict)]
@@ -115,9 +115,10 @@ def _text(message: ToolMessage) -> str:
 
 
 def _artifact(value: Any) -> Mapping[str, Any]:
-    """What a tool gives beside its text: kept where JSON can hold it.
+    """What a tool returns beside its text, kept if JSON can hold it.
 
-    It was not made for our trace: a part that means something else there is kept under `artifact`.
+    It was not made for our trace: a part whose name means something else there is kept under
+    `artifact`.
     """
     if value is None:
         return {}

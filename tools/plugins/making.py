@@ -12,10 +12,10 @@ from branchwise.tools.plugins.plugged import FunctionTool, PluggedTool
 
 
 def open_tool(spec: str, surroundings: Surroundings) -> PluggedTool:
-    """The tool that a spec names, with its settings and what is injected.
+    """The tool that a spec names, with its settings and injected parameters.
 
-    Raises InputError where there is none, its settings do not fit, or it needs a corpus or graph
-    that is not there.
+    Raises InputError if there is none, its settings do not fit, or it needs a missing corpus or
+    graph.
     """
     found = find_tool(spec)
     if isinstance(found.object, ToolPlugin):
@@ -49,7 +49,7 @@ def _function_tool(plugin: ToolPlugin, found: Found, surroundings: Surroundings)
 
 
 def _check_schema(tool: ForeignTool, spec: str) -> None:
-    """A LangChain tool that no model can be told of is refused before any work."""
+    """Refuse, before any work, a LangChain tool that cannot be described to a model."""
     from langchain_core.utils.function_calling import convert_to_openai_tool
 
     try:

@@ -18,14 +18,14 @@ from branchwise.tools.plugins.rendering import RENDERED, rendered
 from branchwise.tools.plugins.results import read_result
 
 MAX_SECONDS = 600.0
-"""Without a limit of the plug-in's own and outside a run."""
+"""The limit outside a run, if the plug-in has none."""
 
 
 @dataclass(frozen=True)
 class PluginResult:
-    """What a call came to. `error`: one line, or None; `failure` whose fault it is.
+    """The result of a call. `error`: one line, or None; `failure`: whose fault it is.
 
-    `content` is what the model reads, of an error as well.
+    `content` is what the model reads, also for an error.
     """
 
     content: str
@@ -38,14 +38,14 @@ class PluginResult:
 def failed(
     line: str, printed: str = "", failure: Literal["arguments", "failed"] = "failed"
 ) -> PluginResult:
-    """A call that brought nothing, because of `line`."""
+    """A failed call, because of `line`."""
     return PluginResult(f"Error: {line}", {}, printed, line, failure)
 
 
 class PluggedTool(BaseTool):
-    """A tool that is somebody else's code: called with care, and part of the system by its source.
+    """A tool made of foreign code: called with care, and part of the system by its source.
 
-    Everything but `call` is LangChain's, so that it can be bound and invoked like any tool.
+    Everything except `call` is LangChain's, so that it can be bound and invoked like any tool.
     """
 
     source: SkipValidation[Source]
@@ -61,18 +61,18 @@ class PluggedTool(BaseTool):
 
     @property
     def plugin_identity(self) -> Mapping[str, Any]:
-        """What answers depend on beside the schema: JSON-serialisable, free of paths."""
+        """What answers depend on apart from the schema: JSON-serialisable, free of paths."""
         return {**self.source.identity, "section": self.section, "seconds": self.seconds}
 
     def limit(self, seconds: float) -> float:
-        """Seconds that a call may take where `seconds` are left."""
+        """Seconds that a call may take if `seconds` are left."""
         return seconds if self.seconds is None else min(self.seconds, seconds)
 
     def _run(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError("plug-ins are called in an event loop: use ainvoke")
+        raise NotImplementedError("plug-ins run in an event loop: use ainvoke")
 
     async def _arun(self, **arguments: Any) -> tuple[str, Mapping[str, Any]]:
-        """For callers that know LangChain's tools only. Raises ToolError."""
+        """For callers that know only LangChain's tools. Raises ToolError."""
         result = await self.call(arguments, MAX_SECONDS)
         if result.error is not None:
             raise ToolError(result.content.removeprefix("Error: "))
@@ -80,7 +80,7 @@ class PluggedTool(BaseTool):
 
 
 def plugin_sections(tools: Sequence[BaseTool]) -> list[str]:
-    """What plug-ins among the tools add to the system prompt, each text once, in order."""
+    """What the plug-ins among the tools add to the system prompt, each text once, in order."""
     found = [tool.section.strip() for tool in tools if isinstance(tool, PluggedTool)]
     return list(dict.fromkeys(filter(None, found)))
 
@@ -93,7 +93,7 @@ class FunctionTool(PluggedTool):
 
     @property
     def plugin_identity(self) -> Mapping[str, Any]:
-        """With the settings, as they were checked."""
+        """Includes the checked settings."""
         return {**super().plugin_identity, "settings": self.filled.settings_json}
 
     async def call(

@@ -1,7 +1,7 @@
-"""How a plug-in shows a call of its own in the trace: rendered once, when the call was made.
+"""How a plug-in shows its own call in the trace: rendered once, when the call is made.
 
-What it shows is kept with the call, so that opening a trace imports and runs nothing: a run may
-come from elsewhere, and its plug-ins may be gone.
+The result is stored with the call, so that opening a trace imports and runs nothing: a run may come
+from elsewhere, and its plug-ins may be gone.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ async def rendered(
     content: str,
     artifact: Mapping[str, Any],
 ) -> list[str]:
-    """The lines that a renderer shows of a call, bounded; of one that fails, one line saying so."""
+    """The lines that a renderer shows for a call, bounded; if it fails, one line that says so."""
 
     def lines(arguments: Any, content: str, artifact: Any) -> str:
         shown = render(arguments, content, artifact)

@@ -1,4 +1,4 @@
-"""What a tool may return: text, or what JSON can say; beside it an artifact for the trace."""
+"""What a tool may return: text or a JSON value, and an artifact for the trace."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ from branchwise.corpora.text import encodable, storable
 from branchwise.tools.artifacts import ToolArtifact
 
 MAX_RESULT_CHARS = 200_000
-"""A tool's text enters every later request of the item; past this it is cut and says so."""
+"""A tool's text enters every later request of the item; beyond this it is cut, with a note."""
 MAX_ARTIFACT_BYTES = 4 * 2**20
 WHAT_TO_RETURN = "return a str, a ToolResult, or a dict, list, number or model that JSON can hold"
 
@@ -31,7 +31,7 @@ class ToolResult:
 
 
 def read_result(value: Any) -> tuple[str, dict[str, Any]]:
-    """Text and artifact of what a tool returned, both bounded and free of half characters.
+    """Text and artifact of a tool's result, both bounded and free of lone surrogates.
 
     Raises WrongResult for what cannot be shown to a model, and for an artifact that cannot be kept.
     """
@@ -49,9 +49,9 @@ def read_result(value: Any) -> tuple[str, dict[str, Any]]:
 
 
 def bounded(text: str) -> str:
-    """The text, cut where it is longer than `MAX_RESULT_CHARS`; the cut says so.
+    """The text, cut with a note beyond `MAX_RESULT_CHARS`.
 
-    Half characters (lone surrogates), which no record can hold, become whole or "?".
+    Lone surrogates, which no record can hold, become whole characters or "?".
     """
     shown = storable(text)  # before it is cut: half a key must not remain either
     if len(shown) <= MAX_RESULT_CHARS:

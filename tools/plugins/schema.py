@@ -31,7 +31,7 @@ class Signature:
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The function's keyword arguments, with its defaults. Raises pydantic's ValidationError.
 
-        Defaults are given, too, so that they can be copied: one that a call changes (`[]`) would
+        Defaults are included so that they can be copied: a default that a call changes (`[]`) would
         reach the calls of other items.
         """
         checked = self.arguments.model_validate(dict(arguments))
@@ -42,10 +42,11 @@ class Signature:
 
 
 def read_signature(declaration: Declaration) -> Signature:
-    """What a model is told of a function.
+    """What a model sees of a function.
 
-    Raises InputError for a parameter without annotation, one that a call by keywords cannot fill,
-    one of a type that JSON does not have, and a docstring that describes what is no parameter.
+    Raises InputError for a parameter without annotation, one that cannot be passed by keyword, one
+    of a type that JSON does not have, and a docstring that describes something that is not a
+    parameter.
     """
     name, shown, where = declaration.name, declaration.others, declaration.where
     for parameter in inspect.signature(declaration.function).parameters.values():
@@ -53,13 +54,13 @@ def read_signature(declaration: Declaration) -> Signature:
     described = read_docstring(declaration.function.__doc__ or "", shown)
     if stray := [one for one in described.unknown if one not in declaration.injected]:
         raise declaration.refused(
-            f"the docstring of {name} describes {stray[0]!r}, which is no parameter",
+            f"the docstring of {name} describes {stray[0]!r}, which is not a parameter",
             f"its parameters are {', '.join(shown) or 'none'}",
         )
     if not described.text:
         raise declaration.refused(
             f"the docstring of {name} describes only parameters",
-            "say first what it does: the model reads it",
+            "say first what it does, because the model reads it",
         )
     model = _model(name, shown, described.parameters, where)
     return Signature(described.text, model, _schema(model, where))
@@ -121,7 +122,7 @@ def _said_beside(annotation: Any) -> str | None:
 
 
 class _Untitled(GenerateJsonSchema):
-    """Titles repeat the names: they cost tokens and say nothing."""
+    """Drop titles: they repeat the names and cost tokens."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -130,7 +131,7 @@ class _Untitled(GenerateJsonSchema):
 def _schema(model: type[BaseModel], where: str) -> Mapping[str, Any]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # pydantic only warns of a default that is no JSON
+            warnings.simplefilter("error")  # pydantic only warns of a default that is not JSON
             schema = model.model_json_schema(by_alias=True, schema_generator=_Untitled)
     except Exception as error:  # noqa: BLE001 - pydantic's, and those of types with hooks of theirs
         first = str(error).splitlines()[0] if str(error) else type(error).__name__

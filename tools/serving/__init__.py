@@ -1,1 +1,1 @@
-"""What is here, for programs elsewhere: the corpus over HTTP, the tools for any MCP client."""
+"""Serving other programs: the corpus over HTTP, the tools for any MCP client."""

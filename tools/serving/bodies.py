@@ -15,12 +15,12 @@ _DISCARD_SECONDS = 5.0
 async def read_json(request: Request, limit: int, seconds: float) -> Any:
     """The JSON value in the body of a request, at most `limit` bytes of it.
 
-    Raises RefusalError: 408 where the body is not there in time, 413, 415 for what is not called
-    JSON, 400 for what is none; ClientDisconnect where the client left.
+    Raises RefusalError: 408 if the body is late, 413 if it is too large, 415 if its type is not
+    JSON, 400 if it is not valid JSON; ClientDisconnect if the client left.
     """
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media != "application/json":
-        # Also what a form on a web page would have to say, which browsers let no page say unasked.
+        # This also stops forms on web pages: browsers do not let a page send this type unasked.
         raise RefusalError(
             415, "send JSON, with the header Content-Type: application/json", last=True
         )
@@ -34,7 +34,7 @@ async def read_body(request: Request, limit: int, seconds: float) -> bytes:
             return await _read(request, limit)
     except TimeoutError:
         raise RefusalError(
-            408, f"the request was not there within {seconds:.0f} seconds", last=True
+            408, f"the request did not arrive within {seconds:.0f} seconds", last=True
         ) from None
 
 
@@ -57,7 +57,7 @@ async def _read(request: Request, limit: int) -> bytes:
 
 
 async def _discard(request: Request) -> None:
-    """Take what is still sent, for a while: one whose request breaks off does not read why."""
+    """Read what the client still sends, for a while: otherwise it would not read the refusal."""
     try:
         async with asyncio.timeout(_DISCARD_SECONDS):
             while (message := await request.receive())["type"] == "http.request":
@@ -74,7 +74,7 @@ def _decoded(body: bytes) -> Any:
     except orjson.JSONDecodeError:
         pass
     try:
-        # The standard parser takes halves of characters ("\\ud800"), which models do write.
+        # The standard parser takes lone surrogates ("\\\\ud800"), which models do write.
         return json.loads(body)
     except (ValueError, RecursionError):
-        raise RefusalError(400, "the request is no valid JSON") from None
+        raise RefusalError(400, "the request is not valid JSON") from None

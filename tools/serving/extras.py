@@ -1,4 +1,4 @@
-"""Whether what serving needs is installed: it comes with extras of this package."""
+"""Whether the packages that serving needs are installed: they come with extras."""
 
 import importlib.util
 
@@ -8,7 +8,7 @@ _NEEDED = {"serve": ("starlette", "uvicorn"), "mcp": ("mcp", "starlette", "uvico
 
 
 def require_extra(extra: str) -> None:
-    """Raise InputError with the command that installs `serve` or `mcp` where it is not there."""
+    """Raise InputError with the command that installs `serve` or `mcp` if it is missing."""
     missing = [name for name in _NEEDED[extra] if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(

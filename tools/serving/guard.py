@@ -1,8 +1,8 @@
-"""Keeps web pages away from a server that is meant for programs of this machine.
+"""Keeps web pages away from a server that is meant for programs on this machine.
 
-A page in the user's browser reaches the loopback as well. Under a name of its own that it lets
-point there (DNS rebinding) it could even read the answers; the name then stands in `Host`, and the
-page's origin in `Origin`.
+A page in the user's browser can reach the loopback too. With a domain name that points there (DNS
+rebinding) it could even read the responses; the name is then in `Host`, and the page's origin in
+`Origin`.
 """
 
 import ipaddress
@@ -15,13 +15,13 @@ from branchwise.tools.serving.refusals import refused
 
 
 class LoopbackOnly:
-    """Refuses requests that name another host than this machine's own, or come from a web page."""
+    """Refuses requests that name another host or come from a web page."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The app's answer, or a refusal."""
+        """The app's response, or a refusal."""
         problem = _problem(Headers(scope=scope)) if scope["type"] == "http" else None
         answer = self._app if problem is None else refused(403, problem, last=True)
         await answer(scope, receive, send)
@@ -32,7 +32,7 @@ def _problem(headers: Headers) -> str | None:
     if host is not None and not _is_local(f"//{host}"):
         return "this server answers to 127.0.0.1 and localhost only; use one of them in the address"
     if origin is not None and not _is_local(origin):
-        return "requests of web pages are not answered"
+        return "requests from web pages are refused"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Where a server listens: taken before anything is loaded, so that a busy port shows at once."""
+"""Where a server listens: bound before anything is loaded, so that a busy port shows at once."""
 
 import errno
 import ipaddress
@@ -11,7 +11,7 @@ from branchwise.corpora.errors import InputError
 LOOPBACK = "127.0.0.1"
 _BACKLOG = 2048
 _REASONS: Mapping[int, tuple[str, str]] = {
-    errno.EADDRINUSE: ("the port is in use", "name another, or 0 for any that is free"),
+    errno.EADDRINUSE: ("the port is in use", "name another, or 0 for any free port"),
     errno.EACCES: ("this user may not listen there", "name a port above 1023"),
     errno.EADDRNOTAVAIL: ("this machine does not have that address", f"name {LOOPBACK}"),
 }
@@ -19,9 +19,9 @@ _REASONS: Mapping[int, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Listener:
-    """A socket that listens; `host` as the user named it, `is_local` if no other machine gets in.
+    """A listening socket; `host` as the user named it, `is_local` if no other machine gets in.
 
-    Clients that come before the server is ready wait for it.
+    Clients that connect before the server is ready wait for it.
     """
 
     socket: socket.socket
@@ -36,7 +36,7 @@ class Listener:
 
 
 def listen(host: str, port: int, option: str) -> Listener:
-    """Listen on a port, 0 for any that is free. Raises InputError, which names `option`."""
+    """Listen on a port, 0 for any free one. Raises InputError, which names `option`."""
     try:
         found = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_NUMERICSERV
@@ -48,9 +48,9 @@ def listen(host: str, port: int, option: str) -> Listener:
     family, _, _, _, address = found[0]
     taken = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # A server that ended a moment ago leaves its port for a minute to those who say this.
+        # Otherwise the port of a server that has just ended is blocked for a minute.
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections have it from here: asyncio sets it only where a socket names its protocol. A
+        # Connections inherit it: asyncio sets it only on sockets that name their protocol. A
         # response in two writes would wait 40 ms for the client to acknowledge the first.
         taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         taken.bind(address)
@@ -63,7 +63,7 @@ def listen(host: str, port: int, option: str) -> Listener:
 
 
 def parse_address(text: str, option: str) -> tuple[str, int]:
-    """Host and port of `HOST:PORT`; of `PORT` or `:PORT`, the loopback's. Raises InputError."""
+    """Host and port of `HOST:PORT`; for `PORT` or `:PORT`, the loopback host. Raises InputError."""
     host, _, port = text.strip().rpartition(":")
     bare = host.removeprefix("[").removesuffix("]")
     # More than one colon is an IPv6 address, which is written in brackets before a port.
@@ -71,7 +71,7 @@ def parse_address(text: str, option: str) -> tuple[str, int]:
         ":" in host and host == bare
     ):
         raise InputError(
-            f"{text[:80]!r} is no address to listen on",
+            f"{text[:80]!r} is not an address to listen on",
             where=option,
             remedy="write PORT, or HOST:PORT such as 127.0.0.1:8001",
         )

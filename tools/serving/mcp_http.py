@@ -34,10 +34,10 @@ BODY_SECONDS = 30.0
 
 
 def mcp_app(server: Server[Any, Any], *, only_loopback: bool = True) -> Starlette:
-    """The app: the protocol at `/mcp`, a word about it at `/` and `/health`.
+    """The app: the protocol at `/mcp`, a description at `/` and `/health`.
 
-    Without sessions: our tools remember nothing between calls, a client that vanishes leaves
-    nothing behind, and one that stays is not disturbed when the server is started anew.
+    There are no sessions: our tools remember nothing between calls, a client that vanishes leaves
+    nothing behind, and one that stays is not disturbed by a restart.
     """
     sessions = StreamableHTTPSessionManager(
         server, json_response=True, stateless=True, max_request_body_size=MAX_BODY_BYTES
@@ -66,20 +66,21 @@ def mcp_app(server: Server[Any, Any], *, only_loopback: bool = True) -> Starlett
 
 
 def _fault(body: bytes) -> dict[str, Any] | None:
-    """The error for what is no message of JSON-RPC. The SDK answers with pydantic's pages on it,
-    and for bytes that are no UTF-8 with status 500."""
+    """The error for a body that is not a JSON-RPC message.
+
+    The SDK answers with pages of pydantic's, and with status 500 for bytes that are not UTF-8."""
     try:
         JSONRPCMessage.model_validate_json(body)
         return None
     except ValidationError as error:
         is_json = error.errors(include_url=False)[0]["type"] != "json_invalid"
-    code, what = (-32600, "no JSON-RPC message") if is_json else (-32700, "no valid JSON")
+    code, what = (-32600, "not a JSON-RPC message") if is_json else (-32700, "not valid JSON")
     fault = {"code": code, "message": f"the request is {what}"}
     return {"jsonrpc": "2.0", "id": "server-error", "error": fault}
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Gives a body that was read, then what else comes."""
+    """Replays a body that was read, then passes on what follows."""
     waiting = [body]
 
     async def next_message() -> Message:
@@ -91,13 +92,13 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 class _Endpoint:
-    """The SDK's handler as a route's: Starlette takes a class's instance as an app."""
+    """The SDK's handler for a route: Starlette takes an instance of a class as an app."""
 
     def __init__(self, sessions: StreamableHTTPSessionManager) -> None:
         self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request; one that is under way when the server ends is told so."""
+        """Answer a request; one in progress when the server ends is told so."""
         try:
             body = await read_body(Request(scope, receive), MAX_BODY_BYTES, BODY_SECONDS)
             if fault := _fault(body):

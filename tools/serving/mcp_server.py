@@ -16,8 +16,8 @@ NAME = "branchwise"
 def mcp_server(tools: Sequence[BaseTool], instructions: str | None = None) -> Server[Any, Any]:
     """The server; `instructions` tell a client's model how the tools go together.
 
-    Requests are handled here and not by the SDK's decorators, which would check arguments first
-    and say what is wrong in the words of the schema language.
+    Requests are handled here, not by the SDK's decorators, which would check arguments first and
+    report errors in the words of the schema language.
     """
     by_name = {tool.name: tool for tool in tools}
     catalogue = types.ListToolsResult(tools=[listed(tool) for tool in tools])

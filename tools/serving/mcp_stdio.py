@@ -1,4 +1,4 @@
-"""MCP over standard input and output, which then belong to the protocol alone. Needs mcp."""
+"""MCP over standard input and output, which then carry only the protocol. Needs mcp."""
 
 import asyncio
 import os
@@ -20,17 +20,17 @@ _WAITING_LINES = 64
 
 @dataclass(frozen=True)
 class ProtocolStreams:
-    """The standard streams as they were when they were taken."""
+    """The original standard streams."""
 
     source: BinaryIO
     sink: BinaryIO
 
 
 def take_standard_streams() -> ProtocolStreams:
-    """Take standard input and output away from everything else in this process.
+    """Reserve standard input and output for the protocol.
 
-    What libraries, or processes started from here, print goes to standard error from now on, and
-    what they read is empty: a single stray line would end the conversation. Raises InputError.
+    What libraries or child processes print goes to standard error from now on, and their input is
+    empty: a single stray line would end the conversation. Raises InputError.
     """
     try:
         source, sink = os.dup(0), os.dup(1)
@@ -65,7 +65,7 @@ async def _serve(server: Server[Any, Any], streams: ProtocolStreams) -> None:
         async with stdio_server(cast(Any, lines), cast(Any, output)) as (incoming, outgoing):
             await server.run(incoming, outgoing, options)
     except* (asyncio.CancelledError, BrokenPipeError):
-        pass  # the user or the client has ended it
+        pass  # ended by the user or the client
 
 
 class _Lines:
@@ -96,7 +96,7 @@ class _Lines:
                 return
 
     def _line(self) -> str | None:
-        """The next line, None at the end; in the place of one that is too long, one that is bad."""
+        """The next line, None at the end; an invalid line in place of one that is too long."""
         try:
             line = self._source.readline(MAX_LINE_BYTES)
             if len(line) < MAX_LINE_BYTES or line.endswith(b"\n"):

@@ -12,7 +12,7 @@ _MAX_CHARS = 500
 
 
 class RefusalError(Exception):
-    """A request that is not answered. `last`: the connection ends with it."""
+    """A refused request. `last`: the connection ends with it."""
 
     def __init__(self, status: int, message: str, *, last: bool = False) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ def refused(status: int, message: str, *, last: bool = False) -> Response:
 def json_response(
     value: object, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
-    """An answer of JSON."""
+    """A JSON response."""
     return Response(orjson.dumps(value), status, headers, "application/json")
 
 
@@ -40,9 +40,9 @@ async def say_refusal(_: Request, error: Exception) -> Response:
 
 
 async def say_no_route(request: Request, error: Exception) -> Response:
-    """The exception handler of an app for paths and methods that it does not have."""
+    """The exception handler of an app for unknown paths and methods."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "another method")
-        return refused(405, f"{request.url.path} is asked with {allowed}", last=True)
+        return refused(405, f"{request.url.path} takes {allowed}", last=True)
     return refused(error.status_code, f"{error.detail}; GET / says what is served", last=True)

@@ -1,8 +1,8 @@
 """Search-R1's retrieval server over any retriever: `POST /retrieve`.
 
-With scores an answer is `{"result": [[{"document": {"id", "contents"}, "score": float}]]}`, a list
-for each query; without, the documents stand there bare. The original ignores how many ask at once;
-here what waits is searched together.
+With scores a response is `{"result": [[{"document": {"id", "contents"}, "score": float}]]}`, a list
+for each query; without them the documents are bare. The original searches for each client alone;
+here waiting queries are searched together.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ from branchwise.tools.serving.retrieve_request import (
 PATH = "/retrieve"
 MAX_BODY_BYTES = 32 * 1024 * 1024
 BODY_SECONDS = 30.0
-_GONE = 499  # nobody reads it
+_GONE = 499  # the client has left
 
 T = TypeVar("T")
 
@@ -49,7 +49,7 @@ T = TypeVar("T")
 def retrieve_app(
     batcher: Batcher, complain: Callable[[str], None], *, only_loopback: bool = True
 ) -> Starlette:
-    """The app. `complain` is told, on one line, of what failed here and not at the client."""
+    """The app. `complain` gets one line for each failure of the server rather than the client."""
     server = _Server(batcher, complain)
     return Starlette(
         routes=[
@@ -80,7 +80,7 @@ class _Server:
         return json_response(json_answer(found, with_scores=asked.return_scores))
 
     async def describe(self, _: Request) -> Response:
-        """What is served."""
+        """What the server serves."""
         return json_response(
             {
                 "status": "ok",
@@ -100,7 +100,7 @@ class _Server:
         )
 
     async def _search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """A ranking for each query; between its parts others have their turn."""
+        """A ranking for each query; other requests run between its parts."""
         found: list[list[Hit]] = []
         try:
             for start in range(0, len(queries), LARGEST_BATCH):
@@ -110,15 +110,12 @@ class _Server:
             raise RefusalError(502, str(error)) from None
         except Exception as error:  # noqa: BLE001 - the next request may be answered
             self._complain(" ".join(f"a search failed: {type(error).__name__}: {error}".split()))
-            raise RefusalError(500, "the search failed; the server has printed why") from None
+            raise RefusalError(500, "the search failed; the server's output says why") from None
         return found
 
 
 async def _unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """What `work` comes to, unless the client leaves first: then it is cancelled.
-
-    Raises ClientDisconnect.
-    """
+    """The result of `work`; if the client leaves first, cancel it and raise ClientDisconnect."""
     working = asyncio.ensure_future(work)
     leaving = asyncio.ensure_future(_left(receive))
     try:
@@ -137,7 +134,7 @@ async def _left(receive: Receive) -> None:
 
 
 def json_answer(rankings: Sequence[Sequence[Hit]], *, with_scores: bool) -> dict[str, Any]:
-    """The answer with these rankings, in Search-R1's form."""
+    """The response with these rankings, in Search-R1's form."""
     write = _with_score if with_scores else _document
     return {"result": [list(map(write, hits)) for hits in rankings]}
 
@@ -151,7 +148,7 @@ def _document(hit: Hit) -> dict[str, str]:
 
 
 def _contents(passage: Passage) -> str:
-    """Title and text as corpora have them: a passage of one line without a title is all text."""
+    """Title and text as in corpora: a passage of one line without a title is all text."""
     if not passage.title and "\n" not in passage.text:
         return passage.text
     return passage.contents

@@ -1,4 +1,4 @@
-"""A web server that ends when it is told to, whatever its clients do. Needs uvicorn."""
+"""A web server that ends when told to, whatever its clients do. Needs uvicorn."""
 
 import asyncio
 import contextlib
@@ -15,20 +15,20 @@ from branchwise.tools.serving.listening import Listener
 
 MAX_CONNECTIONS = 1000
 IDLE_SECONDS = 30.0
-"""Time for a connection's next request to be there, headers and all, and for a client to read."""
+"""Time for a connection's next request to arrive, with headers, and for a client to read."""
 _GRACE_SECONDS = 0.3
 
 
 def serve_app(app: ASGIApp, listener: Listener, ready: Callable[[], None]) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is called when requests are answered.
 
-    What is then under way has a third of a second to end and is cancelled after it.
+    Requests in progress then have a third of a second and are cancelled after it.
     """
     asyncio.run(web_server(app, ready).serve(sockets=[listener.socket]))
 
 
 def web_server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
-    """The server, not yet at work; `should_exit` ends it."""
+    """The server, not yet started; `should_exit` ends it."""
     config = uvicorn.Config(
         app,
         loop="asyncio",
@@ -36,7 +36,7 @@ def web_server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
         ws="none",
         lifespan="on",
         log_config=None,
-        log_level="critical",  # the apps say themselves what went wrong, on one line
+        log_level="critical",  # the apps report errors themselves, on one line
         access_log=False,
         proxy_headers=False,
         server_header=False,
@@ -61,7 +61,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """In the place of uvicorn's own, which sends itself the signal again at the end."""
+        """Replaces uvicorn's own, which sends itself the signal again at the end."""
         loop = asyncio.get_running_loop()
         in_main = threading.current_thread() is threading.main_thread()
         signals = (signal.SIGINT, signal.SIGTERM) if in_main else ()
@@ -75,27 +75,27 @@ class _Server(uvicorn.Server):
 
 
 class _Connection(H11Protocol):
-    """Closes on clients that neither ask nor read.
+    """Closes the connections of clients that neither send nor read.
 
-    uvicorn closes a connection that is silent after a request, not one that sends a letter at a
-    time, and waits for ever for a client that does not read its answer.
+    uvicorn closes a connection that is silent after a request, but not one that sends a letter at a
+    time, and waits for ever for a client that does not read its response.
     """
 
     _watch: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request."""
+        """Start waiting for a request."""
         super().connection_made(transport)
         self._expect_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop waiting."""
         if self._watch:
             self._watch.cancel()
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
-        """Wait for the answer to be read, and for the next request."""
+        """Wait for the client to read the response, and for the next request."""
         super().on_response_complete()
         self._expect_request()
 
@@ -105,7 +105,7 @@ class _Connection(H11Protocol):
         self._watch = self.loop.call_later(IDLE_SECONDS, self._look, self.cycle, self._unread())
 
     def _look(self, cycle: RequestResponseCycle | None, unread: int) -> None:
-        """End the connection where nothing has happened since `cycle` and `unread` were noted."""
+        """End the connection if nothing has happened since `cycle` and `unread` were noted."""
         now, left = self.cycle, self._unread()
         answering = now is not None and not now.response_complete
         sending = answering and (now is not cycle or not now.more_body)
@@ -115,5 +115,5 @@ class _Connection(H11Protocol):
             self.transport.abort()
 
     def _unread(self) -> int:
-        """Bytes of answers that the client has not taken."""
+        """Bytes of responses that the client has not read."""
         return self.transport.get_write_buffer_size()

@@ -1,4 +1,4 @@
-"""Who bears a name, told apart by what is said of them."""
+"""The bearers of a name, told apart by their descriptions."""
 
 import json
 import sqlite3
@@ -11,7 +11,7 @@ from branchwise.corpora.graph.names.words import Meant
 from branchwise.corpora.graph.vocabulary import is_wikidata_id, local_name
 
 MAX_BEARERS = 20
-"""Of one name, so many are listed."""
+"""Bearers listed per name."""
 
 _TOLD_APART = 1_000  # bearers of a name among whom words choose
 _COLUMNS = "SELECT things.id, label, description, types, years, statements"
@@ -34,7 +34,7 @@ class _Bearer(NamedTuple):
     types: str
     years: str
     statements: int
-    text: str | None  # the name borne, where it is not the label
+    text: str | None  # the name borne, if it is not the label
 
     @property
     def kinds(self) -> list[str]:
@@ -42,13 +42,13 @@ class _Bearer(NamedTuple):
 
     @property
     def called(self) -> str:
-        """A label; of what has none, its name, or else the end of its IRI."""
+        """A label; without one, the name, or else the end of the IRI."""
         own = self.id if is_wikidata_id(self.id) else local_name(self.id)
         return self.label or self.text or own
 
 
 def thing(connection: sqlite3.Connection, identifier: str) -> list[Match]:
-    """What has this number or IRI."""
+    """The thing with this number or IRI."""
     return _shown(connection, [_Bearer(*row) for row in connection.execute(_THING, (identifier,))])
 
 
@@ -62,7 +62,7 @@ def bearers(
 ) -> list[Match]:
     """Those who bear the names, most statements first, each under the first name it bears.
 
-    Where of none of them the words of a hint are said, all are only near.
+    If the words of a hint apply to none of them, all are only near.
     """
     borne = {one: _borne_by(connection, kind, one) for one in meant}
     told_apart = True
@@ -100,7 +100,7 @@ def _borne_by(connection: sqlite3.Connection, kind: SearchKind, meant: Meant) ->
 def _told_apart(
     connection: sqlite3.Connection, borne: dict[Meant, list[_Bearer]]
 ) -> dict[Meant, list[_Bearer]]:
-    """Of each name, those of whom most words of the hint are said; none, where of none any is."""
+    """Of each name, the bearers to which most words of the hint apply; none if no word applies."""
     labels = _kind_labels(connection, [bearer for found in borne.values() for bearer in found])
 
     def said(bearer: _Bearer, hint: frozenset[str]) -> int:

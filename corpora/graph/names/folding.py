@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 MAX_CHARACTERS = 300
 MAX_WORDS = 16
-"""Only so much of a name or of a search text is compared: both come from outside."""
+"""Characters compared of a name or of a search text: both come from outside."""
 
 _ARTICLES = frozenset({"the", "a", "an"})
 _STOP_LIST = """
@@ -16,7 +16,7 @@ a an the of in on at by for to from with and or is are was were be been has have
 who whom whose which what where when why how that this it its he she they
 """
 STOPS = frozenset(_STOP_LIST.split())
-"""Words that say little: two names that share one need have nothing in common."""
+"""Words that say little: names that share one need not be related."""
 
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _WORD = re.compile(r"[^\W_]+(?:[\u0300-\u1aff]*[^\W_]+)*[+#]*")
@@ -29,7 +29,7 @@ _VANISH = str.maketrans(dict.fromkeys("'’‘‛´`ʼ′.\u00ad\u200b\u200c\u20
 
 
 class Folded(NamedTuple):
-    """A name as it is compared.
+    """A name in its compared form.
 
     `key`: its words without a leading article; `squeezed`: the same without spaces, so that
     "Spider-Man" and "Spiderman" meet; `words`: those of `key`.
@@ -54,7 +54,7 @@ def fold(text: str) -> Folded:
 
 
 def telling(words: Iterable[str]) -> list[str]:
-    """The words that say something, or all where none does."""
+    """The significant words, or all if none is."""
     words = list(words)
     return [word for word in words if word not in STOPS] or words
 

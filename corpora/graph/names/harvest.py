@@ -1,4 +1,4 @@
-"""One pass over a store: what each thing is called, and how often it is spoken of."""
+"""One pass over a store: each thing's names, and how often it is mentioned."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Harvest:
-    """What a pass has counted besides the things themselves.
+    """The counts of a pass besides the things themselves.
 
     `used`: how often an id is an object; emptied by `take_used`, since there may be millions.
     """
@@ -32,7 +32,7 @@ class Harvest:
         self._used: Counter[str] = Counter()
 
     def things(self) -> Iterator[Thing]:
-        """Every IRI that is a subject, once, but for the nodes that Wikibase itself needs."""
+        """Every IRI that is a subject, once, except the nodes that Wikibase itself needs."""
         import pyoxigraph
 
         quads = self._store.quads_for_pattern(None, None, None, pyoxigraph.DefaultGraph())
@@ -42,15 +42,15 @@ class Harvest:
                 yield thing
 
     def take_used(self, at_least: int = 0) -> list[tuple[str, int]]:
-        """Ids that were objects, with counts, and forget them; none where fewer are known."""
+        """Take the ids that were objects, with counts; none if fewer are known."""
         if len(self._used) <= at_least:
             return []
         used, self._used = self._used, Counter()
         return sorted((short_id(iri), count) for iri, count in used.items() if not is_internal(iri))
 
     def usage(self) -> dict[str, int]:
-        """How often each property is used. Of a statement that a graph has both plain and with
-        its node, one is counted; qualifiers count by themselves."""
+        """How often each property is used. A statement that a graph has both plain and with its
+        node counts once; qualifiers count separately."""
         parts: dict[str, Counter[str]] = {}
         for iri, count in self.predicates.items():
             predicate = wikidata_predicate(iri)

@@ -29,12 +29,12 @@ _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
 class NameIndex:
     """`names.sqlite`, read-only. Any number of threads and processes may use one at a time.
 
-    Every method raises GraphError where the file turns out to be damaged.
+    Every method raises GraphError if the file proves to be damaged.
     """
 
     @classmethod
     def open(cls, folder: Path) -> "NameIndex":
-        """The names of the graph in a folder. Raises InputError where there are none."""
+        """The names of the graph in a folder. Raises InputError if there are none."""
         read_description(folder)
         index = cls(Path(folder) / NAMES_FILE)
         try:
@@ -63,9 +63,9 @@ class NameIndex:
     def search(self, text: str, kind: SearchKind = "item", limit: int = 8) -> list[Match]:
         """Things with this name, best first, bearers of one name together.
 
-        `limit` counts names (of properties: properties); up to 20 bearers of each are
-        listed, those with most statements first. Where nothing has the name, what is only like it
-        is found, and says so (`near`). A number or IRI finds the thing itself, of either kind.
+        `limit` counts names (of properties: properties); up to 20 bearers of each are listed, those
+        with most statements first. If nothing has the name, similar names are found and marked
+        (`near`). A number or IRI finds the thing itself, of either kind.
         """
         limit = max(1, min(limit, MAX_LIMIT))
         # Lone surrogates, which JSON may hold, are no text to SQLite.
@@ -117,7 +117,7 @@ class NameIndex:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """One that no other thread is using, given back afterwards."""
+        """A connection that no other thread uses, given back afterwards."""
         try:
             connection = self._idle.get_nowait()
         except Empty:

@@ -46,7 +46,7 @@ def meant_items(names: NameWords, text: str, limit: int) -> list[Meant]:
 
 
 def _as_described(text: Folded, hint: frozenset[str], name: Name) -> Meant:
-    """A name that has some of the words. It is near but where the text has all of the name."""
+    """A name that has some of the words. It is near unless the text has all of the name."""
     rest = frozenset(telling(set(text.words) - set(name.words)))
     return Meant(name, hint or rest, near=not set(name.words) <= set(text.words))
 

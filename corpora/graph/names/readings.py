@@ -1,4 +1,4 @@
-"""What the names of a graph were taken from, and what has none."""
+"""What a graph's names were read from, and what has no name."""
 
 import json
 import sqlite3
@@ -37,7 +37,7 @@ class Readings(NamedTuple):
 
 
 def readings(connection: sqlite3.Connection) -> Readings:
-    """What an open `names.sqlite` was read from."""
+    """What the names in an open `names.sqlite` were read from."""
 
     def in_use(iris: frozenset[str]) -> tuple[str, ...]:
         return tuple(iri for (iri,) in connection.execute(_IN_USE, (json.dumps(sorted(iris)),)))

@@ -1,1 +1,1 @@
-"""Queries run in processes of their own, which can be killed."""
+"""Queries run in separate processes, which can be killed."""

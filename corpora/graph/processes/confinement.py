@@ -1,8 +1,8 @@
-"""What a query process may not do: reach other files, connections and programs, or fill memory.
+"""Keeps a query process from other files, connections and programs, and from filling memory.
 
 Queries are refused before they get here if they name a server or other data; this is for a query
-that got past the checks. RocksDB opens the tables of a large store when it needs them, so that to
-open files cannot be forbidden altogether: the kernel is asked to allow those of the graph.
+that got past the checks. RocksDB opens the tables of a large store when it needs them, so opening
+files cannot be forbidden altogether: the kernel allows only those of the graph.
 """
 
 import resource
@@ -21,9 +21,9 @@ Oxigraph leaves to it, and Oxigraph wants 96 or more. It is 16 where there are e
 
 
 def seal(folder: Path | None, in_memory: bool) -> Callable[[int], None]:
-    """Leave this process the graph in a folder, to read, and nothing else outside of it.
+    """Restrict this process to reading the graph in a folder.
 
-    To be called before anything is open and another thread runs. What comes back is called with a
+    Call it before anything is open and another thread runs. What comes back is called with a
     number of bytes when all is open: the memory that the process may take from then on.
     `in_memory`: the folder's store is not read any more. Where the kernel can do a part only, that
     is done. No handle is left where none is needed, or where the kernel cannot do all and a store
@@ -49,7 +49,7 @@ def seal(folder: Path | None, in_memory: bool) -> Callable[[int], None]:
 
 
 def not_withheld() -> tuple[str, ...]:
-    """What this system cannot keep from a query process whose store lies on disk."""
+    """What this system cannot keep from a query process whose store is on disk."""
     return (
         *(() if can_leave_only() else ("other files",)),
         *(() if can_refuse_calls() else ("connections", "programs")),

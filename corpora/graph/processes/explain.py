@@ -1,6 +1,6 @@
 """Why a query has no answer: which number is unknown, which pattern matches nothing.
 
-A model that is told "0 rows" guesses again; one that is told which line found nothing mends it.
+A model that is told "0 rows" guesses again; one that is told which line found nothing corrects it.
 Runs in the query process, after the answer is on its way: if it takes too long, only it is lost.
 """
 
@@ -24,15 +24,15 @@ _NO_WORDS = {"label", "item", "entity", "value", "property", "id", "name", "x", 
 
 
 def unknown_mentions(prepared: Prepared, names: NameIndex) -> list[str]:
-    """What numbers in the query the graph does not have: a sentence each for the first three."""
+    """The numbers in the query that the graph lacks: a sentence each for the first three."""
     return _told(prepared.mentioned, prepared, names)
 
 
 def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
     """Sentences that say why a query has no row.
 
-    Raises GraphError("unknown") where it cannot have one, since a pattern that it needs and that
-    matches nothing names a number that the graph does not have.
+    Raises GraphError("unknown") if it cannot have one, because a required pattern matches nothing
+    and names a number that the graph lacks.
     """
     patterns = prepared.patterns[:_MOST_PATTERNS]
     barren = [i for i, pattern in enumerate(patterns) if not holds(store, pattern)]
@@ -67,7 +67,7 @@ def explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> list
 
 
 def _branch(patterns: Sequence[str], store: Store, names: NameIndex) -> str:
-    """Why a branch matches nothing; "" where it does not."""
+    """Why a branch matches nothing; "" if it matches."""
     for pattern in patterns:
         if not holds(store, pattern):
             return _alone(pattern, store, names)
@@ -75,7 +75,7 @@ def _branch(patterns: Sequence[str], store: Store, names: NameIndex) -> str:
 
 
 def _apart(prepared: Prepared, store: Store) -> bool:
-    """Whether the patterns outside of the branches leave nothing of any."""
+    """Whether the patterns outside the branches leave nothing of any."""
     if not prepared.patterns or not 0 < len(prepared.alternatives) <= _MOST_BRANCHES:
         return False
     return not any(
@@ -84,7 +84,7 @@ def _apart(prepared: Prepared, store: Store) -> bool:
 
 
 def _left(prepared: Prepared, count: int) -> str:
-    """What is known when all that could be tried matches."""
+    """What can be said if everything that was tried matches."""
     if not count:
         return (
             "Nothing is left of what its parts match: run subqueries, UNION sides, and VALUES "
@@ -114,14 +114,14 @@ def _clash(patterns: Sequence[str], store: Store) -> str:
 
 
 def _comparison(text: str) -> str:
-    """Advice where a string is compared with =, which labels with a language never equal."""
+    """Advice if a string is compared with =, which never equals a label with a language."""
     if re.search(r"=\s*\"[^\"]*\"(?![@^])|\"[^\"]*\"\s*=", text) is None:
         return ""
     return ' A label has a language: compare STR(?label) = "...", or write "..."@en.'
 
 
 def _told(mentioned: Sequence[Mention], prepared: Prepared, names: NameIndex) -> list[str]:
-    """A sentence for each number that the graph does not have, three at most; how many more."""
+    """A sentence for each number that the graph lacks, at most three; then how many more."""
     first: dict[str, Mention] = {}
     for mention in mentioned:
         first.setdefault(mention.id, mention)

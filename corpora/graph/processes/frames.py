@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 
 MAX_FRAME_BYTES = 32 * 2**20
-"""Longer frames are not read. No answer gets there: its rows end at 8 MiB, its labels at 16 MiB
-(see `rows`), its notes and messages at some kilobytes."""
+"""Longer frames are not read. No answer is that long: its rows end at 8 MiB, its labels at 16 MiB
+(see `rows`), its notes and messages at a few kilobytes."""
 
 _LENGTH = struct.Struct(">I")
 
 
 def send_frame(sock: socket.socket, message: Any) -> None:
-    """Send a message whole. Raises OSError where the other side is gone."""
+    """Send a whole message. Raises OSError if the other side is gone."""
     body = orjson.dumps(message)
     sock.sendall(_LENGTH.pack(len(body)) + body)
 
@@ -23,8 +23,8 @@ def send_frame(sock: socket.socket, message: Any) -> None:
 def receive_frame(sock: socket.socket, deadline: float | None = None) -> Any:
     """The next message; without a deadline, wait for it for ever.
 
-    `deadline` is on `time.monotonic()`'s clock. Raises TimeoutError past it, EOFError where the
-    other side is gone, ValueError where what comes is no frame.
+    `deadline` is on `time.monotonic()`'s clock. Raises TimeoutError past it, EOFError if the other
+    side is gone, ValueError for an invalid frame.
     """
     (size,) = _LENGTH.unpack(_receive_exactly(sock, _LENGTH.size, deadline))
     if size > MAX_FRAME_BYTES:

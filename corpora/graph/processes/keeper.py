@@ -15,7 +15,7 @@ from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 
 LOADING_SECONDS = 120.0
-"""How long a graph may take to be there before the first query."""
+"""How long a graph may take to load before the first query."""
 
 _OPENING_SECONDS = 30.0
 _ENDING_SECONDS = 10.0
@@ -30,15 +30,15 @@ class QueryProcess:
         self.sock = sock
 
     def end(self) -> int:
-        """Kill it; its exit status as `os.waitstatus_to_exitcode` gives it.
+        """Kill it; returns its exit status as from `os.waitstatus_to_exitcode`.
 
-        Where it had ended by itself before, that is the status.
+        If it had already ended by itself, that is the status.
         """
         self.sock.close()
         return self._keeper.end(self.pid)
 
     def is_gone(self) -> bool:
-        """Whether it ended while idle: then its socket reads as ended, where else it is empty."""
+        """Whether it ended while idle: then its socket reads as closed, otherwise it is empty."""
         self.sock.setblocking(False)
         try:
             self.sock.recv(1)
@@ -54,9 +54,9 @@ class QueryProcess:
 class Keeper:
     """Starts and ends query processes; usable from any thread.
 
-    The process is started at once and loads while the host goes on; the first `start` waits for
-    it. It has a session of its own, so that Ctrl-C reaches the host alone, and ends with the
-    host, since it reads the socket that the host holds.
+    The process is started at once and loads while the host goes on; the first `start` waits for it.
+    It has its own session, so that Ctrl-C reaches only the host, and ends with the host, because it
+    reads the socket that the host holds.
     """
 
     def __init__(self, folder: Path | None, memory: int, in_memory: int, sha256: str = "") -> None:
@@ -101,7 +101,7 @@ class Keeper:
         return started
 
     def end(self, pid: int) -> int:
-        """Kill a query process of this keeper's; its exit status. See `QueryProcess.end`."""
+        """Kill a query process of this keeper; returns its exit status. See `QueryProcess.end`."""
         with self._lock:
             try:
                 send_frame(self._control, {"do": "end", "pid": pid})

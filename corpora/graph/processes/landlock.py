@@ -1,7 +1,7 @@
 """Linux's Landlock: a process gives up files, for good and for all that it starts.
 
-It needs no privilege; a kernel has it from 5.13 on, where it was not left out, and containers let
-it through. Numbers and structures: `Documentation/userspace-api/landlock.rst`.
+It needs no privilege; kernels have it from 5.13 on, unless it was left out, and containers allow
+it. Numbers and structures: `Documentation/userspace-api/landlock.rst`.
 """
 
 import ctypes
@@ -22,15 +22,15 @@ _TCP, _SCOPES = 0b11, 0b11
 
 
 def can_leave_only() -> bool:
-    """Whether this system has Landlock, and lets this process ask for it."""
+    """Whether this system has Landlock, and lets this process use it."""
     return _version() > 0
 
 
 def leave_only(readable: Sequence[Path]) -> bool:
-    """Let this thread open nothing any more but these files, and what is in these folders, to read.
+    """Allow this thread to open only these files, and the contents of these folders, for reading.
 
-    They stay the same wherever they are moved. False where this system cannot. Call it before
-    other threads start: those keep what they may do.
+    They stay allowed wherever they are moved. False if this system cannot do it. Call it before
+    other threads start, because those keep their rights.
     """
     version = _version()
     ruleset = _ruleset(version) if version > 0 else -1
@@ -69,7 +69,7 @@ def _allow(ruleset: int, path: Path) -> bool:
 
 
 def _call(number: int, *arguments: int) -> int:
-    """A system call that the C library has no function for; below 0 where it failed."""
+    """A system call without a function in the C library; below 0 if it failed."""
     syscall = ctypes.CDLL(None).syscall
     syscall.restype = ctypes.c_long
     return int(syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments)))

@@ -1,7 +1,7 @@
 """Query processes that are killed when a query takes too long.
 
-Neither Oxigraph nor rdflib's parser can be stopped from within: a query that has run away holds its
-thread for ever. So each runs in a process of its own that can be killed, under a memory limit.
+Oxigraph and rdflib's parser cannot be interrupted: a runaway query would hold its thread for ever.
+So each runs in a separate process that can be killed, under a memory limit.
 """
 
 import os
@@ -27,7 +27,7 @@ IN_MEMORY_TRIPLES = 500_000
 """Graphs up to this size are held in memory, once for all query processes: 340 bytes a triple."""
 
 WAIT = 3
-"""A query may wait for a free process for so many times the seconds that it may run."""
+"""A query may wait for a free process this many times as long as it may run."""
 
 _FEWEST, _MOST = 2, 8
 _CLOSING_SECONDS = 60.0
@@ -69,12 +69,11 @@ class Pool:
         self._keeper = Keeper(*self._settings)
 
     def ask(self, sparql: str, seconds: float, wait: float | None = None) -> list[dict[str, Any]]:
-        """What a query process says of a query: its frames, the last one marked `last`.
+        """A query process's frames for a query, the last one marked `last`.
 
-        `seconds` bound the query; where they end after something was said already, that is all.
-        Before that it waits for a free process for `wait` seconds, by default for three times
-        `seconds`: where many ask at once, most answers take far less than they may. Raises
-        GraphError.
+        `seconds` limit the query; if they end after the first frame, that is all. Before that it
+        waits for a free process for `wait` seconds, by default three times `seconds`: with many
+        concurrent queries, most take far less than they may. Raises GraphError.
         """
         wait = WAIT * seconds if wait is None else wait
         try:
@@ -90,7 +89,7 @@ class Pool:
             self._turns.give(seat)
 
     def prepare(self, sparql: str, seconds: float) -> "Prepared":
-        """A query as a remote graph may be sent it; `seconds` bound the wait, too. Raises
+        """A query in the form for a remote graph; `seconds` also limit the wait. Raises
         GraphError.
         """
         from branchwise.corpora.graph.sparql.mentions import Mention
@@ -190,7 +189,7 @@ def _timeout(seconds: float) -> GraphError:
 
 
 def _ended(status: int | None, memory: int) -> GraphError:
-    """What to say of a process that ended in mid-query: as a rule it ran out of memory."""
+    """The error for a process that ended during a query: usually it ran out of memory."""
     if status is not None and -status in _MEMORY_SIGNALS:
         return GraphError(
             "resources",

@@ -1,4 +1,4 @@
-"""Noticing that the folder of a graph in use was built again."""
+"""Noticing that the folder of a graph in use was rebuilt."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ from branchwise.corpora.graph.description import read_description
 
 
 def refuse_replaced(folder: Path, sha256: str) -> None:
-    """Raise GraphError where the folder does not hold the graph with this digest any more.
+    """Raise GraphError if the folder no longer contains the graph with this digest.
 
-    To be called after its files were opened: then none of them is a newer graph's, whenever it was
-    that the folder was replaced. "" is any graph's digest.
+    Call it after opening the files: then none of them belongs to a newer graph, whenever the folder
+    was replaced. "" is any graph's digest.
     """
     try:
         found = read_description(folder).sha256

@@ -35,7 +35,7 @@ Cell = tuple[str, str, str, str] | None
 def run(store: Store, text: str) -> dict[str, Any]:
     """The fields of an Answer, without labels and notes.
 
-    Raises GraphError where Oxigraph cannot parse or evaluate the query, or read the store.
+    Raises GraphError if Oxigraph cannot parse or evaluate the query, or read the store.
     """
     try:
         found = store.query(text)

@@ -1,4 +1,4 @@
-"""What a query process does: prepare, run and explain one query after the other."""
+"""What a query process does: prepare, run and explain one query after another."""
 
 import gc
 import os
@@ -55,7 +55,7 @@ class Opened(NamedTuple):
 
 
 def open_holdings(folder: Path | None, in_memory: int, sha256: str = "") -> Holdings:
-    """Do once what every query process would do: load parsers, and the graph where it is small.
+    """Do once what every query process needs: load parsers, and the graph if it is small.
 
     `in_memory`: the triples up to which it is small. Raises InputError.
     """
@@ -70,7 +70,7 @@ def open_holdings(folder: Path | None, in_memory: int, sha256: str = "") -> Hold
 
 
 def _warm_up(folder: Path | None) -> None:
-    """Import whatever queries need: a query process cannot open the file of a module."""
+    """Import everything that queries need: a query process cannot open the file of a module."""
     names = None if folder is None else NameIndex.open(folder)
     opened = None if names is None else Opened(Store(), names)
     for text in _WARM_UP:
@@ -161,7 +161,7 @@ def _answer(text: str, opened: Opened | None) -> Iterator[dict[str, Any]]:
 
 
 def _explained(prepared: Prepared, opened: Opened) -> list[str]:
-    """Why there is no row. An empty answer stands, whatever goes wrong in explaining it."""
+    """Why there is no row. The empty answer stands, even if the explanation fails."""
     try:
         return [cut(note) for note in explain_emptiness(prepared, *opened)]
     except (SyntaxError, OSError, ValueError, RuntimeError):
@@ -170,7 +170,7 @@ def _explained(prepared: Prepared, opened: Opened) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _prepared(text: str) -> Prepared:
-    """The query as it is run. Models repeat queries, and parsing is most of a short one's time."""
+    """The prepared query. Models repeat queries, and parsing is most of a short one's time."""
     return prepare(text)
 
 

@@ -1,4 +1,4 @@
-"""IRIs written short, as queries for Wikidata have them."""
+"""Short forms of IRIs, as in queries for Wikidata."""
 
 import re
 

@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 class Turns(Generic[T]):
-    """Things that threads take and give back; who waits longest is served first.
+    """Things that threads take and give back; the longest waiting thread is served first.
 
-    A lock or a queue may serve whoever comes just when something is given back, and with it let
+    A lock or a queue may serve a thread that arrives just when something is given back, and let
     another starve.
     """
 
@@ -22,7 +22,7 @@ class Turns(Generic[T]):
         self._lock = threading.Lock()
 
     def take(self, seconds: float) -> T:
-        """Raises TimeoutError where nothing was given back in time."""
+        """Raises TimeoutError if nothing was given back in time."""
         with self._lock:
             if self._free:
                 return self._free.popleft()
@@ -46,7 +46,7 @@ class Turns(Generic[T]):
                 self._free.append(thing)
 
     def _withdraw(self, turn: Future[T]) -> bool:
-        """Wait no longer; False where it was served just then."""
+        """Stop waiting; False if it was served just then."""
         with self._lock:
             if turn.done():
                 return False

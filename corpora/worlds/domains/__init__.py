@@ -36,6 +36,7 @@ def _domain(name: str) -> Domain:
 
 @cache
 def _check_all() -> None:
-    """All domains together: what one leaves out may be meant, what none declares is a slip."""
+    """All domains together: a name missing in one may be intended, a name declared in none is a
+    typo."""
     everything = {name: _domain(name) for name in (COMMON, *DOMAINS)}
     check_schema(merge(everything, keep=True))

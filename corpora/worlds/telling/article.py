@@ -1,4 +1,4 @@
-"""An article: a lead, then every fact that is told here, with asides, in passages."""
+"""An article: a lead, then every fact to tell, with asides, in passages."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -86,7 +86,7 @@ def _fits(variant: Variant, untold: int, has: int) -> bool:
 
 
 class _Article:
-    """One article while it is written."""
+    """An article in the making."""
 
     def __init__(self, articles: Articles, entity: int, known: list[list[Value]]) -> None:
         self._articles = articles
@@ -151,7 +151,7 @@ class _Article:
         self._last = variant
 
     def _say_aside(self) -> bool:
-        """Say an aside that this article does not have yet, if there is one."""
+        """Add an aside that this article does not have yet, if there is one."""
         asides = self._articles.prose.asides
         start = int(self._articles.random() * len(asides))
         for place in (*range(start, len(asides)), *range(start)):

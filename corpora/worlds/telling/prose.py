@@ -22,7 +22,7 @@ UNTOLD = ("instance_of", "gender")
 SPOKEN = frozenset(
     ["s", "o", "n", "s's", "they", "them", "their", "themself", "name", "a", "other", "role"]
 )
-"""Slots that are no facts."""
+"""Slots that are not facts."""
 
 FORMS = ("", ":1", ".date", ".year", ".adj")
 
@@ -215,7 +215,7 @@ class _Compiler:
                 yield sequence
 
     def check_known(self, names: Iterable[str]) -> None:
-        """Refuse a name that no schema has."""
+        """Refuse a name that is in no schema."""
         if unknown := sorted(set(names) - self.known):
             where = f"corpora/worlds/prose, {self.type_name}"
             raise InputError(f"there is no slot {{{unknown[0]}}}", where=where)

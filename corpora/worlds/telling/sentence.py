@@ -22,7 +22,7 @@ _CASES = {"s": 0, "o": 1, "s's": _POSSESSIVE, "n": _NO_PRONOUN}
 
 
 class Subject(NamedTuple):
-    """Whom an article is about."""
+    """The subject of an article."""
 
     entity: int
     name: str
@@ -95,7 +95,7 @@ class Sentences:
         return choice.options[int(self._random() * len(choice.options))]
 
     def other(self, subject: Subject) -> str:
-        """Another entity of the same type, as a distractor; the subject itself never."""
+        """Another entity of the same type, as a distractor; never the subject itself."""
         first, end = self._range
         entity = first + int(self._random() * (end - first))
         if entity == subject.entity:

@@ -22,7 +22,7 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class Choice:
-    """Alternatives, of which one is taken at random."""
+    """Alternatives, one of which is chosen at random."""
 
     options: tuple["Sequence", ...]
 
@@ -32,7 +32,7 @@ Sequence = tuple[Part, ...]
 
 
 def parse(template: str) -> Sequence:
-    """The parts of a template. Raises InputError where brackets do not match."""
+    """The parts of a template. Raises InputError if brackets do not match."""
     parts, end = _sequence(template, 0, inside=False)
     if end != len(template):
         raise InputError(f"unexpected {template[end]!r}", where=template)

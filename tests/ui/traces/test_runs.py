@@ -442,7 +442,7 @@ def test_an_archived_run_is_read_and_one_that_was_cut_off_says_what_to_do(run, t
     assert "Who directed film 1?" in printed_where_nothing_can_be_written(ended).stdout
     said = printed_where_nothing_can_be_written(cut)
     assert said.returncode == 2
-    assert "the run was cut off: to read it, copy the folder" in said.stderr
+    assert "the run was interrupted: to read it, copy the folder" in said.stderr
     assert len(said.stderr.splitlines()) == 1
     with RunView.open(cut) as view:
         assert view.line(0).status == "running"
