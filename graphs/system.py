@@ -1,4 +1,4 @@
-"""A system: everything that can be varied about how questions are answered.
+"""A system: everything that can vary in how questions are answered.
 
 A field's type, bounds and default, and its `Setting`, are all that is said of a setting: options,
 help, keys of study files, refusals and digests are made of them.

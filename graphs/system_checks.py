@@ -1,5 +1,5 @@
-"""Settings that do not fit each other: the same rules for the command line, for study files and for
-what is asked from Python, each told in the words of its place."""
+"""Settings that do not fit together: the same rules for the command line, for study files and for
+Python, each worded for its place."""
 
 from collections.abc import Collection
 
@@ -24,7 +24,7 @@ def tools_of(system: System) -> tuple[str, ...]:
 
 
 def check_system(system: System, words: Words = FLAGS) -> None:
-    """Raise SettingError where settings do not fit each other.
+    """Raise SettingError if settings do not fit together.
 
     A model for a module that is off is a module that was forgotten.
     """
@@ -32,7 +32,7 @@ def check_system(system: System, words: Words = FLAGS) -> None:
         if getattr(system.roles, role) and not getattr(system, module):
             raise SettingError(
                 role,
-                f"no {role} is asked without {words.name(module)}",
+                f"has no effect without {words.name(module)}",
                 where=words.name(role),
                 remedy=f"{words.add(module)}, or leave out {words.name(role)}",
             )
@@ -42,7 +42,7 @@ def check_system(system: System, words: Words = FLAGS) -> None:
 def check_search(
     system: System, sources: Collection[str], tools: Collection[str], words: Words = FLAGS
 ) -> None:
-    """Raise SettingError where a system with these sources and tools lacks what it is to search."""
+    """Raise SettingError if a system with these sources and tools lacks something to search."""
     for setting in ("retriever", "k"):
         if getattr(system, setting) is not None and "corpus" not in sources:
             raise SettingError(
@@ -56,7 +56,7 @@ def check_search(
     if system.extract and not tools:
         raise SettingError(
             "extract",
-            "there are no tools whose passages evidence could be extracted from",
+            "no tool returns passages to extract evidence from",
             where=words.name("extract"),
             remedy=f"{words.add('corpus', 'DIR')}, or leave out {words.name('extract')}",
         )

@@ -85,5 +85,6 @@ def passages_text(records: Sequence[PassageRecord]) -> str:
 
 
 def _shown(record: PassageRecord) -> str:
-    """`[id] Title`, and the text on one line: a passage cannot pose as the start of another."""
+    """`[id] Title`, and the text on one line, so that a passage cannot pose as the start of
+    another."""
     return f"[{record['id']}] {unbroken(record['title'])}\n{unbroken(record['text'])}"

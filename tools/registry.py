@@ -104,7 +104,7 @@ def check_source(name: str, sources: Collection[str], words: Words = FLAGS) -> N
     if source == "corpus" and source not in sources:
         what, remedy = "no corpus to search", words.add("corpus", "DIR")
     elif source == "kg" and source not in sources:
-        what, remedy = "no graph to ask", words.add("kg", "DIR or URL")
+        what, remedy = "no graph to query", words.add("kg", "DIR or URL")
     else:
         return
     raise SettingError("tools", f"the tool {name} has {what}", remedy=remedy)
@@ -187,7 +187,7 @@ _TOOLS: dict[str, _Entry] = {
         section="graph_tools",
     ),
     "wikisparql": _Entry(
-        "ask the graph of --kg in SPARQL: wikisparql(query)",
+        "query the graph of --kg in SPARQL: wikisparql(query)",
         "kg",
         _wikisparql,
         section="graph_tools",

@@ -85,7 +85,7 @@ def _label(name: str | None) -> "Label | None":
 
 
 def _known(name: str, known: Mapping[str, T], what: str) -> T:
-    """What is known by this name; InputError with the nearest name where nothing is."""
+    """What has this name; raises InputError with the nearest name if nothing has."""
     from branchwise.corpora.errors import InputError, did_you_mean
 
     if name not in known:

@@ -24,7 +24,7 @@ def fork(
         int, typer.Option(help="Step to repeat, as numbered by `branchwise trace`.", min=0)
     ],
     epoch: Annotated[
-        int, typer.Option(help="Which of its epochs, from 0.", min=0, max=MAX_EPOCHS)
+        int, typer.Option(help="Epoch of the question, from 0.", min=0, max=MAX_EPOCHS)
     ] = 0,
     model: Annotated[str | None, typer.Option(help="Use another model from this step on.")] = None,
     tool: Annotated[

@@ -66,7 +66,7 @@ ScanCorpus = Annotated[
 ]
 Concurrency = Annotated[
     int,
-    typer.Option(help="Requests to matcher and judge at a time.", min=1, max=MAX_CONCURRENCY),
+    typer.Option(help="Concurrent requests to matcher and judge.", min=1, max=MAX_CONCURRENCY),
 ]
 Timeout = Annotated[
     float,

@@ -79,7 +79,7 @@ def mcp(
     retriever: Searched = None,
     k: Annotated[
         int | None,
-        typer.Option(help="Passages a search; without it the client chooses.", min=1, max=MAX_K),
+        typer.Option(help="Passages per search. Default: the client chooses.", min=1, max=MAX_K),
     ] = None,
     kg: Annotated[
         str | None,

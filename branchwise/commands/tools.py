@@ -69,7 +69,7 @@ def try_tool(
     ] = "{}",
     corpus: Annotated[Path | None, typer.Option(help="Corpus folder.")] = None,
     retriever: Annotated[str | None, typer.Option(help="Index, for local_retriever.")] = None,
-    k: Annotated[int | None, typer.Option(help="Passages a search.", min=1, max=MAX_K)] = None,
+    k: Annotated[int | None, typer.Option(help="Passages per search.", min=1, max=MAX_K)] = None,
     kg: Annotated[str | None, typer.Option(help="Knowledge graph: folder or endpoint.")] = None,
     set_: Annotated[
         list[str] | None,

@@ -26,7 +26,9 @@ def trace(
     question: Annotated[str | None, typer.Option(help="Id of a question to open.")] = None,
     epoch: Annotated[
         int | None,
-        typer.Option(help="Which of its epochs, from 0.", min=0, max=MAX_EPOCHS, show_default="0"),
+        typer.Option(
+            help="Epoch of the question, from 0.", min=0, max=MAX_EPOCHS, show_default="0"
+        ),
     ] = None,
     step: Annotated[int | None, typer.Option(help="Open at this step.", min=0)] = None,
     passages: Annotated[

@@ -107,7 +107,7 @@ def _plain(message: BaseMessage, number: int) -> ChangedMessage:
 
 def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise WrongResult("returned readings that are no list of texts")
+        raise WrongResult("returned readings that are not a list of texts")
     readings = tuple(one_line(storable(one)) for one in value)
     if len(readings) > MAX_READINGS or any(not 0 < len(one) <= MAX_CHARS for one in readings):
         raise WrongResult(

@@ -14,13 +14,13 @@ from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_search
 
-NO_TOOLS = "there are no tools whose passages evidence could be extracted from"
+NO_TOOLS = "no tool returns passages to extract evidence from"
 CASES = [
     ({"k": 5}, {"k": 5}, "there is no corpus to search"),
     ({"retriever": "bm25"}, {"retriever": "bm25"}, "there is no corpus to search"),
     ({"extract": True}, {"extraction": True}, NO_TOOLS),
     ({"tools": ["wikisparql"]}, {"tools": ["wikisparql"]},
-     "the tool wikisparql has no graph to ask"),
+     "the tool wikisparql has no graph to query"),
     ({"tools": ["local_retriever"]}, {"tools": ["local_retriever"]},
      "the tool local_retriever has no corpus to search"),
 ]  # fmt: skip
@@ -72,5 +72,5 @@ def test_an_index_that_is_not_there_is_refused_alike(tmp_path: Path, refused: An
 
 def test_objects_of_this_process_are_sources() -> None:
     check_search(System(k=5, extract=True), ["corpus"], ["local_retriever"])
-    with pytest.raises(SettingError, match="no graph to ask"):
+    with pytest.raises(SettingError, match="no graph to query"):
         check_search(System(), ["corpus"], ["wikidata_search"])

@@ -22,7 +22,7 @@ def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo, graph):
 
 
 def test_a_graph_tool_without_its_graph_says_what_to_give():
-    with pytest.raises(InputError, match=r"wikisparql has no graph to ask; add --kg DIR or URL"):
+    with pytest.raises(InputError, match=r"wikisparql has no graph to query; add --kg DIR or URL"):
         make_tools(["wikisparql"], ToolContext())
 
 

@@ -139,7 +139,7 @@ def _check(tool: BaseTool, place: str) -> None:
     problem = ""
     schema = tool.args_schema
     if storable(tool.name) != tool.name:
-        problem = "its name holds a key"
+        problem = "its name contains a key"
     elif not _NAME.fullmatch(tool.name):
         problem = "its name is not made of 1 to 64 letters, digits, _ and -"
     elif not isinstance(schema, dict) or schema.get("type", "object") != "object":

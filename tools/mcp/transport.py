@@ -56,7 +56,7 @@ class ErrorOutput:
 
 
 def short_line(text: str) -> str:
-    """On one line, short, without keys and what a terminal would obey."""
+    """On one line, short, without keys and terminal control characters."""
     return printable(one_line(without_keys(text))[:300], "?")
 
 

@@ -124,7 +124,7 @@ class FunctionTool(PluggedTool):
 
 
 def told(failure: PluginFailure) -> PluginResult:
-    """A failed call; a ToolError's own words stand as they are."""
+    """A failed call; a ToolError's own words are unchanged."""
     printed = storable(failure.printed)
     if isinstance(failure.error, ToolError):
         text = storable(str(failure.error))

@@ -53,7 +53,7 @@ def bounded(text: str) -> str:
 
     Lone surrogates, which no record can hold, become whole characters or "?".
     """
-    shown = storable(text)  # before it is cut: half a key must not remain either
+    shown = storable(text)  # before the cut: half a key must not remain either
     if len(shown) <= MAX_RESULT_CHARS:
         return shown
     return f"{shown[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"

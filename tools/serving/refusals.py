@@ -20,7 +20,7 @@ class RefusalError(Exception):
 
 
 def refused(status: int, message: str, *, last: bool = False) -> Response:
-    """The answer that says why there is none."""
+    """The response that gives the reason."""
     line = one_line(encodable(message))[:_MAX_CHARS]
     headers = {"connection": "close"} if last else None
     return json_response({"error": line}, status, headers)

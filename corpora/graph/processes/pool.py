@@ -82,7 +82,7 @@ class Pool:
             raise GraphError(
                 "busy", f"No query process was free within {wait:g} s: try again."
             ) from None
-        sparql = encodable(sparql)  # JSON may hold half of a character
+        sparql = encodable(sparql)  # JSON may contain a lone surrogate
         try:
             return self._converse(seat, {"sparql": sparql}, seconds)
         finally:
