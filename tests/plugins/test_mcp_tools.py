@@ -348,7 +348,10 @@ FAULTS = {
         "python -c 'raise ValueError(\"no key\")'",
         "it has ended; its last words: ValueError: no key",
     ),
-    "does not listen": ("python -c 'import os, time; os.close(0); time.sleep(99)'", "Connection closed"),
+    "does not listen": (
+        "python -c 'import os, time; os.close(0); time.sleep(99)'",
+        "Connection closed",
+    ),
     "says nothing": ("python -c 'import time; time.sleep(100)'", "not ready within 1 seconds"),
     "nonsense": (
         "python -c 'print(\"hello \\x1b[31m\", flush=True); import time; time.sleep(100)'",
