@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.questions import Question
     from branchwise.corpora.synthesis.settings import Settings, Tally
     from branchwise.corpora.synthesis.sources import Source
-    from branchwise.corpora.synthesis.words import Words
+    from branchwise.corpora.synthesis.wording.verbalizer import Words
 
 questions_app = typer.Typer(
     help="Generate question sets, look at them, convert them.", no_args_is_help=True
@@ -204,13 +204,13 @@ def _words(
     opened: "ExitStack",
 ) -> "Words":
     """The grammar, and the models that are to help it; they are closed with the stack."""
-    from branchwise.corpora.synthesis.words import Words
+    from branchwise.corpora.synthesis.wording.verbalizer import Words
 
     if writer is None and reviewer is None:
         return Words(source.facts.schema, settings.seed)
     from branchwise.agents.text_model import SpecTextModel
-    from branchwise.corpora.synthesis.reviewing import Reviewer
-    from branchwise.corpora.synthesis.writing import Writer
+    from branchwise.corpora.synthesis.wording.reviewing import Reviewer
+    from branchwise.corpora.synthesis.wording.writing import Writer
 
     asked = {
         spec: opened.enter_context(SpecTextModel.of_spec(spec, keys=keys))
@@ -231,7 +231,7 @@ def _made(
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.synthesis.generate import generate
-    from branchwise.corpora.synthesis.text_model import TextModelError
+    from branchwise.corpora.synthesis.wording.text_model import TextModelError
 
     found = generate(
         source.facts, source.names, settings, tally=tally, support=source.support, words=words

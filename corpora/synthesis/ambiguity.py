@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
-from branchwise.corpora.synthesis.drafts import Focus, Limits, RejectedError
+from branchwise.corpora.synthesis.drafts import Focus, Limits, Links, RejectedError
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Move, Moves
 from branchwise.corpora.synthesis.names_file import Bearer, Names
-from branchwise.corpora.synthesis.reach import Links
 
 _OWN_MOVES = 3.0
 """How much more often a question begins with a domain's own relation."""

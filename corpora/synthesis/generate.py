@@ -22,7 +22,7 @@ from branchwise.corpora.synthesis.sampling import Sampler
 from branchwise.corpora.synthesis.settings import Settings, Tally
 from branchwise.corpora.synthesis.support import Support
 from branchwise.corpora.synthesis.templates import Choice, Template
-from branchwise.corpora.synthesis.words import Said, Words
+from branchwise.corpora.synthesis.wording.verbalizer import Said, Words
 
 _FEW_ANSWERS = {1: 0.12, 2: 0.4, 3: 0.7}
 """The share that is let through of questions whose largest answer set is so small: what the facts

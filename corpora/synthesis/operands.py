@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from random import Random
 
-from branchwise.corpora.synthesis.bounds import conditions, satisfying
-from branchwise.corpora.synthesis.drafts import Draft, Limits
+from branchwise.corpora.synthesis.conditions import conditions, satisfying
+from branchwise.corpora.synthesis.drafts import Draft, Limits, counts, joined
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Move, Moves, Types
 from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Join, Step
-from branchwise.corpora.synthesis.reach import counts, joined
 
 _PARALLEL = 0.6
 """How often a second set begins with the relation that the first one ends with."""

@@ -4,8 +4,20 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-from branchwise.corpora.synthesis.bounds import conditions, satisfying
-from branchwise.corpora.synthesis.drafts import Draft, Focus, Limits, RejectedError, sizes
+from branchwise.corpora.synthesis.conditions import conditions, satisfying
+from branchwise.corpora.synthesis.drafts import (
+    Draft,
+    Focus,
+    Limits,
+    Reached,
+    RejectedError,
+    Sets,
+    changed,
+    counts,
+    joined,
+    kept,
+    sizes,
+)
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Move, Moves
 from branchwise.corpora.synthesis.operands import Operands
@@ -18,7 +30,6 @@ from branchwise.corpora.synthesis.plans import (
     Join,
     Union,
 )
-from branchwise.corpora.synthesis.reach import Reached, Sets, changed, counts, joined, kept
 from branchwise.corpora.synthesis.templates import Template
 
 _Choice = TypeVar("_Choice")

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import open_data
 from branchwise.corpora.graph.vocabulary import PROP
-from branchwise.corpora.synthesis.entity_names import ALIAS, LABEL, EntityNames, Name
-from branchwise.corpora.synthesis.values import ValueKind, literal, thing
+from branchwise.corpora.synthesis.terms import (
+    ALIAS,
+    LABEL,
+    EntityNames,
+    Name,
+    ValueKind,
+    literal,
+    thing,
+)
 
 if TYPE_CHECKING:
     import pyoxigraph

@@ -7,7 +7,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from branchwise.corpora.synthesis.conditions import meets
-from branchwise.corpora.synthesis.descriptions import (
+from branchwise.corpora.synthesis.execute import execute
+from branchwise.corpora.synthesis.facts import GraphFacts
+from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, Step
+from branchwise.corpora.synthesis.wording.descriptions import (
     Description,
     Either,
     Except,
@@ -18,11 +21,8 @@ from branchwise.corpora.synthesis.descriptions import (
     Related,
     describe,
 )
-from branchwise.corpora.synthesis.execute import execute
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.introductions import introduced
-from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, Step
-from branchwise.corpora.synthesis.variety import Plainest
+from branchwise.corpora.synthesis.wording.sentences import introduced
+from branchwise.corpora.synthesis.wording.vocabulary import Plainest
 from support.synthesis.random_plans import plans
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from branchwise.corpora.synthesis.plans import Plan
 from branchwise.corpora.synthesis.settings import Settings, Tally, world_domains
 from branchwise.corpora.synthesis.sources import open_source
 from branchwise.corpora.synthesis.statistics import describe_questions
-from branchwise.corpora.synthesis.words import Words
+from branchwise.corpora.synthesis.wording.verbalizer import Words
 from branchwise.corpora.worlds.domains import DOMAINS
 
 pytestmark = pytest.mark.slow

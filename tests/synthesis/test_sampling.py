@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.synthesis.ambiguity import Focuses, Naming
-from branchwise.corpora.synthesis.bounds import conditions, satisfying
+from branchwise.corpora.synthesis.conditions import conditions, satisfying
 from branchwise.corpora.synthesis.drafts import Limits, RejectedError
 from branchwise.corpora.synthesis.execute import execute
 from branchwise.corpora.synthesis.moves import Moves

@@ -10,13 +10,6 @@ from hypothesis import strategies as st
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.schema import Domain, EntityType, Relation, Schema, merge
 from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.phrases import (
-    Verb,
-    amount_in_words,
-    listed,
-    with_article,
-    years_in_words,
-)
 from branchwise.corpora.synthesis.plans import (
     Amount,
     Atomic,
@@ -31,7 +24,14 @@ from branchwise.corpora.synthesis.plans import (
     Union,
     Years,
 )
-from branchwise.corpora.synthesis.wording import Worder
+from branchwise.corpora.synthesis.wording.grammar import Worder
+from branchwise.corpora.synthesis.wording.phrases import (
+    Verb,
+    amount_in_words,
+    listed,
+    with_article,
+    years_in_words,
+)
 from branchwise.corpora.worlds.domains import world_schema
 from support.synthesis.random_plans import plans
 

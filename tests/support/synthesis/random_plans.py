@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from branchwise.corpora.synthesis.execute import Classes, check_plan, ends_of
 from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.plan_checks import Classes, check_plan, ends_of
 from branchwise.corpora.synthesis.plans import (
     Amount,
     Atomic,

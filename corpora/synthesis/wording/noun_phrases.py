@@ -1,49 +1,54 @@
-"""From the parts of a description to clauses: what one verb can say together is said together."""
+"""Descriptions in words: "horror films directed by Mara Voss that won an award".
+
+The parts become clauses, and what one verb can say together is said together.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Literal, Protocol
+from random import Random
+from typing import Literal
 
-from branchwise.corpora.synthesis.clauses import Clause
-from branchwise.corpora.synthesis.descriptions import (
+from branchwise.corpora.schema import Schema
+from branchwise.corpora.synthesis.plans import Amount, Holds, Years
+from branchwise.corpora.synthesis.wording.clauses import (
+    Choice,
+    Clause,
+    Point,
+    Told,
+    around,
+    with_years_in_place,
+)
+from branchwise.corpora.synthesis.wording.descriptions import (
     Description,
     Either,
     Except,
     Meets,
+    Mentioned,
     Named,
     Part,
     Related,
+    is_single,
 )
-from branchwise.corpora.synthesis.nouns import Noun, of_kind
-from branchwise.corpora.synthesis.phrases import Verb, listed, with_article
-from branchwise.corpora.synthesis.plans import Amount, Holds, Years
-from branchwise.corpora.synthesis.told import Choice, Point, Told, with_years_in_place
-from branchwise.corpora.synthesis.vocabulary import Vocabulary
+from branchwise.corpora.synthesis.wording.phrases import Verb, count_in_words, listed, with_article
+from branchwise.corpora.synthesis.wording.vocabulary import (
+    Name,
+    Noun,
+    Vocabulary,
+    noun_of,
+    now_and_then,
+    of_kind,
+    people_of,
+    stutters,
+)
 
 Conjunction = Literal["and", "or"]
 
 
-class Sayer(Protocol):
-    """Puts sets into words."""
-
-    def members(self, part: Related, verb: Verb) -> str:
-        """Some of those that a part relates to: "films by X", "at least three films by X"."""
-        ...
-
-    def none_of(self, part: Related) -> str:
-        """The same after a denial: "any film by X"."""
-        ...
-
-    def is_one(self, part: Related) -> bool:
-        """Whether a part relates to one thing at most."""
-        ...
-
-
 class Predicates:
-    """Makes clauses in the words of a vocabulary; `sayer` puts the sets in them into words."""
+    """Makes clauses in the words of a vocabulary; `phrases` puts the sets in them into words."""
 
-    def __init__(self, vocabulary: Vocabulary, sayer: Sayer) -> None:
-        self._words, self._sayer = vocabulary, sayer
+    def __init__(self, vocabulary: Vocabulary, phrases: "NounPhrases") -> None:
+        self._words, self._phrases = vocabulary, phrases
 
     def told(self, parts: Sequence[Part], noun: Noun) -> Told:
         """What parts say: in clauses, denials, and exceptions of several parts."""
@@ -130,7 +135,7 @@ class Predicates:
             return Clause(replace(verb, preposition=""), other, long=long, deniable=deniable)
         named = isinstance(first.to, Named)
         return Clause(
-            verb.of_one() if self._sayer.is_one(first) else verb,
+            verb.of_one() if self._phrases.is_one(first) else verb,
             self._other_side(first, verb),
             denied=self._denied(first),
             beside=self._words.beside(first.relation, first.inverse) if named else None,
@@ -165,12 +170,12 @@ class Predicates:
 
     def _other_side(self, part: Related, verb: Verb) -> str:
         named = isinstance(part.to, Named)
-        return self._words.named(part) if named else self._sayer.members(part, verb)
+        return self._words.named(part) if named else self._phrases.members(part, verb)
 
     def _denied(self, part: Related) -> str:
         if isinstance(part.to, Named):
             return self._words.named(part)
-        return self._sayer.none_of(part) if part.at_least == 1 else ""
+        return self._phrases.none_of(part) if part.at_least == 1 else ""
 
     def _meets(self, parts: Sequence[Meets], conjunction: Conjunction, noun: Noun) -> Clause:
         relation, condition = parts[0].relation, parts[0].condition
@@ -184,3 +189,88 @@ class Predicates:
         deniable = isinstance(condition, Years | Holds) and len(parts) == 1
         alone = isinstance(condition, Amount) or verb.base == "have"
         return Clause(verb, listed(values, conjunction), deniable=deniable, alone=alone)
+
+
+_SWAPPED_OFTEN = 0.4
+_SINGULAR_OFTEN = 0.3
+_OR_MORE_OFTEN = 0.3
+
+
+class NounPhrases:
+    """Noun phrases in words that `random` chooses."""
+
+    def __init__(self, schema: Schema, name: Name, random: Random) -> None:
+        self._schema, self.random = schema, random
+        self._words = Vocabulary(schema, name, random)
+        self._predicates = Predicates(self._words, self)
+        self._nouns: dict[Description, Noun] = {}
+
+    def members(self, part: Related, verb: Verb) -> str:
+        """Some of a set: "films by X", "a film by X", "at least three films by X"."""
+        number = count_in_words(part.at_least)
+        or_more = now_and_then(_OR_MORE_OFTEN, self.random) or verb.preposition == "at"
+        count = f"{number} or more" if or_more else f"at least {number}"
+        if isinstance(part.to, Mentioned):
+            some = count if part.at_least > 1 else "any"
+            return self._mentioned(part.to, some)
+        assert isinstance(part.to, Description)
+        if self.is_one(part):
+            return self.the(part.to)
+        if part.at_least > 1:
+            return f"{count} {self.phrase(part.to)}"
+        of_many = "[" in verb.before + verb.after
+        one = now_and_then(_SINGULAR_OFTEN, self.random) and not of_many
+        return self.phrase(part.to, "one" if one else "plural")
+
+    def none_of(self, part: Related) -> str:
+        """After a denial: "any film by X"."""
+        if isinstance(part.to, Mentioned):
+            return self._mentioned(part.to, "any")
+        assert isinstance(part.to, Description)
+        return self.the(part.to) if self.is_one(part) else self.phrase(part.to, "any")
+
+    def is_one(self, part: Related) -> bool:
+        """Whether a part relates to one thing at most: by its name, or to the city of a birth."""
+        if isinstance(part.to, Mentioned):
+            return part.to.number is None and is_single(part.to.description, self._schema)
+        return isinstance(part.to, Named) or is_single(part.to, self._schema)
+
+    def _mentioned(self, set_: Mentioned, some: str) -> str:
+        """ "any of these films", "any of 2"; "this city" where there is only one."""
+        if set_.number is not None:
+            return f"{some} of {set_.number}"
+        described = set_.description
+        noun = self._nouns.get(described) or noun_of(described.types, self._schema)
+        single = is_single(described, self._schema)
+        return f"this {noun.bare_singular}" if single else f"{some} of these {noun.bare}"
+
+    def the(self, described: Description) -> str:
+        """All of a set: "the films by X", "the city that is the birthplace of X"."""
+        if is_single(described, self._schema):
+            return self.phrase(described, "the")
+        return f"the {self.phrase(described)}"
+
+    def phrase(self, described: Description, number: str = "plural") -> str:
+        """The noun and all that is said of it; `number`: plural, one ("a film"), any, or the."""
+        told = self.told(described)
+        self._nouns[described] = told.noun
+        noun = told.noun.plural if number == "plural" else getattr(told.noun, number)()
+        swapped = now_and_then(_SWAPPED_OFTEN, self.random)
+        return around(noun, told, number == "plural", swapped)
+
+    def told(self, described: Description) -> Told:
+        """The parts of a description in clauses, and the noun that fits them."""
+        noun, rest = self._noun(described)
+        told = self._predicates.told(rest, noun)
+        verbs = [point.verb for point in told.points if isinstance(point, Clause)]
+        if noun.of_people and any(stutters(noun, verb) for verb in verbs):
+            return replace(told, noun=people_of(described.types, self._schema))
+        return told
+
+    def _noun(self, described: Description) -> tuple[Noun, list[Part]]:
+        """The noun with the first kind of it, and the parts that this leaves to say."""
+        noun = noun_of(described.types, self._schema)
+        for part in described.parts:
+            if kinds := self._words.kinds(part):
+                return of_kind(noun, *kinds), [p for p in described.parts if p is not part]
+        return noun, list(described.parts)

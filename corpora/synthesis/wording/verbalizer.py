@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 from branchwise.corpora.schema import Schema
 from branchwise.corpora.synthesis.drafts import RejectedError
 from branchwise.corpora.synthesis.plans import Plan
-from branchwise.corpora.synthesis.reviewing import Reviewer
-from branchwise.corpora.synthesis.wording import Worder
-from branchwise.corpora.synthesis.writing import Writer
+from branchwise.corpora.synthesis.wording.grammar import Worder
+from branchwise.corpora.synthesis.wording.reviewing import Reviewer
+from branchwise.corpora.synthesis.wording.writing import Writer
 
 Name = Callable[[str], str]
 

@@ -1,10 +1,16 @@
-"""Whether a text asks for what a plan's steps say, as far as names and numbers show it."""
+"""A model puts a plan into words; the grammar's wording stays wherever the model strays.
+
+A text is checked for what the plan's steps say, as far as names and numbers show it.
+"""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from branchwise.corpora.synthesis.plans import Amount, Difference, Filter, GroupBy, Plan, Step
+from branchwise.corpora.synthesis.wording.prompts import fill
+from branchwise.corpora.synthesis.wording.text_model import TextModel, TextModelError
 
 Problem = Literal[
     "no reply",
@@ -159,3 +165,52 @@ def _numbers(text: str) -> set[str]:
     """Numbers in figures: "1,200" as 1200, "three" as 3."""
     found = (match[0].lower().replace(",", "") for match in _NUMBER.finditer(text))
     return {_NUMBER_WORDS.get(number, number) for number in found}
+
+
+_QUOTES = {'"': '"', "“": "”"}
+
+
+@dataclass(frozen=True)
+class Written:
+    """A question's text. Where the grammar wrote it, `problem` says why (one of a few, to be
+    counted) and `detail` what of."""
+
+    text: str
+    by: Literal["model", "grammar"]
+    problem: Problem | None = None
+    detail: str = ""
+
+
+class Writer:
+    """Words questions by a model, one call each."""
+
+    def __init__(self, model: TextModel) -> None:
+        self._model = model
+
+    def question(
+        self, plan: Plan, steps: Sequence[str], name: Callable[[str], str], fallback: str
+    ) -> Written:
+        """The plan as a question: the model's if it kept to the plan, else `fallback`.
+
+        `steps` are the numbered steps in words, and `name` gives what they call an entity.
+        """
+        names = list(dict.fromkeys(name(entity) for entity in plan.entities()))
+        prompt = fill(
+            "write_question", steps="\n".join(steps), names="; ".join(names), most=str(MAX_WORDS)
+        )
+        try:
+            text = _bare(self._model.complete(prompt))
+            check(text, plan, steps, names)
+        except TextModelError as error:
+            return Written(fallback, "grammar", "no reply", str(error))
+        except StrayError as strayed:
+            return Written(fallback, "grammar", strayed.problem, strayed.detail)
+        return Written(text, "model")
+
+
+def _bare(reply: str) -> str:
+    """A reply without blanks and quotation marks around it."""
+    text = reply.strip()
+    if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] and text.count(text[0]) <= 2:
+        text = text[1:-1].strip()
+    return text

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from branchwise.corpora.files import first_problem
-from branchwise.corpora.synthesis.prompts import fill
-from branchwise.corpora.synthesis.text_model import TextModel
+from branchwise.corpora.synthesis.wording.prompts import fill
+from branchwise.corpora.synthesis.wording.text_model import TextModel
 
 MAX_REASON = 300
 MAX_REPEATED = 2_000
