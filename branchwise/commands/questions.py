@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.questions import Question
-    from branchwise.corpora.synthesis.settings import Settings, Tally
-    from branchwise.corpora.synthesis.sources import Source
-    from branchwise.corpora.synthesis.wording.verbalizer import Words
+    from branchwise.corpora.synthesis.settings import GenerationTally, Settings
+    from branchwise.corpora.synthesis.sources import FactSource
+    from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
 
 questions_app = typer.Typer(
     help="Generate question sets, look at them, convert them.", no_args_is_help=True
@@ -66,7 +66,7 @@ def generate(
     from contextlib import ExitStack
 
     from branchwise.corpora.atomic import write_bytes
-    from branchwise.corpora.synthesis.settings import Settings, Tally
+    from branchwise.corpora.synthesis.settings import GenerationTally, Settings
 
     _check_place(out)
     chosen, keys = _listed(domains), read_keys(key)
@@ -75,7 +75,7 @@ def generate(
         opened.callback(source.close)
         settings = Settings(n, ambiguous, source.domains, source.common, seed)
         words = _words(source, settings, writer, reviewer, keys, opened)
-        tally = Tally()
+        tally = GenerationTally()
         lines = list(_lines(_made(source, settings, tally, words)))
     if lines:
         write_bytes(out, b"".join(lines))
@@ -173,7 +173,7 @@ def _opened(
     corpus: Path | None,
     domains: list[str],
     keys: "Keys",
-) -> "Source":
+) -> "FactSource":
     """What questions are made from. Exits with 1 where an endpoint does not answer."""
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.synthesis.sources import open_source
@@ -196,36 +196,36 @@ def _complain(what: str, error: Exception) -> None:
 
 
 def _words(
-    source: "Source",
+    source: "FactSource",
     settings: "Settings",
     writer: str | None,
     reviewer: str | None,
     keys: "Keys",
     opened: "ExitStack",
-) -> "Words":
+) -> "Verbalizer":
     """The grammar, and the models that are to help it; they are closed with the stack."""
-    from branchwise.corpora.synthesis.wording.verbalizer import Words
+    from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
 
     if writer is None and reviewer is None:
-        return Words(source.facts.schema, settings.seed)
+        return Verbalizer(source.facts.schema, settings.seed)
     from branchwise.agents.text_model import SpecTextModel
     from branchwise.corpora.synthesis.wording.reviewing import Reviewer
-    from branchwise.corpora.synthesis.wording.writing import Writer
+    from branchwise.corpora.synthesis.wording.writing import ModelWriter
 
     asked = {
         spec: opened.enter_context(SpecTextModel.of_spec(spec, keys=keys))
         for spec in dict.fromkeys(filter(None, (writer, reviewer)))
     }
-    return Words(
+    return Verbalizer(
         source.facts.schema,
         settings.seed,
-        Writer(asked[writer]) if writer else None,
+        ModelWriter(asked[writer]) if writer else None,
         Reviewer(asked[reviewer]) if reviewer else None,
     )
 
 
 def _made(
-    source: "Source", settings: "Settings", tally: "Tally", words: "Words"
+    source: "FactSource", settings: "Settings", tally: "GenerationTally", words: "Verbalizer"
 ) -> "Iterator[Question]":
     """Questions as they come, with progress. A server that fails ends them; those made stay."""
     from branchwise.commands.passage_progress import showing
@@ -255,7 +255,7 @@ def _lines(questions: "Iterator[Question] | tuple[Question, ...]") -> "Iterator[
         yield orjson.dumps(question.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _report(out: Path, tally: "Tally", words: "Words", settings: "Settings") -> None:
+def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: "Settings") -> None:
     """Print what came of it. Exits with 1 where there are fewer questions than wanted."""
     from branchwise.ui.question_tables import summary
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from branchwise.corpora.schema import Relation
-from branchwise.corpora.synthesis.drafts import Links
+from branchwise.corpora.synthesis.drafts import Neighbours
 from branchwise.corpora.synthesis.plans import Amount, Condition, Holds, Years
 
 
@@ -38,7 +38,7 @@ _BETWEEN = 0.2
 """The share of date conditions with two bounds."""
 
 
-def conditions(relation: Relation, values: Links, rng: Random) -> Iterator[Condition]:
+def conditions(relation: Relation, values: Neighbours, rng: Random) -> Iterator[Condition]:
     """Conditions that may divide the members, likely ones first; few, and perhaps none.
 
     `values`: of each member that has any.
@@ -51,7 +51,7 @@ def conditions(relation: Relation, values: Links, rng: Random) -> Iterator[Condi
         yield from _holds(values, rng)
 
 
-def satisfying(condition: Condition, values: Links) -> frozenset[str]:
+def satisfying(condition: Condition, values: Neighbours) -> frozenset[str]:
     """The members with a value that meets the condition."""
     return frozenset(m for m, found in values.items() if any(meets(condition, v) for v in found))
 
@@ -97,7 +97,7 @@ def _rounded(value: int, numbers: Sequence[float]) -> float:
     return float(value)
 
 
-def _holds(values: Links, rng: Random) -> Iterator[Condition]:
+def _holds(values: Neighbours, rng: Random) -> Iterator[Condition]:
     common = Counter(v for found in values.values() for v in dict.fromkeys(found))
     dividing = sorted(v for v, count in common.items() if count < len(values)) or sorted(common)
     for _ in range(min(3, len(dividing))):

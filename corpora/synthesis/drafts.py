@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Move, Types
-from branchwise.corpora.synthesis.plans import Plan, Step
+from branchwise.corpora.synthesis.plans import Plan, PlanStep
 
 Sets = tuple[frozenset[str], ...]
-Links = Mapping[str, tuple[str, ...]]
+Neighbours = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Reached:
         """How many readings lead to something."""
         return sum(map(bool, self.sets))
 
-    def links(self, facts: Facts, move: Move) -> Links:
+    def links(self, facts: Facts, move: Move) -> Neighbours:
         """What each member is related to."""
         return facts.related(move.relation, move.inverse, self.everything)
 
 
-def joined(sets: Sets, links: Links) -> Sets:
+def joined(sets: Sets, links: Neighbours) -> Sets:
     """What the members of each set are related to."""
     return tuple(frozenset(v for member in s for v in links.get(member, ())) for s in sets)
 
 
-def counts(sets: Sets, links: Links) -> list[Counter[str]]:
+def counts(sets: Sets, links: Neighbours) -> list[Counter[str]]:
     """Of what the members of each set are related to, by how many of them."""
     return [Counter(v for member in s for v in links.get(member, ())) for s in sets]
 
@@ -62,7 +62,7 @@ class RejectedError(Exception):
 
 
 @dataclass(frozen=True)
-class Limits:
+class PlanLimits:
     """Bounds of what plans reach."""
 
     answers: int = 40  # in a branch
@@ -91,7 +91,7 @@ class Focus:
 class Draft:
     """Steps so far, what they reach, and the relations that their filters use."""
 
-    steps: list[Step]
+    steps: list[PlanStep]
     at: Reached
     needed: int  # of readings that must lead to something
     filtered: set[str] = field(default_factory=set)
@@ -102,7 +102,7 @@ class Draft:
         """The place of the latest step."""
         return len(self.steps) - 1
 
-    def add(self, step: Step, sets: Sets, types: Types = (), move: Move | None = None) -> None:
+    def add(self, step: PlanStep, sets: Sets, types: Types = (), move: Move | None = None) -> None:
         """Take a step; types and move stay unless they are given."""
         self.steps.append(step)
         self.at = Reached(types or self.at.types, sets, move or self.at.last)

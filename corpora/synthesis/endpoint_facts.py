@@ -11,7 +11,7 @@ from branchwise.corpora.synthesis.terms import (
     ALIAS,
     LABEL,
     LANGUAGES,
-    Name,
+    TaggedName,
     ValueKind,
     best_aliases,
     best_label,
@@ -190,9 +190,9 @@ class EndpointFacts:
             self._names[entity] = label, best_aliases(aliases, label)
         return self._names[entity]
 
-    def _ask_names(self, entity: str, predicate: str, which: str) -> list[Name]:
+    def _ask_names(self, entity: str, predicate: str, which: str) -> list[TaggedName]:
         found = self._ask(f"SELECT ?o WHERE {{ {iri(entity)} <{predicate}> ?o {which} }}")
-        return [Name(term.value, term.language) for (term,) in found.cells("o") if term]
+        return [TaggedName(term.value, term.language) for (term,) in found.cells("o") if term]
 
     def _ask(self, query: str) -> Answer:
         try:

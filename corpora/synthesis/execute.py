@@ -19,7 +19,7 @@ from branchwise.corpora.synthesis.plans import (
     Intersection,
     Join,
     Plan,
-    Step,
+    PlanStep,
     Union,
     Years,
 )
@@ -64,7 +64,7 @@ def ends_of(schema: Schema) -> Mapping[str, Ends]:
 
 
 def _classes(
-    step: Step, before: list[Classes], schema: Schema, ends: Mapping[str, Ends]
+    step: PlanStep, before: list[Classes], schema: Schema, ends: Mapping[str, Ends]
 ) -> Classes:
     if isinstance(step, Union | Intersection | Difference):
         return _of_two(step, before[step.of], before[step.other])
@@ -130,13 +130,11 @@ def _of_types(schema: Schema, names: Iterable[str]) -> Classes:
     return frozenset(kind.class_id or kind.occupation for kind in kinds)
 
 
-__all__ = ["Execution", "PlanError", "execute"]
-
 Members = frozenset[str]
 
 
 @dataclass(frozen=True)
-class Execution:
+class PlanExecution:
     """The set that each step of a plan came to, in the plan's order."""
 
     sets: tuple[Members, ...]
@@ -152,7 +150,7 @@ class Execution:
         return tuple(map(len, self.sets))
 
 
-def execute(plan: Plan, facts: Facts) -> Execution:
+def execute(plan: Plan, facts: Facts) -> PlanExecution:
     """All steps' sets. An entity that the graph lacks leads nowhere: its sets are empty.
 
     Raises PlanError for a relation that the schema lacks, and for types that do not fit.
@@ -161,10 +159,10 @@ def execute(plan: Plan, facts: Facts) -> Execution:
     sets: list[Members] = []
     for step in plan.steps:
         sets.append(_run(step, sets, facts))
-    return Execution(tuple(sets))
+    return PlanExecution(tuple(sets))
 
 
-def _run(step: Step, sets: Sequence[Members], facts: Facts) -> Members:
+def _run(step: PlanStep, sets: Sequence[Members], facts: Facts) -> Members:
     match step:
         case Atomic():
             found = facts.related(step.relation, step.inverse, (step.entity,))

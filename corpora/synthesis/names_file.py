@@ -23,7 +23,7 @@ class Bearer:
     description: str = ""
 
 
-Names = Mapping[str, Sequence[Bearer]]
+SharedNames = Mapping[str, Sequence[Bearer]]
 
 
 class _Entity(BaseModel):

@@ -8,7 +8,7 @@ from branchwise.corpora.synthesis.conditions import conditions, satisfying
 from branchwise.corpora.synthesis.drafts import (
     Draft,
     Focus,
-    Limits,
+    PlanLimits,
     Reached,
     RejectedError,
     Sets,
@@ -51,7 +51,7 @@ _SET_STEPS = {"U": Union, "I": Intersection, "D": Difference}
 class Sampler:
     """Fills templates in. All readings of the focus go the way together."""
 
-    def __init__(self, facts: Facts, moves: Moves, limits: Limits, rng: Random) -> None:
+    def __init__(self, facts: Facts, moves: Moves, limits: PlanLimits, rng: Random) -> None:
         self._facts = facts
         self._moves = moves
         self._limits = limits

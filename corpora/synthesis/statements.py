@@ -11,7 +11,7 @@ from branchwise.corpora.synthesis.terms import (
     ALIAS,
     LABEL,
     EntityNames,
-    Name,
+    TaggedName,
     ValueKind,
     literal,
     thing,
@@ -97,7 +97,7 @@ class Statements:
         if number is None:
             if datatype is not None:
                 add = self.names.add_label if predicate == LABEL else self.names.add_alias
-                add(entity, Name(object.value, object.language or ""))
+                add(entity, TaggedName(object.value, object.language or ""))
         elif datatype is not None:
             if value := literal(object.value, datatype.value):
                 self._keep(entity, number, value.kind, value.text)

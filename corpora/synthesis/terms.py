@@ -27,7 +27,7 @@ _DATE = re.compile(r"\+?(-?\d{4,}(?:-\d\d(?:-\d\d)?)?)(?:T.*|Z|[+-]\d\d:\d\d)?")
 _UNKNOWN = "/.well-known/genid/"  # Wikibase's IRIs for "some value"
 
 
-class Value(NamedTuple):
+class TermValue(NamedTuple):
     """What a statement ends in."""
 
     kind: ValueKind
@@ -53,23 +53,23 @@ def entity_iri(text: str) -> str:
     return text[1:-1] if text.startswith("<") else ENTITY + text
 
 
-def thing(iri: str) -> Value | None:
+def thing(iri: str) -> TermValue | None:
     """An entity or item; None for what stands for an unknown value."""
-    return None if _UNKNOWN in iri else Value("thing", entity_text(iri))
+    return None if _UNKNOWN in iri else TermValue("thing", entity_text(iri))
 
 
 @lru_cache(maxsize=65_536)
-def literal(text: str, datatype: str) -> Value | None:
+def literal(text: str, datatype: str) -> TermValue | None:
     """A date or a number; None for a literal that is neither."""
     if datatype in DATES:
         found = _DATE.fullmatch(text)
-        return Value("date", found[1]) if found else None
+        return TermValue("date", found[1]) if found else None
     if datatype in _NUMBERS:
         return _number(text)
     return None
 
 
-def _number(text: str) -> Value | None:
+def _number(text: str) -> TermValue | None:
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
@@ -79,7 +79,7 @@ def _number(text: str) -> Value | None:
     plain = f"{number:f}"
     if "." in plain:
         plain = plain.rstrip("0").rstrip(".")
-    return Value("number", "0" if plain in ("-0", "") else plain)
+    return TermValue("number", "0" if plain in ("-0", "") else plain)
 
 
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
@@ -88,20 +88,20 @@ LANGUAGES = ("en", "mul", "")
 """Best first. A label of another language is better than none; an alias is not."""
 
 
-class Name(NamedTuple):
+class TaggedName(NamedTuple):
     """A label or an alias in a language ("" where none is given)."""
 
     text: str
     language: str
 
 
-def best_label(names: Iterable[Name]) -> str | None:
+def best_label(names: Iterable[TaggedName]) -> str | None:
     """The label in the best language, the first in order where that has several."""
     best = min(names, key=_rank, default=None)
     return best.text if best else None
 
 
-def best_aliases(names: Iterable[Name], label: str) -> tuple[str, ...]:
+def best_aliases(names: Iterable[TaggedName], label: str) -> tuple[str, ...]:
     """The aliases in `LANGUAGES` that differ from the label, sorted."""
     return tuple(sorted({name.text for name in names if name.language in LANGUAGES} - {label}))
 
@@ -110,16 +110,16 @@ class EntityNames:
     """The names of many entities, as they are found."""
 
     def __init__(self) -> None:
-        self._labels: dict[str, Name] = {}
-        self._aliases: dict[str, tuple[Name, ...]] = {}
+        self._labels: dict[str, TaggedName] = {}
+        self._aliases: dict[str, tuple[TaggedName, ...]] = {}
 
-    def add_label(self, entity: str, name: Name) -> None:
+    def add_label(self, entity: str, name: TaggedName) -> None:
         """Keep a label, if it is the best up to now."""
         known = self._labels.get(entity)
         if known is None or _rank(name) < _rank(known):
             self._labels[entity] = name
 
-    def add_alias(self, entity: str, name: Name) -> None:
+    def add_alias(self, entity: str, name: TaggedName) -> None:
         """Keep an alias."""
         self._aliases[entity] = (*self._aliases.get(entity, ()), name)
 
@@ -133,7 +133,7 @@ class EntityNames:
         return best_aliases(self._aliases.get(entity, ()), self.label(entity))
 
 
-def _rank(name: Name) -> tuple[int, str, str]:
+def _rank(name: TaggedName) -> tuple[int, str, str]:
     known = name.language in LANGUAGES
     place = LANGUAGES.index(name.language) if known else len(LANGUAGES)
     return place, name.language, name.text

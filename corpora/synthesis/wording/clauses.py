@@ -51,40 +51,42 @@ _FORMS_OF_BE = frozenset(("are", "is", "was", "were"))
 
 
 @dataclass(frozen=True)
-class Told:
+class NounPhrase:
     """What is said of things: their noun, what holds, what does not.
 
     `denials` do not hold, each; of each of `excluded`, not all holds.
     """
 
     noun: Noun
-    points: "tuple[Point, ...]"
+    predicates: "tuple[Predicate, ...]"
     denials: tuple[Clause, ...] = ()
-    excluded: "tuple[Told, ...]" = ()
+    excluded: "tuple[NounPhrase, ...]" = ()
 
     @property
-    def light(self) -> "list[Point]":
+    def light(self) -> "list[Predicate]":
         """What may stand beside the noun, all together."""
-        fit = [point for point in self.points if point.reduced() and not point.long]
-        return [point for point in fit if len(fit) == 1 or not point.alone]
+        fit = [
+            predicate for predicate in self.predicates if predicate.reduced() and not predicate.long
+        ]
+        return [predicate for predicate in fit if len(fit) == 1 or not predicate.alone]
 
     @property
     def long(self) -> bool:
-        return any(point.long for point in (*self.points, *self.denials))
+        return any(predicate.long for predicate in (*self.predicates, *self.denials))
 
     @property
     def single(self) -> Clause | None:
         """The clause that is all that is said."""
-        point = self.points[0] if len(self.points) == 1 else None
-        alone = isinstance(point, Clause) and not self.denials and not self.excluded
-        return point if alone and isinstance(point, Clause) else None
+        predicate = self.predicates[0] if len(self.predicates) == 1 else None
+        alone = isinstance(predicate, Clause) and not self.denials and not self.excluded
+        return predicate if alone and isinstance(predicate, Clause) else None
 
 
 @dataclass(frozen=True)
-class Choice:
+class Disjunction:
     """One of several descriptions of the same things, short ones first."""
 
-    options: tuple[Told, ...]
+    options: tuple[NounPhrase, ...]
 
     @property
     def long(self) -> bool:
@@ -98,7 +100,7 @@ class Choice:
     def finite(self, plural: bool = True, either: bool = False) -> str:
         """ "won X or were directed by Y"; `either`: say so even where it would be clear."""
         said = [
-            predicate(option.points, option.denials, plural) + _in_brackets(option)
+            verb_phrase(option.predicates, option.denials, plural) + _in_brackets(option)
             for option in self.options
         ]
         clauses = [option.single for option in self.options]
@@ -114,51 +116,53 @@ class Choice:
         return listed(said, "or") if len(said) == len(self.options) and all(said) else ""
 
 
-Point = Clause | Choice
+Predicate = Clause | Disjunction
 
 
-def around(noun: str, told: Told, plural: bool = True, swapped: bool = False) -> str:
+def around(noun: str, phrase: NounPhrase, plural: bool = True, swapped: bool = False) -> str:
     """A noun with all that is told of it; `swapped`: "that Mara Voss directed", if it fits."""
-    beside = told.light[:_MOST_BESIDE]
-    after = [point for point in told.points if point not in beside]
-    exceptions = bool(told.denials or told.excluded)
+    beside = phrase.light[:_MOST_BESIDE]
+    after = [predicate for predicate in phrase.predicates if predicate not in beside]
+    exceptions = bool(phrase.denials or phrase.excluded)
     if len(after) == 1 and not exceptions and _fits_beside(after[0], beside):
         beside, after = [*beside, after[0]], []
-    reversed_clause = _swapped(told, beside) if swapped and not after and not exceptions else ""
+    reversed_clause = _swapped(phrase, beside) if swapped and not after and not exceptions else ""
     if reversed_clause:
         beside = beside[:-1]
     words = [noun, beside_noun(beside, plural), reversed_clause]
     if after:
-        words += [told.noun.pronoun, predicate(after, told.denials, plural)]
-    elif told.denials:
-        words.append(_denied_beside(told, plural))
-    return " ".join(word for word in words if word) + excluding(told)
+        words += [phrase.noun.pronoun, verb_phrase(after, phrase.denials, plural)]
+    elif phrase.denials:
+        words.append(_denied_beside(phrase, plural))
+    return " ".join(word for word in words if word) + excluding(phrase)
 
 
-def predicate(points: Sequence[Point], denials: Sequence[Clause], plural: bool = True) -> str:
+def verb_phrase(
+    predicates: Sequence[Predicate], denials: Sequence[Clause], plural: bool = True
+) -> str:
     """Verb phrases in a row; what follows a long one is set off from it.
 
     A short denial stands before what is long or a choice: "did not win X but appeared in films".
     """
     denied = listed([clause.negated(plural) for clause in denials])
-    if not points or not denials:
-        return denied or coordinated(points, plural)
-    said = coordinated(points, plural, either=True)
-    long = any(point.long or isinstance(point, Choice) for point in points)
+    if not predicates or not denials:
+        return denied or coordinated(predicates, plural)
+    said = coordinated(predicates, plural, either=True)
+    long = any(predicate.long or isinstance(predicate, Disjunction) for predicate in predicates)
     if long and not any(clause.long for clause in denials):
         return f"{denied} but {said}"
     return f"{said}{',' if long else ''} but {denied}"
 
 
-def coordinated(points: Sequence[Point], plural: bool = True, either: bool = False) -> str:
+def coordinated(predicates: Sequence[Predicate], plural: bool = True, either: bool = False) -> str:
     """ "won X, were born in Y and appeared in films by Z"; choices come last."""
-    clauses = [point for point in points if isinstance(point, Clause)]
-    choices = [point for point in points if isinstance(point, Choice)]
+    clauses = [predicate for predicate in predicates if isinstance(predicate, Clause)]
+    choices = [predicate for predicate in predicates if isinstance(predicate, Disjunction)]
     said = [clause.finite(plural) for clause in clauses]
-    said += [choice.finite(plural, either or len(points) > 1) for choice in choices]
+    said += [choice.finite(plural, either or len(predicates) > 1) for choice in choices]
     if clauses and choices:
         return f"{listed(said[:-1])}{',' if clauses[-1].long else ''} and {said[-1]}"
-    if any(point.long for point in points[:-1]):
+    if any(predicate.long for predicate in predicates[:-1]):
         return f"{', '.join(said[:-1])}, and also {said[-1]}"
     return in_a_row(said, "and")
 
@@ -171,54 +175,56 @@ def in_a_row(said: Sequence[str], conjunction: str) -> str:
     return listed(said, conjunction)
 
 
-def excluding(told: Told) -> str:
+def excluding(phrase: NounPhrase) -> str:
     """ ", excluding those with at least 300 pages": exceptions that a denial does not say."""
-    return "".join(f", {_excluded(exception)}" for exception in told.excluded)
+    return "".join(f", {_excluded(exception)}" for exception in phrase.excluded)
 
 
-def _in_brackets(told: Told) -> str:
-    return "".join(f" ({_excluded(exception)})" for exception in told.excluded)
+def _in_brackets(phrase: NounPhrase) -> str:
+    return "".join(f" ({_excluded(exception)})" for exception in phrase.excluded)
 
 
-def _excluded(exception: Told) -> str:
+def _excluded(exception: NounPhrase) -> str:
     return f"excluding {around('those', exception)}"
 
 
-def beside_noun(points: Sequence[Point], plural: bool = True) -> str:
+def beside_noun(predicates: Sequence[Predicate], plural: bool = True) -> str:
     """What stands beside a noun: "by X", "directed by X and released in 1990"."""
-    bare = [point for point in points if isinstance(point, Clause) and point.beside]
-    others = [point for point in points if point not in bare]
-    sides = (listed([point.reduced(plural) for point in side]) for side in (bare, others))
+    bare = [
+        predicate for predicate in predicates if isinstance(predicate, Clause) and predicate.beside
+    ]
+    others = [predicate for predicate in predicates if predicate not in bare]
+    sides = (listed([predicate.reduced(plural) for predicate in side]) for side in (bare, others))
     return " ".join(side for side in sides if side)
 
 
-def _denied_beside(told: Told, plural: bool) -> str:
+def _denied_beside(phrase: NounPhrase, plural: bool) -> str:
     """ "but not directed by X", or "that were not ..." where no such words can stand there."""
-    reduced = [clause.reduced_denial(plural) for clause in told.denials]
-    if all(reduced) and told.light:
+    reduced = [clause.reduced_denial(plural) for clause in phrase.denials]
+    if all(reduced) and phrase.light:
         return f"but {listed(reduced)}"
-    return f"{told.noun.pronoun} {predicate((), told.denials, plural)}"
+    return f"{phrase.noun.pronoun} {verb_phrase((), phrase.denials, plural)}"
 
 
-def _fits_beside(point: Point, beside: Sequence[Point]) -> bool:
+def _fits_beside(predicate: Predicate, beside: Sequence[Predicate]) -> bool:
     """Whether a long one may be the last beside a noun."""
-    fit = all(other.reduced() for other in (*beside, point))
-    return point.long and fit and not (beside and any(p.alone for p in (*beside, point)))
+    fit = all(other.reduced() for other in (*beside, predicate))
+    return predicate.long and fit and not (beside and any(p.alone for p in (*beside, predicate)))
 
 
-def _swapped(told: Told, beside: Sequence[Point]) -> str:
+def _swapped(phrase: NounPhrase, beside: Sequence[Predicate]) -> str:
     """ "that Mara Voss directed", for the last of what would stand beside the noun."""
     last = beside[-1] if beside else None
-    if told.noun.of_people or not isinstance(last, Clause) or not last.swapped:
+    if phrase.noun.of_people or not isinstance(last, Clause) or not last.swapped:
         return ""
     name, verb = last.swapped
     return f"that {name} {verb.finite('', plural=False)}"
 
 
-def with_years_in_place(points: Sequence[Point]) -> list[Point]:
+def with_years_in_place(predicates: Sequence[Predicate]) -> list[Predicate]:
     """Years go with a short clause that has their verb: founded by X in 1990."""
-    made = list(points)
-    for years in points:
+    made = list(predicates)
+    for years in predicates:
         if not isinstance(years, Clause) or years.verb.preposition or years.verb.after:
             continue
         taker = next((p for p in made if isinstance(p, Clause) and _takes(p, years)), None)

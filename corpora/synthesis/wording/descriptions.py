@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.schema import Relation, Schema
+from branchwise.corpora.synthesis.moves import Types
 from branchwise.corpora.synthesis.plans import (
     Amount,
     Atomic,
@@ -19,15 +20,13 @@ from branchwise.corpora.synthesis.plans import (
     Intersection,
     Join,
     Plan,
-    Step,
+    PlanStep,
     Union,
 )
 
-Types = tuple[str, ...]
-
 
 @dataclass(frozen=True)
-class Named:
+class NamedEntity:
     """An entity that is called by its name."""
 
     number: str
@@ -50,7 +49,7 @@ class Related:
 
     relation: str
     inverse: bool
-    to: "Named | Mentioned | Description"
+    to: "NamedEntity | Mentioned | Description"
     at_least: int = 1
 
 
@@ -66,14 +65,14 @@ class Meets:
 class Either:
     """All of one of these hold."""
 
-    options: tuple[tuple["Part", ...], ...]
+    options: tuple[tuple["Constraint", ...], ...]
 
 
 @dataclass(frozen=True)
 class Except:
     """Not all of these hold."""
 
-    parts: tuple["Part", ...]
+    parts: tuple["Constraint", ...]
 
     @property
     def is_plain(self) -> bool:
@@ -84,7 +83,7 @@ class Except:
         return len(self.parts) == 1 and isinstance(part, Related) and part.at_least == 1
 
 
-Part = Related | Meets | Either | Except
+Constraint = Related | Meets | Either | Except
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Description:
     """Things of any of these types of which all of these hold."""
 
     types: Types
-    parts: tuple[Part, ...]
+    parts: tuple[Constraint, ...]
 
 
 def describe(plan: Plan, schema: Schema) -> tuple[Description, ...]:
@@ -104,11 +103,11 @@ def describe(plan: Plan, schema: Schema) -> tuple[Description, ...]:
 
 
 def describe_step(
-    step: Step, sources: "list[Description]", schema: Schema, to: Mentioned | None = None
+    step: PlanStep, sources: "list[Description]", schema: Schema, to: Mentioned | None = None
 ) -> Description:
     """What a step gives, by what its sources are; `to` stands for the source of a relation."""
     if isinstance(step, Atomic):
-        return _related(step.relation, step.inverse, Named(step.entity), 1, schema)
+        return _related(step.relation, step.inverse, NamedEntity(step.entity), 1, schema)
     if isinstance(step, Join):
         return _related(step.relation, step.inverse, to or sources[0], 1, schema)
     if isinstance(step, GroupBy):
@@ -122,10 +121,14 @@ def describe_step(
 
 
 def _related(
-    relation: str, inverse: bool, to: Named | Mentioned | Description, least: int, schema: Schema
+    relation: str,
+    inverse: bool,
+    to: NamedEntity | Mentioned | Description,
+    least: int,
+    schema: Schema,
 ) -> Description:
     declared = _declared(relation, schema)
-    if isinstance(to, Named) and inverse and not declared.object:
+    if isinstance(to, NamedEntity) and inverse and not declared.object:
         meets = Meets(relation, Holds(value=to.number))
         return Description(schema.subjects(declared), (meets,))
     types, others = schema.subjects(declared), schema.objects(declared)
@@ -140,7 +143,7 @@ def _filter(step: Filter, schema: Schema) -> Description:
     """The things that meet a condition. To hold an entity is to be related to it."""
     declared = _declared(step.relation, schema)
     if isinstance(step.condition, Holds) and declared.object:
-        return _related(step.relation, True, Named(step.condition.value), 1, schema)
+        return _related(step.relation, True, NamedEntity(step.condition.value), 1, schema)
     return Description(schema.subjects(declared), (Meets(step.relation, step.condition),))
 
 
@@ -157,7 +160,7 @@ def _both(one: Description, other: Description) -> Description:
     return Description(types, _and(one.parts, other.parts))
 
 
-def _and(one: tuple[Part, ...], other: tuple[Part, ...]) -> tuple[Part, ...]:
+def _and(one: tuple[Constraint, ...], other: tuple[Constraint, ...]) -> tuple[Constraint, ...]:
     return (*one, *(part for part in other if part not in one))
 
 
@@ -170,13 +173,13 @@ def _either(one: Description, other: Description) -> Description:
     alone = [rest[0] if len(rest) == 1 else None for rest in rests]
     if merged := _merged(*alone):
         return Description(types, (*common, merged))
-    options: list[tuple[Part, ...]] = []
+    options: list[tuple[Constraint, ...]] = []
     for rest, only in zip(rests, alone, strict=True):
         options.extend(only.options if isinstance(only, Either) else (rest,))
     return Description(types, (*common, Either(tuple(options))))
 
 
-def _merged(one: Part | None, other: Part | None) -> Related | None:
+def _merged(one: Constraint | None, other: Constraint | None) -> Related | None:
     """Related to any of two sets, for related to one or the other; None where they are named."""
     if not isinstance(one, Related) or not isinstance(other, Related):
         return None
@@ -193,7 +196,7 @@ def is_single(described: Description, schema: Schema) -> bool:
     A schema says so with `count` and `exclusive`.
     """
     for part in described.parts:
-        if isinstance(part, Related) and isinstance(part.to, Named):
+        if isinstance(part, Related) and isinstance(part.to, NamedEntity):
             relation = schema.relations[part.relation]
             if relation.exclusive if part.inverse else relation.count[1] == 1:
                 return True

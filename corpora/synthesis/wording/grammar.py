@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from branchwise.corpora.schema import Schema
-from branchwise.corpora.synthesis.plans import Difference, Filter, Intersection, Plan, Step, Union
+from branchwise.corpora.synthesis.plans import (
+    Difference,
+    Filter,
+    Intersection,
+    Plan,
+    PlanStep,
+    Union,
+)
 from branchwise.corpora.synthesis.wording.descriptions import (
     Description,
     Mentioned,
@@ -38,7 +45,7 @@ def _steps(plan: Plan, schema: Schema, name: Callable[[str], str]) -> Iterator[s
 
 
 def _step(
-    step: Step, described: tuple[Description, ...], schema: Schema, phrases: NounPhrases
+    step: PlanStep, described: tuple[Description, ...], schema: Schema, phrases: NounPhrases
 ) -> str:
     places = [source + 1 for source in step.sources]
     if isinstance(step, Union):
@@ -57,7 +64,7 @@ def _step(
     return f"the {phrases.phrase(describe_step(step, sources, schema, mentioned))}"
 
 
-class Worder:
+class Grammar:
     """Says plans in the words of a schema. The same seed, plan and variant give the same words."""
 
     def __init__(self, schema: Schema, seed: int) -> None:

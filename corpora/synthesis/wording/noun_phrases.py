@@ -11,27 +11,27 @@ from typing import Literal
 from branchwise.corpora.schema import Schema
 from branchwise.corpora.synthesis.plans import Amount, Holds, Years
 from branchwise.corpora.synthesis.wording.clauses import (
-    Choice,
     Clause,
-    Point,
-    Told,
+    Disjunction,
+    NounPhrase,
+    Predicate,
     around,
     with_years_in_place,
 )
 from branchwise.corpora.synthesis.wording.descriptions import (
+    Constraint,
     Description,
     Either,
     Except,
     Meets,
     Mentioned,
-    Named,
-    Part,
+    NamedEntity,
     Related,
     is_single,
 )
 from branchwise.corpora.synthesis.wording.phrases import Verb, count_in_words, listed, with_article
 from branchwise.corpora.synthesis.wording.vocabulary import (
-    Name,
+    NameOf,
     Noun,
     Vocabulary,
     noun_of,
@@ -50,45 +50,45 @@ class Predicates:
     def __init__(self, vocabulary: Vocabulary, phrases: "NounPhrases") -> None:
         self._words, self._phrases = vocabulary, phrases
 
-    def told(self, parts: Sequence[Part], noun: Noun) -> Told:
+    def noun_phrase(self, parts: Sequence[Constraint], noun: Noun) -> NounPhrase:
         """What parts say: in clauses, denials, and exceptions of several parts."""
         positive = [part for part in parts if not isinstance(part, Except)]
         exceptions = [part for part in parts if isinstance(part, Except)]
         denied = [part.parts[0] for part in exceptions if part.is_plain]
-        points, denied = self._with_one_verb(positive, denied, noun)
-        excluded = [self.told(part.parts, noun) for part in exceptions if not part.is_plain]
+        predicates, denied = self._with_one_verb(positive, denied, noun)
+        excluded = [self.noun_phrase(part.parts, noun) for part in exceptions if not part.is_plain]
         denials = [self._denial(group, noun) for group in self._grouped(denied)]
-        return Told(noun, tuple(points), tuple(denials), tuple(excluded))
+        return NounPhrase(noun, tuple(predicates), tuple(denials), tuple(excluded))
 
-    def _points(self, parts: Iterable[Part], noun: Noun) -> list[Point]:
+    def _predicates_of(self, parts: Iterable[Constraint], noun: Noun) -> list[Predicate]:
         """Clauses and choices, short ones first."""
-        made: list[Point] = []
+        made: list[Predicate] = []
         for group in self._grouped(parts):
             if isinstance(first := group[0], Either):
                 made.append(self._either(first, noun))
             else:
                 made.append(self._one_verb(group, "and", noun))
-        return sorted(with_years_in_place(made), key=lambda point: point.long)
+        return sorted(with_years_in_place(made), key=lambda predicate: predicate.long)
 
     def _with_one_verb(
-        self, positive: Sequence[Part], denied: Sequence[Part], noun: Noun
-    ) -> tuple[list[Point], list[Part]]:
-        """The points, one of which may take what is denied with its verb; what that leaves."""
+        self, positive: Sequence[Constraint], denied: Sequence[Constraint], noun: Noun
+    ) -> tuple[list[Predicate], list[Constraint]]:
+        """The predicates, one of which may take what is denied with its verb; what that leaves."""
         for kept in positive:
             missing = [p for p in denied if isinstance(p, Related) and self._together(kept, p)]
             alike = [part for part in positive if self._together(kept, part)]
             if not missing or len(alike) > 1 or not isinstance(kept, Related):
                 continue
             if (clause := self._without(kept, missing, noun)) is not None:
-                rest = self._points([part for part in positive if part is not kept], noun)
+                rest = self._predicates_of([part for part in positive if part is not kept], noun)
                 return [*rest, clause], [part for part in denied if part not in missing]
-        return self._points(positive, noun), list(denied)
+        return self._predicates_of(positive, noun), list(denied)
 
-    def _denial(self, parts: Sequence[Part], noun: Noun) -> Clause:
+    def _denial(self, parts: Sequence[Constraint], noun: Noun) -> Clause:
         return self._one_verb(parts, "or", noun)
 
-    def _grouped(self, parts: Iterable[Part]) -> list[list[Part]]:
-        groups: list[list[Part]] = []
+    def _grouped(self, parts: Iterable[Constraint]) -> list[list[Constraint]]:
+        groups: list[list[Constraint]] = []
         for part in parts:
             found = next((group for group in groups if self._together(group[0], part)), None)
             if found is None:
@@ -97,7 +97,7 @@ class Predicates:
                 found.append(part)
         return groups
 
-    def _together(self, one: Part, other: Part) -> bool:
+    def _together(self, one: Constraint, other: Constraint) -> bool:
         """Whether one verb can say both: played for both A and B."""
         if isinstance(one, Related) and isinstance(other, Related):
             verbs = self._words.verbs(one.relation, one.inverse)
@@ -107,33 +107,36 @@ class Predicates:
             return one.relation == other.relation and not isinstance(one.condition, Holds)
         return False
 
-    def _one_verb(self, parts: Sequence[Part], conjunction: Conjunction, noun: Noun) -> Clause:
+    def _one_verb(
+        self, parts: Sequence[Constraint], conjunction: Conjunction, noun: Noun
+    ) -> Clause:
         if related := [part for part in parts if isinstance(part, Related)]:
             return self._related(related, conjunction, noun)
         return self._meets([p for p in parts if isinstance(p, Meets)], conjunction, noun)
 
-    def _either(self, part: Either, noun: Noun) -> Point:
+    def _either(self, part: Either, noun: Noun) -> Predicate:
         singles = [option[0] for option in part.options if len(option) == 1]
         simple = [p for p in singles if isinstance(p, Related | Meets)]
         options = [
-            Told(noun, (self._one_verb(group, "or", noun),)) for group in self._grouped(simple)
+            NounPhrase(noun, (self._one_verb(group, "or", noun),))
+            for group in self._grouped(simple)
         ]
         if len(simple) == len(part.options) and len(options) == 1:
-            return options[0].points[0]
+            return options[0].predicates[0]
         several = [option for option in part.options if len(option) > 1 or option[0] not in simple]
-        options += [self.told(option, noun) for option in several]
-        return Choice(tuple(sorted(options, key=lambda o: (o.long, o.single is None))))
+        options += [self.noun_phrase(option, noun) for option in several]
+        return Disjunction(tuple(sorted(options, key=lambda o: (o.long, o.single is None))))
 
     def _related(self, parts: Sequence[Related], conjunction: Conjunction, noun: Noun) -> Clause:
-        parts = sorted(parts, key=lambda part: not isinstance(part.to, Named))
-        first, long = parts[0], not all(isinstance(part.to, Named) for part in parts)
+        parts = sorted(parts, key=lambda part: not isinstance(part.to, NamedEntity))
+        first, long = parts[0], not all(isinstance(part.to, NamedEntity) for part in parts)
         last = long or len(parts) > 1
         verb = self._words.verb(first.relation, first.inverse, noun, last)
         if len(parts) > 1:
             other = self._joined(parts, conjunction, verb)
             deniable = conjunction == "or" and not long
             return Clause(replace(verb, preposition=""), other, long=long, deniable=deniable)
-        named = isinstance(first.to, Named)
+        named = isinstance(first.to, NamedEntity)
         return Clause(
             verb.of_one() if self._phrases.is_one(first) else verb,
             self._other_side(first, verb),
@@ -151,7 +154,7 @@ class Predicates:
         None where it would not be clear what is denied.
         """
         verb = self._words.verb(part.relation, part.inverse, noun, last=True)
-        if verb.after or (not isinstance(part.to, Named) and not verb.preposition):
+        if verb.after or (not isinstance(part.to, NamedEntity) and not verb.preposition):
             return None
         denied = listed([self._denied(other) for other in missing], "or")
         sides = (self._other_side(part, verb), denied)
@@ -163,17 +166,17 @@ class Predicates:
     def _joined(self, parts: Sequence[Related], conjunction: Conjunction, verb: Verb) -> str:
         others = [self._other_side(part, verb) for part in parts]
         both = "both " if conjunction == "and" and len(parts) == 2 else ""
-        if all(isinstance(part.to, Named) for part in parts):
+        if all(isinstance(part.to, NamedEntity) for part in parts):
             return f"{verb.preposition} {both}{listed(others, conjunction)}".strip()
         repeated = [f"{verb.preposition} {other}".strip() for other in others]
         return both + listed(repeated, conjunction)
 
     def _other_side(self, part: Related, verb: Verb) -> str:
-        named = isinstance(part.to, Named)
+        named = isinstance(part.to, NamedEntity)
         return self._words.named(part) if named else self._phrases.members(part, verb)
 
     def _denied(self, part: Related) -> str:
-        if isinstance(part.to, Named):
+        if isinstance(part.to, NamedEntity):
             return self._words.named(part)
         return self._phrases.none_of(part) if part.at_least == 1 else ""
 
@@ -199,7 +202,7 @@ _OR_MORE_OFTEN = 0.3
 class NounPhrases:
     """Noun phrases in words that `random` chooses."""
 
-    def __init__(self, schema: Schema, name: Name, random: Random) -> None:
+    def __init__(self, schema: Schema, name: NameOf, random: Random) -> None:
         self._schema, self.random = schema, random
         self._words = Vocabulary(schema, name, random)
         self._predicates = Predicates(self._words, self)
@@ -233,7 +236,7 @@ class NounPhrases:
         """Whether a part relates to one thing at most: by its name, or to the city of a birth."""
         if isinstance(part.to, Mentioned):
             return part.to.number is None and is_single(part.to.description, self._schema)
-        return isinstance(part.to, Named) or is_single(part.to, self._schema)
+        return isinstance(part.to, NamedEntity) or is_single(part.to, self._schema)
 
     def _mentioned(self, set_: Mentioned, some: str) -> str:
         """ "any of these films", "any of 2"; "this city" where there is only one."""
@@ -252,22 +255,22 @@ class NounPhrases:
 
     def phrase(self, described: Description, number: str = "plural") -> str:
         """The noun and all that is said of it; `number`: plural, one ("a film"), any, or the."""
-        told = self.told(described)
-        self._nouns[described] = told.noun
-        noun = told.noun.plural if number == "plural" else getattr(told.noun, number)()
+        phrase = self.structure(described)
+        self._nouns[described] = phrase.noun
+        noun = phrase.noun.plural if number == "plural" else getattr(phrase.noun, number)()
         swapped = now_and_then(_SWAPPED_OFTEN, self.random)
-        return around(noun, told, number == "plural", swapped)
+        return around(noun, phrase, number == "plural", swapped)
 
-    def told(self, described: Description) -> Told:
+    def structure(self, described: Description) -> NounPhrase:
         """The parts of a description in clauses, and the noun that fits them."""
         noun, rest = self._noun(described)
-        told = self._predicates.told(rest, noun)
-        verbs = [point.verb for point in told.points if isinstance(point, Clause)]
+        phrase = self._predicates.noun_phrase(rest, noun)
+        verbs = [predicate.verb for predicate in phrase.predicates if isinstance(predicate, Clause)]
         if noun.of_people and any(stutters(noun, verb) for verb in verbs):
-            return replace(told, noun=people_of(described.types, self._schema))
-        return told
+            return replace(phrase, noun=people_of(described.types, self._schema))
+        return phrase
 
-    def _noun(self, described: Description) -> tuple[Noun, list[Part]]:
+    def _noun(self, described: Description) -> tuple[Noun, list[Constraint]]:
         """The noun with the first kind of it, and the parts that this leaves to say."""
         noun = noun_of(described.types, self._schema)
         for part in described.parts:

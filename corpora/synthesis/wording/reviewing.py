@@ -17,7 +17,7 @@ UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Review:
     """What a reviewer said. `readable` is False where two replies held no verdict: not valid."""
 
     valid: bool
@@ -41,11 +41,11 @@ class Reviewer:
     def __init__(self, model: TextModel) -> None:
         self._model = model
 
-    def judge_template(self, steps: Sequence[str]) -> Verdict:
+    def judge_template(self, steps: Sequence[str]) -> Review:
         """Whether questions of this pattern can make sense; `steps` name types, no entities."""
         return self._ask(fill("review_template", steps="\n".join(steps), form=_form()))
 
-    def judge(self, question: str, steps: Sequence[str], answers: Sequence[str]) -> Verdict:
+    def judge(self, question: str, steps: Sequence[str], answers: Sequence[str]) -> Review:
         """Whether question, plan and answers (of one branch) belong together."""
         return self._ask(
             fill(
@@ -57,26 +57,26 @@ class Reviewer:
             )
         )
 
-    def _ask(self, prompt: str) -> Verdict:
+    def _ask(self, prompt: str) -> Review:
         reply = self._model.complete(prompt)
         verdict = _read(reply)
-        if isinstance(verdict, Verdict):
+        if isinstance(verdict, Review):
             return verdict
         shown = reply[:MAX_REPEATED]
         again = fill("repair_verdict", prompt=prompt, problem=verdict, reply=shown, form=_form())
         repaired = _read(self._model.complete(again))
-        if isinstance(repaired, Verdict):
+        if isinstance(repaired, Review):
             return repaired
-        return Verdict(False, UNREADABLE, readable=False)
+        return Review(False, UNREADABLE, readable=False)
 
 
-def _read(reply: str) -> Verdict | str:
+def _read(reply: str) -> Review | str:
     """The verdict in a reply, or what is wrong with the reply."""
     try:
         read = _Reply.model_validate_json(reply.strip())
     except ValidationError as error:
         return first_problem(error)
-    return Verdict(read.verdict == "Valid", " ".join(read.reason.split())[:MAX_REASON])
+    return Review(read.verdict == "Valid", " ".join(read.reason.split())[:MAX_REASON])
 
 
 def _form() -> str:

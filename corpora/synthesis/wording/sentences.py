@@ -7,21 +7,21 @@ from random import Random
 
 from branchwise.corpora.synthesis.wording.clauses import (
     Clause,
-    Point,
-    Told,
+    NounPhrase,
+    Predicate,
     around,
     beside_noun,
     excluding,
-    predicate,
+    verb_phrase,
 )
 from branchwise.corpora.synthesis.wording.descriptions import (
+    Constraint,
     Description,
     Either,
     Except,
     Meets,
     Mentioned,
-    Named,
-    Part,
+    NamedEntity,
     Related,
 )
 from branchwise.corpora.synthesis.wording.noun_phrases import NounPhrases
@@ -50,7 +50,7 @@ def _introduced(
     return [*before, inner], replace(asked, parts=parts)
 
 
-def _nested(parts: Iterable[Part]) -> Iterator[Description]:
+def _nested(parts: Iterable[Constraint]) -> Iterator[Description]:
     """The sets that are spoken of in parts."""
     for part in parts:
         if isinstance(part, Related) and isinstance(part.to, Description):
@@ -64,7 +64,7 @@ def _unclear(described: Description) -> bool:
     return any(isinstance(part, Except) and not part.is_plain for part in described.parts)
 
 
-def _mentioning(part: Part, chosen: Description, mentioned: Mentioned) -> Part:
+def _mentioning(part: Constraint, chosen: Description, mentioned: Mentioned) -> Constraint:
     if isinstance(part, Related) and part.to == chosen:
         return replace(part, to=mentioned)
     if isinstance(part, Either):
@@ -76,7 +76,7 @@ def _mentioning(part: Part, chosen: Description, mentioned: Mentioned) -> Part:
     return part
 
 
-def depth(of: Description | Part) -> int:
+def depth(of: Description | Constraint) -> int:
     """How many noun phrases are inside one another."""
     if isinstance(of, Meets):
         return 0
@@ -85,16 +85,16 @@ def depth(of: Description | Part) -> int:
     return max((depth(part) for part in _inner(of)), default=0)
 
 
-def weight(of: Description | Part | Named | Mentioned) -> int:
+def weight(of: Description | Constraint | NamedEntity | Mentioned) -> int:
     """How many things are said."""
-    if isinstance(of, Meets | Named | Mentioned):
+    if isinstance(of, Meets | NamedEntity | Mentioned):
         return 1
     if isinstance(of, Related):
         return 1 + (weight(of.to) if isinstance(of.to, Description) else 0)
     return sum(weight(part) for part in _inner(of))
 
 
-def _inner(of: Description | Either | Except) -> tuple[Part, ...]:
+def _inner(of: Description | Either | Except) -> tuple[Constraint, ...]:
     if isinstance(of, Either):
         return tuple(part for option in of.options for part in option)
     return of.parts
@@ -106,73 +106,80 @@ Frame = Callable[[], str]
 
 def framed(asked: Description, phrases: NounPhrases) -> str:
     """A question for what is described, in one of the frames that fit."""
-    told = phrases.told(asked)
-    frames, weights = zip(*_frames(told, phrases), strict=True)
+    phrase = phrases.structure(asked)
+    frames, weights = zip(*_frames(phrase, phrases), strict=True)
     chosen: Frame = phrases.random.choices(frames, weights)[0]
     return chosen()
 
 
-def _frames(told: Told, phrases: NounPhrases) -> Iterator[tuple[Frame, int]]:
+def _frames(phrase: NounPhrase, phrases: NounPhrases) -> Iterator[tuple[Frame, int]]:
     """The frames that fit, each with how often it is taken beside the others."""
-    if told.points or told.denials:
-        yield (lambda: _which(told)), 4
-        if len(told.points) > 1 and not told.denials and not told.excluded:
-            yield (lambda: _which_of_them(told)), 2
-        if swapped := _swapped(told):
-            yield (lambda: _did(told, swapped)), 2
-        if told.noun.of_people and (told.noun.general or _tells_who(told)):
-            yield (lambda: _who(told)), 2
-    yield (lambda: phrases.random.choice(_REQUESTS).format(around(told.noun.plural, told))), 2
+    if phrase.predicates or phrase.denials:
+        yield (lambda: _which(phrase)), 4
+        if len(phrase.predicates) > 1 and not phrase.denials and not phrase.excluded:
+            yield (lambda: _which_of_them(phrase)), 2
+        if swapped := _swapped(phrase):
+            yield (lambda: _did(phrase, swapped)), 2
+        if phrase.noun.of_people and (phrase.noun.general or _tells_who(phrase)):
+            yield (lambda: _who(phrase)), 2
+    yield (lambda: phrases.random.choice(_REQUESTS).format(around(phrase.noun.plural, phrase))), 2
 
 
-def _tells_who(told: Told) -> bool:
+def _tells_who(phrase: NounPhrase) -> bool:
     """Whether what they did says who they are: those who directed a film are directors."""
-    points = [point for point in told.points if isinstance(point, Clause)]
-    return told.noun.plural == told.noun.bare and any(p.verb.is_active for p in points)
+    predicates = [predicate for predicate in phrase.predicates if isinstance(predicate, Clause)]
+    return phrase.noun.plural == phrase.noun.bare and any(p.verb.is_active for p in predicates)
 
 
-def _which(told: Told) -> str:
+def _which(phrase: NounPhrase) -> str:
     """ "Which films directed by X won the award?": the shorter things beside the noun."""
-    beside = told.light
-    if len(beside) == len(told.points) and not told.denials:
+    beside = phrase.light
+    if len(beside) == len(phrase.predicates) and not phrase.denials:
         beside = beside[:-1]
-    if not beside and told.noun.general:
-        return _who(told)
-    main = [point for point in told.points if point not in beside]
-    noun = f"{told.noun.plural} {beside_noun(beside)}".strip()
-    return f"Which {noun} {predicate(main, told.denials)}{excluding(told)}?"
+    if not beside and phrase.noun.general:
+        return _who(phrase)
+    main = [predicate for predicate in phrase.predicates if predicate not in beside]
+    noun = f"{phrase.noun.plural} {beside_noun(beside)}".strip()
+    return f"Which {noun} {verb_phrase(main, phrase.denials)}{excluding(phrase)}?"
 
 
-def _which_of_them(told: Told) -> str:
+def _which_of_them(phrase: NounPhrase) -> str:
     """ "Which actors who appeared in films by X were born before 1980?": one short thing asked."""
-    light = told.light
-    asked = (light[0] if len(light) == len(told.points) else light[-1]) if light else told.points[0]
-    rest = _without(told, asked)
-    return f"Which {around(told.noun.plural, rest)} {asked.finite()}?"
+    light = phrase.light
+    asked = (
+        (light[0] if len(light) == len(phrase.predicates) else light[-1])
+        if light
+        else phrase.predicates[0]
+    )
+    rest = _without(phrase, asked)
+    return f"Which {around(phrase.noun.plural, rest)} {asked.finite()}?"
 
 
-def _who(told: Told) -> str:
-    return f"Who {predicate(told.points, told.denials, plural=False)}{excluding(told)}?"
+def _who(phrase: NounPhrase) -> str:
+    return f"Who {verb_phrase(phrase.predicates, phrase.denials, plural=False)}{excluding(phrase)}?"
 
 
-def _swapped(told: Told) -> Clause | None:
+def _swapped(phrase: NounPhrase) -> Clause | None:
     """The clause for "did X direct": that of one name, with nothing but short things beside it."""
-    clause = next((p for p in told.points if isinstance(p, Clause) and p.swapped), None)
-    if clause is None or told.denials or told.excluded:
+    clause = next((p for p in phrase.predicates if isinstance(p, Clause) and p.swapped), None)
+    if clause is None or phrase.denials or phrase.excluded:
         return None
-    rest = _without(told, clause)
-    return clause if len(rest.light) == len(rest.points) else None
+    rest = _without(phrase, clause)
+    return clause if len(rest.light) == len(rest.predicates) else None
 
 
-def _without(told: Told, left: Point) -> Told:
-    return replace(told, points=tuple(point for point in told.points if point is not left))
+def _without(phrase: NounPhrase, left: Predicate) -> NounPhrase:
+    return replace(
+        phrase,
+        predicates=tuple(predicate for predicate in phrase.predicates if predicate is not left),
+    )
 
 
-def _did(told: Told, clause: Clause) -> str:
+def _did(phrase: NounPhrase, clause: Clause) -> str:
     """ "Which horror films did X direct?"."""
     assert clause.swapped is not None
     name, verb = clause.swapped
-    beside = beside_noun(_without(told, clause).points)
-    words = (told.noun.plural, beside, verb.auxiliary(plural=False), name, verb.base)
+    beside = beside_noun(_without(phrase, clause).predicates)
+    words = (phrase.noun.plural, beside, verb.auxiliary(plural=False), name, verb.base)
     said = " ".join(word for word in (*words, verb.preposition) if word)
     return f"Which {said}?"

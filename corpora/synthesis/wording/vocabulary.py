@@ -7,14 +7,14 @@ from random import Random
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.schema import Said, Schema
+from branchwise.corpora.synthesis.moves import Types
 from branchwise.corpora.synthesis.plans import Amount, Holds, Years
 from branchwise.corpora.synthesis.wording.descriptions import (
+    Constraint,
     Either,
     Meets,
-    Named,
-    Part,
+    NamedEntity,
     Related,
-    Types,
 )
 from branchwise.corpora.synthesis.wording.phrases import (
     Verb,
@@ -112,13 +112,14 @@ _ANOTHER_OFTEN = 0.5
 _BESIDE_OFTEN = 0.6
 _BEGINNING = 5  # letters that two words have in common where one repeats the other
 
-Name = Callable[[str], str]
+NameOf = Callable[[str], str]
+"""Gives the name of an entity, by its number or IRI."""
 
 
 class Vocabulary:
     """Words for relations and values; `random` chooses where a schema has several."""
 
-    def __init__(self, schema: Schema, name: Name, random: Random) -> None:
+    def __init__(self, schema: Schema, name: NameOf, random: Random) -> None:
         self._schema, self._name, self._random = schema, name, random
 
     def said(self, relation: str) -> Said:
@@ -159,7 +160,7 @@ class Vocabulary:
 
     def swapped(self, part: Related) -> tuple[str, Verb] | None:
         """The name of the other side, and a verb for what that did: Mara Voss, directed."""
-        if not isinstance(part.to, Named):
+        if not isinstance(part.to, NamedEntity):
             return None
         verbs = self.said(part.relation)
         phrases = map(Verb.read, verbs.object if part.inverse else verbs.subject)
@@ -168,7 +169,7 @@ class Vocabulary:
 
     def named(self, part: Related) -> str:
         """The name of the other side, with "the" where all of its types are said so."""
-        assert isinstance(part.to, Named)
+        assert isinstance(part.to, NamedEntity)
         relation = self._schema.relations[part.relation]
         types = self._schema.objects(relation) if part.inverse else self._schema.subjects(relation)
         name = self._name(part.to.number)
@@ -184,7 +185,7 @@ class Vocabulary:
         words = self.said(part.relation).words
         return words.get(part.condition.value) or self._name(part.condition.value)
 
-    def kinds(self, part: Part) -> tuple[Said, list[str]] | None:
+    def kinds(self, part: Constraint) -> tuple[Said, list[str]] | None:
         """What makes a noun of its own, "horror films": how it is said, and the words; or None."""
         options = part.options if isinstance(part, Either) else ((part,),)
         alone = [option[0] for option in options if len(option) == 1]

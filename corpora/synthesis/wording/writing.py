@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from branchwise.corpora.synthesis.plans import Amount, Difference, Filter, GroupBy, Plan, Step
+from branchwise.corpora.synthesis.plans import Amount, Difference, Filter, GroupBy, Plan, PlanStep
 from branchwise.corpora.synthesis.wording.prompts import fill
 from branchwise.corpora.synthesis.wording.text_model import TextModel, TextModelError
 
@@ -151,7 +151,7 @@ def _numbers_asked(plan: Plan, steps: Sequence[str]) -> set[str]:
     return found
 
 
-def _bounds(step: Step) -> set[str]:
+def _bounds(step: PlanStep) -> set[str]:
     """The numbers of a step's own."""
     if isinstance(step, GroupBy):
         return {str(step.at_least)}
@@ -181,7 +181,7 @@ class Written:
     detail: str = ""
 
 
-class Writer:
+class ModelWriter:
     """Words questions by a model, one call each."""
 
     def __init__(self, model: TextModel) -> None:
