@@ -22,8 +22,7 @@ from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import run_sources
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, run_costs
-from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
-from branchwise.eval.errors.node_work import node_names
+from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
 from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by

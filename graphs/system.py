@@ -1,10 +1,13 @@
-"""A system: everything that can be varied about how questions are answered."""
+"""A system: everything that can be varied about how questions are answered, and what of it does not
+fit together: the same rules for the command line and for study files."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from branchwise.agents.decoding import Decoding
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.open import needs_corpus
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
@@ -76,3 +79,40 @@ class System(BaseModel):
     def __hash__(self) -> int:
         # Mappings have no hash; equal systems are equal in the rest, too.
         return hash(self.model_dump_json(exclude={"settings", "keys"}))
+
+
+class SettingError(InputError):
+    """A setting that does not fit the others; `setting`: its field in System or Roles."""
+
+    def __init__(self, setting: str, what: str, *, where: str, remedy: str) -> None:
+        super().__init__(what, where=where, remedy=remedy)
+        self.setting = setting
+
+
+def searches(system: System) -> bool:
+    """Whether there is something to search."""
+    return system.corpus is not None or not needs_corpus(system.retriever)
+
+
+def check_system(system: System, written: Callable[[str], str]) -> None:
+    """Raise SettingError where settings do not fit each other.
+
+    A model for a module that is not asked for would be paid for by nobody's wish. `written` gives
+    the user's word for a setting.
+    """
+    for module, role in (("expand", "expander"), ("extract", "extractor")):
+        if getattr(system.roles, role) and not getattr(system, module):
+            raise SettingError(
+                role,
+                f"no {role} is asked without {written(module)}",
+                where=written(role),
+                remedy=f"add {written(module)}, or leave out {written(role)}",
+            )
+    for setting in ("retriever", "k"):
+        if getattr(system, setting) is not None and not searches(system):
+            raise SettingError(
+                setting,
+                "there is no corpus to search",
+                where=written(setting),
+                remedy=f"add {written('corpus')} DIR",
+            )

@@ -120,9 +120,8 @@ class SystemOptions:
 
     def _system(self) -> "System":
         from branchwise.agents.decoding import Decoding
-        from branchwise.corpora.plugins.written_settings import read_settings
-        from branchwise.graphs.system import Budget, Roles, System
-        from branchwise.graphs.system_checks import check_system
+        from branchwise.corpora.plugins.settings import read_settings
+        from branchwise.graphs.system import Budget, Roles, System, check_system
 
         system = System(
             model=self.model,

@@ -1,6 +1,7 @@
 """Breakdowns: scores and ceilings by a property of the question, or by what was spent on it."""
 
 import difflib
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +9,34 @@ from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.bins import Bins
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
 from branchwise.eval.ceilings.traced import TracedItem, in_order
 from branchwise.eval.question_scores import ItemScore, aggregates_of
 from branchwise.eval.tasks import Column, totals_of
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins that begin at each of the ascending `edges`; the last one is open.
+
+    Fixed, not quantiles, so that a bin holds the same in every run. The first edge is the least
+    value that can be.
+    """
+
+    edges: tuple[int, ...]
+
+    def place(self, value: int) -> int:
+        """Number of the bin that a value is in, from 0."""
+        return max(0, bisect_right(self.edges, value) - 1)
+
+    def label(self, place: int) -> str:
+        """ "2", "3-5", "1,000-1,999", or "17+" for the last."""
+        first = self.edges[place]
+        if place == len(self.edges) - 1:
+            return f"{first:,}+"
+        last = self.edges[place + 1] - 1
+        return f"{first:,}" if first == last else f"{first:,}-{last:,}"
+
 
 UNKNOWN, OTHERS = "unknown", "others"
 MAX_LABELS = 30

@@ -1,7 +1,7 @@
 """What a corpus and a graph hold of the gold answers that are looked for."""
 
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,9 +12,43 @@ from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.graph.open import graph_folder, is_address
 from branchwise.corpora.graph.vocabulary import written_id
 from branchwise.corpora.progress import Progress
+from branchwise.corpora.questions import Question
 from branchwise.corpora.records import to_passage
+from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.ceilings.sources import CorpusSource, GraphSource
-from branchwise.eval.ceilings.wanted import Wanted
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A gold entity: ids of passages that support it, its ids in a graph, its ways of writing."""
+
+    support: frozenset[str]
+    qids: frozenset[str]
+    forms: tuple[str, ...]
+
+
+WantedPairs = dict[str, dict[GoldPair, Wanted]]
+"""By question id, what is looked up for each of its gold pairs."""
+
+
+def wanted_pairs(questions: Iterable[Question]) -> WantedPairs:
+    """What to look up for every gold pair of the questions."""
+    return {question.id: _of_question(question) for question in questions}
+
+
+def _of_question(question: Question) -> dict[GoldPair, Wanted]:
+    found = {}
+    for branch, entities in enumerate(gold_branches(question.branches).sets):
+        for number, entity in enumerate(entities.entities):
+            answers = entity.answers
+            found[GoldPair(branch, number)] = Wanted(
+                frozenset(id for answer in answers for id in answer.support),
+                entity.qids,
+                tuple(sorted({form for answer in answers for form in answer.forms})),
+            )
+    return found
+
 
 _REPORT_EVERY = 10_000
 
@@ -123,7 +157,7 @@ def _mentioned(
     corpus: Corpus, wanted: list[tuple[str, ...]], progress: Progress
 ) -> frozenset[tuple[str, ...]]:
     """Those of the wanted forms that some passage mentions, in its title or its text."""
-    from branchwise.eval.ceilings.mentioned import mentioned
+    from branchwise.eval.ceilings.many_names import mentioned
 
     texts = (
         to_passage("", str(fields.get("contents", ""))).contents

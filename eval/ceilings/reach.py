@@ -17,11 +17,12 @@ from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.holdings import (
     Holding,
     UnknownHolding,
+    Wanted,
     corpus_holding,
     graph_holding,
+    wanted_pairs,
 )
 from branchwise.eval.ceilings.sources import Sources
-from branchwise.eval.ceilings.wanted import Wanted, wanted_pairs
 
 _VERSION = 1  # changes when the same sources and questions may give another reach
 

@@ -14,12 +14,12 @@ from branchwise.eval.errors.item_errors import (
     ItemErrors,
     MissingAnswer,
     WrongAnswer,
+    failed_calls,
 )
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.module_work import ModuleWork, module_work
 from branchwise.eval.errors.sought import Sought
 from branchwise.eval.errors.trail import MAX_PROBLEM_CHARS, Place, Trail, trail_of
-from branchwise.eval.errors.wrong_calls import failed_calls
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.trace.conversation import Conversation, read_conversation

@@ -1,11 +1,12 @@
 """What went wrong in one item: records that are stored, shown and counted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, get_args
 
 from branchwise.eval.errors.labels import CallFailure, Label, LostAt
-from branchwise.eval.errors.trail import Place
+from branchwise.eval.errors.trail import CallCost, Place
+from branchwise.trace.conversation import ToolCall
 
 MAX_PLACES = 5
 """Places that are kept of each answer; how many there are is kept beside."""
@@ -159,3 +160,15 @@ def _answer(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _ending(record: Mapping[str, Any] | None) -> Ending | None:
     return None if record is None else Ending(**record)
+
+
+_KNOWN: Mapping[str, CallFailure] = {kind: kind for kind in get_args(CallFailure)}
+
+
+def failed_calls(calls: Iterable[ToolCall]) -> Iterator[FailedCall]:
+    """The calls without a result, in the order made."""
+    for call in calls:
+        cost = CallCost.of(call)
+        if cost.error is not None:
+            kind = _KNOWN.get(str(call.result.failure), "failed")
+            yield FailedCall(call.number, call.step, cost.tool, kind, cost.error)

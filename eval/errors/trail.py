@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from branchwise.eval.branch_matches import GoldPair
-from branchwise.eval.errors.node_changes import Sighting
-from branchwise.eval.errors.sightings import given_passages, sightings
+from branchwise.eval.errors.sightings import Sighting, given_passages, sightings
 from branchwise.eval.errors.sought import Sought
 from branchwise.trace.conversation import Conversation, ToolCall
 from branchwise.trace.events import Start

@@ -11,8 +11,7 @@ from branchwise.eval.branch_matches import branch_matches
 from branchwise.eval.branch_scores import GoldBranches, align_answers, gold_branches
 from branchwise.eval.entities import Entity
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.mapping import MappingRequest, listed
-from branchwise.eval.judging.shown import shown
+from branchwise.eval.judging.mapping import MappingRequest, listed, shown
 from branchwise.eval.normalise import normalise
 
 MAX_LISTED = 40

@@ -15,10 +15,9 @@ from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, Matched
 from branchwise.eval.judging.mapper import Consulted, Ended, Mapped, Mapper, Progress
-from branchwise.eval.judging.mapping import MappingRequest, listed
+from branchwise.eval.judging.mapping import MappingRequest, listed, shown
 from branchwise.eval.judging.occasion import Occasion
 from branchwise.eval.judging.readiness import Ready
-from branchwise.eval.judging.shown import shown
 from branchwise.eval.store.judgements import Judgements
 
 ROLE = "matcher"

@@ -26,8 +26,7 @@ from branchwise.eval.studies.paths import (
 )
 from branchwise.eval.studies.settings import MODELS, SCORING_ONLY, Value
 from branchwise.eval.studies.yaml_lines import Place, shown
-from branchwise.graphs.system import System
-from branchwise.graphs.system_checks import searches
+from branchwise.graphs.system import System, searches
 from branchwise.tools.registry import GRAPH_TOOLS
 
 SEARCH_TOOL = "local_retriever"

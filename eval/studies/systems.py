@@ -29,8 +29,7 @@ from branchwise.eval.studies.paths import resolved
 from branchwise.eval.studies.settings import FIELDS, MODULES, Value
 from branchwise.eval.studies.study import Study
 from branchwise.eval.studies.yaml_lines import Place, shown
-from branchwise.graphs.system import Budget, Roles, System
-from branchwise.graphs.system_checks import SettingError, check_system
+from branchwise.graphs.system import Budget, Roles, SettingError, System, check_system
 from branchwise.tools.registry import GRAPH_TOOLS
 
 MAX_SYSTEMS = 256

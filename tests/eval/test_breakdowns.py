@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.ceilings.bins import Bins
-from branchwise.eval.ceilings.breakdowns import GROUPINGS, MAX_LABELS, Breakdown, breakdown
+from branchwise.eval.ceilings.breakdowns import GROUPINGS, MAX_LABELS, Bins, Breakdown, breakdown
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.tasks import get_task
