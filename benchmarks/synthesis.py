@@ -45,8 +45,8 @@ def generate_here(world: Path, questions: int, seed: int) -> Measured:
     """Generate from a world in this process and measure it."""
     from branchwise.corpora.synthesis.facts import GraphFacts
     from branchwise.corpora.synthesis.generate import generate
-    from branchwise.corpora.synthesis.names_file import read_names
     from branchwise.corpora.synthesis.settings import GenerationTally, Settings, world_domains
+    from branchwise.corpora.synthesis.shared_names import read_names
     from branchwise.corpora.synthesis.support import Support
     from branchwise.corpora.worlds.domains import DOMAINS, world_schema
 

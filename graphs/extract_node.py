@@ -12,10 +12,10 @@ from branchwise.agents.caller import ModelCaller, ModelError
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.ledger import EXTRACTOR
 from branchwise.graphs.messages import calls_of
-from branchwise.graphs.module_call import Said, ask_module
-from branchwise.graphs.reduce import Change, extracted, folded
+from branchwise.graphs.module_call import ModuleReply, ask_module
+from branchwise.graphs.reduce import StateUpdate, extracted, folded
 from branchwise.graphs.spans import Spans, one_line, read_spans
-from branchwise.graphs.state import AgentState, ItemContext, Node
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.graphs.tool_node import bounded
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 from branchwise.trace.events import Extraction
@@ -46,11 +46,11 @@ class PassageSpans:
     """What became of a passage. Where the call failed the agent is shown the passage whole."""
 
     material: Material
-    said: Said
+    said: ModuleReply
     spans: Spans
 
     @classmethod
-    def of(cls, material: Material, said: Said) -> "PassageSpans":
+    def of(cls, material: Material, said: ModuleReply) -> "PassageSpans":
         """Read what an extractor said about `material`."""
         return cls(material, said, Spans() if said.error else read_spans(said.text, material.text))
 
@@ -124,7 +124,7 @@ class _Result:
     materials: Sequence[Material]
 
 
-def make_extract_node(caller: ModelCaller, prompts: Prompts) -> Node:
+def make_extract_node(caller: ModelCaller, prompts: Prompts) -> GraphNode:
     """The node `extract`: tool results with passages become what was copied out of these.
 
     The extractor is asked about each passage on its own, about all of a turn concurrently. A
@@ -132,7 +132,7 @@ def make_extract_node(caller: ModelCaller, prompts: Prompts) -> Node:
     """
     system = prompts.render("extractor")
 
-    async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> Change:
+    async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
         context, results = runtime.context, list(_results(state))
         readings = state.get("readings", ())
         asked = [
@@ -144,7 +144,7 @@ def make_extract_node(caller: ModelCaller, prompts: Prompts) -> Node:
         # They wait at the same time: no longer, all together, than the one that waited longest.
         context.waited += max((one.waited for one in said), default=0.0)
         read = iter([PassageSpans.of(m, s) for (m, _), s in zip(asked, said, strict=True)])
-        change = Change()
+        change = StateUpdate()
         for result in results:
             extraction = _extraction(result, [next(read) for _ in result.materials])
             context.event(extraction)
@@ -164,13 +164,13 @@ def _results(state: AgentState) -> Iterator[_Result]:
 
 async def _ask_all(
     caller: ModelCaller, system: str, messages: Sequence[str], context: ItemContext
-) -> list[Said]:
+) -> list[ModuleReply]:
     """What the extractor says to each message, in their order.
 
     After an error that every call would meet no other is begun; those on their way are waited
     for, because what they bring is recorded and paid for.
     """
-    said: dict[int, Said] = {}
+    said: dict[int, ModuleReply] = {}
     errors: list[ModelError] = []
     waiting = iter(enumerate(messages))
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from branchwise.graphs.state import AgentState, Spent
+from branchwise.graphs.state import AgentState, BudgetUse
 from branchwise.trace.events import (
     BudgetSpent,
     ContextTrimmed,
@@ -19,9 +19,9 @@ from branchwise.trace.events import (
     Start,
     Tool,
 )
-from branchwise.trace.parts import Asked, Usage
+from branchwise.trace.parts import ModelQuestion, Usage
 
-Change = dict[str, Any]
+StateUpdate = dict[str, Any]
 """What a step returns of the state: `messages` and `evidence` are added, the rest is replaced."""
 NOT_RUN: Literal["not_run"] = "not_run"
 """Why a call beyond the budget has no result; it costs no call."""
@@ -41,7 +41,7 @@ def begun(start: Start) -> AgentState:
         messages=[],
         pending=[SystemMessage(start.system), HumanMessage(start.content)],
         evidence=given_ids(start),
-        spent=Spent(),
+        spent=BudgetUse(),
         omitted=0,
         finish="stop",
     )
@@ -52,12 +52,12 @@ def given_ids(start: Start) -> list[str]:
     return [passage.id for passage in start.given.passages]
 
 
-def expanded(expansion: Expansion, state: AgentState, shown: str) -> Change:
+def expanded(expansion: Expansion, state: AgentState, shown: str) -> StateUpdate:
     """The readings, as the agent is shown them, behind the user's message, which is the last.
 
     One message: several servers refuse two of the user in a row.
     """
-    change: Change = {"spent": state["spent"].plus(usage=expansion.usage)}
+    change: StateUpdate = {"spent": state["spent"].plus(usage=expansion.usage)}
     if expansion.readings:
         *before, question = state["pending"]
         change["pending"] = [*before, HumanMessage(f"{question.text}\n\n{shown}")]
@@ -65,17 +65,17 @@ def expanded(expansion: Expansion, state: AgentState, shown: str) -> Change:
     return change
 
 
-def told(note: BudgetSpent, state: AgentState) -> Change:
+def told(note: BudgetSpent, state: AgentState) -> StateUpdate:
     """The agent is told to answer."""
     return {"pending": [*state["pending"], HumanMessage(note.text)], "told": True}
 
 
-def trimmed(event: ContextTrimmed) -> Change:
+def trimmed(event: ContextTrimmed) -> StateUpdate:
     """More of the oldest tool results are left out of requests."""
     return {"omitted": event.omitted}
 
 
-def turned(turn: Model, message: AIMessage, state: AgentState) -> Change:
+def turned(turn: Model, message: AIMessage, state: AgentState) -> StateUpdate:
     """What waited becomes the conversation, and the reply stands behind it."""
     return {
         "messages": [*state["pending"], message],
@@ -86,7 +86,7 @@ def turned(turn: Model, message: AIMessage, state: AgentState) -> Change:
     }
 
 
-def answered(results: Sequence[Tool], state: AgentState) -> Change:
+def answered(results: Sequence[Tool], state: AgentState) -> StateUpdate:
     """The results of a turn, one for each call and in their order."""
     messages = [
         ToolMessage(
@@ -107,7 +107,7 @@ def answered(results: Sequence[Tool], state: AgentState) -> Change:
     return {**change, "kept": {}} if state.get("kept") else change
 
 
-def extracted(extraction: Extraction, state: AgentState) -> Change:
+def extracted(extraction: Extraction, state: AgentState) -> StateUpdate:
     """Of a tool result the agent sees what was copied out of it."""
     pending, spent = list(state["pending"]), state["spent"]
     content = {"content": extraction.content}
@@ -117,7 +117,7 @@ def extracted(extraction: Extraction, state: AgentState) -> Change:
     return {"pending": pending, "spent": spent}
 
 
-def tokens_of(asked: Sequence[Asked]) -> Usage:
+def tokens_of(asked: Sequence[ModelQuestion]) -> Usage:
     """The tokens of what a plug-in's call asked, which are part of the item's budget."""
     usages = [one.usage for one in asked if one.usage]
     return Usage(sum(u.input for u in usages), sum(u.output for u in usages))

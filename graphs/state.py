@@ -21,17 +21,17 @@ from branchwise.trace.parts import Usage
 
 
 @dataclass(frozen=True)
-class Spent:
+class BudgetUse:
     """What an item has used of its budget. Seconds are the context's, not the state's."""
 
     turns: int = 0
     calls: int = 0
     tokens: int = 0
 
-    def plus(self, *, turns: int = 0, calls: int = 0, usage: Usage | None = None) -> "Spent":
+    def plus(self, *, turns: int = 0, calls: int = 0, usage: Usage | None = None) -> "BudgetUse":
         """The sum; the state itself never changes in place."""
         tokens = usage.total if usage else 0
-        return Spent(self.turns + turns, self.calls + calls, self.tokens + tokens)
+        return BudgetUse(self.turns + turns, self.calls + calls, self.tokens + tokens)
 
 
 class AgentState(TypedDict, total=False):
@@ -53,7 +53,7 @@ class AgentState(TypedDict, total=False):
     pending: list[BaseMessage]
     readings: tuple[str, ...]
     evidence: Annotated[list[str], operator.add]
-    spent: Spent
+    spent: BudgetUse
     omitted: int
     finish: str
     kept: Mapping[int, Tool]
@@ -100,7 +100,7 @@ class ItemContext:
         self.journal.event(*body.written())
 
 
-class Node(Protocol):
+class GraphNode(Protocol):
     """A step of the graph: state in, the changed part of the state out.
 
     A `Command` also says which step is next; after a plain dictionary the graph's edge does.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from branchwise.corpora.graph.answers import Answer, Match, Term
+from branchwise.corpora.graph.answers import Match, QueryResult, Term
 
 MAX_SHOWN_ROWS = 100
 MAX_SHOWN_BYTES = 8 * 1024
@@ -22,7 +22,7 @@ _PREFIXES = (
 )
 
 
-def answer_text(answer: Answer) -> str:
+def answer_text(answer: QueryResult) -> str:
     """Names of the columns, a row a line, what was cut, and what there is to know about it.
 
     At most 100 rows and 8 KiB of rows.
@@ -51,7 +51,7 @@ def answer_text(answer: Answer) -> str:
     return "\n".join([head, *lines, *answer.notes])
 
 
-def _cells(answer: Answer, row: Sequence[Term | None]) -> Iterable[str]:
+def _cells(answer: QueryResult, row: Sequence[Term | None]) -> Iterable[str]:
     for variable, term in zip(answer.variables, row, strict=True):
         if term is None:
             yield "-"

@@ -18,7 +18,7 @@ from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from branchwise.corpora.plugins.injection import Surroundings
+    from branchwise.corpora.plugins.injection import InjectionContext
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ def _made(spec: str, context: ToolContext) -> "BaseTool":
         raise _no_tool(spec)
     from branchwise.tools.plugins.making import open_tool
 
-    return open_tool(spec, surroundings(context))
+    return open_tool(spec, injection_context(context))
 
 
-def surroundings(context: ToolContext) -> "Surroundings":
+def injection_context(context: ToolContext) -> "InjectionContext":
     """What plug-ins are filled with."""
-    from branchwise.corpora.plugins.injection import Surroundings
+    from branchwise.corpora.plugins.injection import InjectionContext
 
-    return Surroundings(context.corpus, context.graph, context.settings)
+    return InjectionContext(context.corpus, context.graph, context.settings)
 
 
 def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.judging.judge import JudgeReport
-from branchwise.eval.judging.mapper import Ended
+from branchwise.eval.judging.mapper import Ended, ReportedItem
 from branchwise.eval.judging.matcher import MatcherReport
-from branchwise.eval.judging.occasion import Occasion
 from branchwise.eval.judging.settle import Settled
 from branchwise.ui.cells import number
 from branchwise.ui.console import printable
@@ -98,7 +97,9 @@ def _told(ended: Ended) -> str:
     return f"of {_counted(ended.requests, 'request')} {told or 'none was made'}"
 
 
-def _where(what: str, occasions: Sequence[Occasion], *, branches: bool = False) -> Iterator[str]:
+def _where(
+    what: str, occasions: Sequence[ReportedItem], *, branches: bool = False
+) -> Iterator[str]:
     """The first occasions: items, or `branches` of them."""
     if occasions:
         items = _counted(len({(one.id, one.epoch) for one in occasions}), "item")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from branchwise.agents.offline.given import Sought, readings, sought
+from branchwise.agents.offline.given import ReadingSearch, readings, sought
 from branchwise.agents.offline.view import Seen, View
 from branchwise.agents.offline.words import (
     STOP_WORDS,
@@ -19,7 +19,7 @@ from branchwise.agents.offline.words import (
     words,
 )
 
-Kind = Literal["person", "year", "date", "number", "name"]
+AnswerKind = Literal["person", "year", "date", "number", "name"]
 
 MAX_ANSWERS = 12
 _MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
@@ -40,7 +40,7 @@ class Candidate(NamedTuple):
     score: float
 
 
-def asked_kind(question: str) -> Kind:
+def asked_kind(question: str) -> AnswerKind:
     """What the question word asks for."""
     asked = question.lower()
     if re.search(r"\b(what|which) year|\byears?\b.*\?$", asked):
@@ -72,7 +72,7 @@ def read_answers(question: str, name: str, passages: Sequence[Seen]) -> list[str
 
 
 def _candidates(
-    kind: Kind, question: str, wanted: frozenset[str], passage: Seen
+    kind: AnswerKind, question: str, wanted: frozenset[str], passage: Seen
 ) -> Iterator[Candidate]:
     for sentence in sentences(passage.text):
         shared = stems(sentence) & wanted
@@ -83,7 +83,7 @@ def _candidates(
             yield Candidate(text, len(shared))
 
 
-def _spans(kind: Kind, question: str, passage: Seen, sentence: str) -> list[re.Match[str]]:
+def _spans(kind: AnswerKind, question: str, passage: Seen, sentence: str) -> list[re.Match[str]]:
     if kind == "year":
         return list(re.finditer(_YEAR, sentence))
     if kind == "date":
@@ -164,10 +164,12 @@ def read_branches(view: View) -> dict[str, list[str]]:
     if len(found) < 2:
         read = _single(view, found)
         return {_DEFAULT: read} if read else {}
-    return _read(view, [Sought(t, view.question, own[0].base, own) for t, own in found.items()])
+    return _read(
+        view, [ReadingSearch(t, view.question, own[0].base, own) for t, own in found.items()]
+    )
 
 
-def _read(view: View, all_sought: Sequence[Sought]) -> dict[str, list[str]]:
+def _read(view: View, all_sought: Sequence[ReadingSearch]) -> dict[str, list[str]]:
     answers = {
         one.key: read_answers(one.question, one.name, [*one.passages, *_further(view, one)])
         for one in all_sought
@@ -179,14 +181,14 @@ def _single(view: View, found: Mapping[str, list[Seen]]) -> list[str]:
     """Answers where there is one reading; a title in brackets shows that others were ruled out."""
     for title, own in found.items():
         if title != own[0].base and (
-            read := _read(view, [Sought(title, view.question, own[0].base, own)])
+            read := _read(view, [ReadingSearch(title, view.question, own[0].base, own)])
         ):
             return read[title]
     name = next(iter(found.values()))[0].base if found else longest_name(view.question)
     return read_answers(view.question, name, view.passages)
 
 
-def _further(view: View, one: Sought) -> list[Seen]:
+def _further(view: View, one: ReadingSearch) -> list[Seen]:
     """Passages about names that a reading's own passages bring up: the second hop."""
     name = one.name.lower()
     brought = {found[0].rstrip(".").lower() for p in one.passages for found in names(p.text)}

@@ -54,7 +54,7 @@ def _narrowing(question: str, title: str, base: str) -> int:
 _YEAR = re.compile(r"1\d{3}|20\d{2}")
 
 
-class Sought(NamedTuple):
+class ReadingSearch(NamedTuple):
     """Answers to look for: their key, the question and the name in it, and where they may stand."""
 
     key: str
@@ -85,7 +85,7 @@ def keys_for(question: str, given: Sequence[str], titles: Mapping[str, str]) -> 
     return keys
 
 
-def sought(view: View) -> list[Sought]:
+def sought(view: View) -> list[ReadingSearch]:
     """What to look for under each of the readings that the question came with.
 
     Where titles share a name with them, in the passages of the titles that fit; else in those that
@@ -95,11 +95,11 @@ def sought(view: View) -> list[Sought]:
     for asked in (*view.readings, view.question):
         named |= readings(asked, view.passages)
     if not named:
-        return [Sought(r, r, longest_name(r), telling(view, r)) for r in view.readings]
+        return [ReadingSearch(r, r, longest_name(r), telling(view, r)) for r in view.readings]
     openings = {title: sentences(own[0].text)[0] for title, own in named.items()}
     keys = keys_for(view.question, view.readings, openings)
     return [
-        Sought(key, view.question, named[title][0].base, named[title])
+        ReadingSearch(key, view.question, named[title][0].base, named[title])
         for title, key in keys.items()
     ]
 

@@ -35,7 +35,7 @@ _PREFIXES = {
 
 
 @dataclass(frozen=True)
-class Thing:
+class GraphEntity:
     """An entity that bears the asked name."""
 
     iri: str
@@ -57,7 +57,7 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Property:
+class GraphProperty:
     """A property by number or by IRI."""
 
     id: str
@@ -74,9 +74,9 @@ class GraphView:
     """What the graph's tools have said so far; no names that are only near the asked one."""
 
     asked: bool
-    things: tuple[Thing, ...]
+    things: tuple[GraphEntity, ...]
     property_asked: bool
-    properties: tuple[Property, ...]
+    properties: tuple[GraphProperty, ...]
     queried: bool
     rows: tuple[tuple[str, str], ...]  # IRI of a thing, and a value
 
@@ -105,21 +105,21 @@ def graph_view(messages: Sequence[BaseMessage]) -> GraphView:
     )
 
 
-def _things(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[Thing]:
+def _things(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[GraphEntity]:
     if args.get("kind") == "item":
         for line in lines:
             if _ONLY_NEAR.search(line) and not _MATCH.match(line):
                 return
             if found := _MATCH.match(line):
                 alias, about = found["alias"] or "", found["about"] or ""
-                yield Thing(_expanded(found["id"]), found["label"], alias, about)
+                yield GraphEntity(_expanded(found["id"]), found["label"], alias, about)
 
 
-def _properties(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[Property]:
+def _properties(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[GraphProperty]:
     if args.get("kind") == "property":
         for line in lines:
             if found := _MATCH.match(line):
-                yield Property(found["id"].strip("<>"), found["label"])
+                yield GraphProperty(found["id"].strip("<>"), found["label"])
 
 
 def _rows(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -197,7 +197,7 @@ def graph_account(question: str, view: GraphView) -> str:
     return f"took what the graph states by {view.properties[0].label!r}"
 
 
-def _bearers(name: str, view: GraphView) -> list[Thing]:
+def _bearers(name: str, view: GraphView) -> list[GraphEntity]:
     """Those called exactly so, else those with such an alias, else the best one."""
     asked = name.casefold()
     exact = [thing for thing in view.things if thing.label.casefold() == asked]
@@ -215,7 +215,7 @@ def _phrase(question: str, name: str) -> str:
     return " ".join(kept)
 
 
-def _sparql(things: Sequence[Thing], property: Property) -> str:
+def _sparql(things: Sequence[GraphEntity], property: GraphProperty) -> str:
     values, by = " ".join(thing.term for thing in things), property.term
     return (
         f"SELECT DISTINCT ?thing ?value WHERE {{\n  VALUES ?thing {{ {values} }}\n"

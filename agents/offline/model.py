@@ -33,7 +33,7 @@ from branchwise.agents.offline.words import asked_name
 
 PASSAGES_A_CALL = 8
 
-Call = tuple[str, dict[str, Any]]
+CallArguments = tuple[str, dict[str, Any]]
 """A tool's name and arguments."""
 
 
@@ -134,14 +134,14 @@ def _graph_tools(schemas: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
     return found
 
 
-def _calls(function: Mapping[str, Any], queries: Sequence[str]) -> list[Call]:
+def _calls(function: Mapping[str, Any], queries: Sequence[str]) -> list[CallArguments]:
     query_name = _text_arguments(function)[0]
     takes_k = "k" in function["parameters"]["properties"]
     more = {"k": PASSAGES_A_CALL} if takes_k else {}
     return [(function["name"], {query_name: query, **more}) for query in queries]
 
 
-def _message(calls: Sequence[Call], turn: int) -> AIMessage:
+def _message(calls: Sequence[CallArguments], turn: int) -> AIMessage:
     return AIMessage(
         content="",
         tool_calls=[

@@ -13,7 +13,7 @@ STORE_FOLDER, NAMES_FILE, DESCRIPTION_FILE = "store", "names.sqlite", "graph.jso
 _REMEDY = "make one with `branchwise kg build`"
 
 
-class Source(BaseModel):
+class SourceFile(BaseModel):
     """A file that a graph was built from; size and SHA-256 of its contents, decompressed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -41,7 +41,7 @@ class GraphDescription(BaseModel):
     names: int
     shared_names: int
     sha256: str
-    sources: tuple[Source, ...]
+    sources: tuple[SourceFile, ...]
 
 
 def is_graph(folder: Path) -> bool:

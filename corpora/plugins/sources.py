@@ -11,7 +11,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Source:
+class PluginSource:
     """Where a plug-in comes from.
 
     `sha256`: by file name without its folder, the digests of the file that defines it and of the
@@ -38,14 +38,14 @@ def file_digest(path: Path) -> str:
         return ""
 
 
-def source_of_files(path: Path, files: Iterable[Path]) -> Source:
+def source_of_files(path: Path, files: Iterable[Path]) -> PluginSource:
     """The source of a plug-in in a file, with those beside it that it imports."""
     folder = path.parent
     named = {file.relative_to(folder).as_posix(): file_digest(file) for file in (path, *files)}
-    return Source(str(path), dict(sorted(named.items())))
+    return PluginSource(str(path), dict(sorted(named.items())))
 
 
-def source_of_module(module: str, found: object, distribution: str | None) -> Source:
+def source_of_module(module: str, found: object, distribution: str | None) -> PluginSource:
     """The source of what a module's name led to: its file, and that of the module that defines it.
 
     Only files of the same package count: a class of LangChain's may be what was found.
@@ -58,7 +58,7 @@ def source_of_module(module: str, found: object, distribution: str | None) -> So
         if file and name.partition(".")[0] == package:
             files[f"{name.replace('.', '/')}{Path(file).suffix}"] = file_digest(Path(file))
     installed = distribution or _distribution_of(package)
-    return Source(module, dict(sorted(files.items())), installed)
+    return PluginSource(module, dict(sorted(files.items())), installed)
 
 
 def _distribution_of(package: str) -> str | None:

@@ -34,10 +34,10 @@ class EntryPointSpec:
     name: str
 
 
-Spec = FileSpec | ModuleSpec | EntryPointSpec
+PluginSpec = FileSpec | ModuleSpec | EntryPointSpec
 
 
-def parse_spec(text: str) -> Spec:
+def parse_spec(text: str) -> PluginSpec:
     """Read a spec; an MCP server's (`is_mcp`) is none of these.
 
     Raises InputError for one without a name where one is needed.

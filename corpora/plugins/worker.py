@@ -6,17 +6,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from branchwise.corpora.plugins.isolator import Isolator, PluginFailure
+from branchwise.corpora.plugins.isolator import Isolator, PluginFailure, Read
 from branchwise.corpora.plugins.threads import DaemonThread
 
 MAX_HUNG = 4
 """Calls that never ended: with as many a plug-in is not called any more. Each may hold a model."""
 
-Made = TypeVar("Made")
-Read = TypeVar("Read")
+_Made = TypeVar("_Made")
 
 
-class Worker(Generic[Made]):
+class PluginWorker(Generic[_Made]):
     """One plug-in on a thread of its own: made there by `make`, and called there.
 
     So what it makes may belong to one thread, as SQLite's connections do. A call that takes too
@@ -24,15 +23,15 @@ class Worker(Generic[Made]):
     work in what was made before. What a call prints goes to standard error.
     """
 
-    def __init__(self, name: str, make: Callable[[], Made], seconds: float) -> None:
+    def __init__(self, name: str, make: Callable[[], _Made], seconds: float) -> None:
         """`seconds`: how long `make` may take."""
         self._isolator = Isolator(name, MAX_HUNG)
         self._name, self._make, self._seconds = name, make, seconds
         self._thread: DaemonThread | None = None
-        self._made: Made | None = None
+        self._made: _Made | None = None
         self._lock = threading.Lock()
 
-    def begin(self) -> Made:
+    def begin(self) -> _Made:
         """What was made, making it where it is not yet. Raises PluginFailure."""
         with self._lock:
             return self._ready()
@@ -52,7 +51,7 @@ class Worker(Generic[Made]):
         with self._lock:
             return self._run(partial(use, self._ready()), arguments, seconds, read)
 
-    def _ready(self) -> Made:
+    def _ready(self) -> _Made:
         if self._thread is None or self._made is None:
             self._thread = DaemonThread(f"plug-in {self._name}")
             self._made = self._run(self._make, {}, self._seconds, lambda made: made)

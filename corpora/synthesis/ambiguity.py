@@ -9,7 +9,7 @@ from random import Random
 from branchwise.corpora.synthesis.drafts import Focus, Neighbours, PlanLimits, RejectedError
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Move, Moves
-from branchwise.corpora.synthesis.names_file import Bearer, SharedNames
+from branchwise.corpora.synthesis.shared_names import Bearer, SharedNames
 
 _OWN_MOVES = 3.0
 """How much more often a question begins with a domain's own relation."""

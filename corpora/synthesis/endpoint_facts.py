@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from branchwise.corpora.graph.answers import MAX_ROWS, Answer, Graph, GraphError, Term
+from branchwise.corpora.graph.answers import MAX_ROWS, Graph, GraphError, QueryResult, Term
 from branchwise.corpora.graph.vocabulary import ENTITY
 from branchwise.corpora.schema import ANY, Relation, Schema
 from branchwise.corpora.synthesis.facts import OCCUPATION, TYPE
@@ -194,12 +194,12 @@ class EndpointFacts:
         found = self._ask(f"SELECT ?o WHERE {{ {iri(entity)} <{predicate}> ?o {which} }}")
         return [TaggedName(term.value, term.language) for (term,) in found.cells("o") if term]
 
-    def _ask(self, query: str) -> Answer:
+    def _ask(self, query: str) -> QueryResult:
         try:
             return self._graph.query(query, self._seconds)
         except GraphError as error:
             if error.kind == "unknown":  # no row, and the graph says that there can be none
-                return Answer((), ())
+                return QueryResult((), ())
             raise
 
 
@@ -217,7 +217,9 @@ def _batches(members: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _by_member(answer: Answer, columns: tuple[str, str], kind: ValueKind) -> dict[str, set[str]]:
+def _by_member(
+    answer: QueryResult, columns: tuple[str, str], kind: ValueKind
+) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for one, other in answer.cells(*columns):
         member, value = _value(one, "thing"), _value(other, kind)

@@ -10,7 +10,6 @@ from branchwise.corpora.synthesis.drafts import Draft, Focus, RejectedError
 from branchwise.corpora.synthesis.execute import PlanError, execute
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Moves
-from branchwise.corpora.synthesis.names_file import SharedNames
 from branchwise.corpora.synthesis.plans import Filter, Plan
 from branchwise.corpora.synthesis.rules import (
     check_answers,
@@ -20,6 +19,7 @@ from branchwise.corpora.synthesis.rules import (
 )
 from branchwise.corpora.synthesis.sampling import Sampler
 from branchwise.corpora.synthesis.settings import GenerationTally, Settings
+from branchwise.corpora.synthesis.shared_names import SharedNames
 from branchwise.corpora.synthesis.support import Support
 from branchwise.corpora.synthesis.templates import Template, TemplateDraw
 from branchwise.corpora.synthesis.wording.verbalizer import Verbalization, Verbalizer

@@ -10,8 +10,8 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.schema import Schema, load_domain, merge
 from branchwise.corpora.schema_checks import check_types
 from branchwise.corpora.synthesis.facts import Facts, GraphFacts
-from branchwise.corpora.synthesis.names_file import SharedNames, read_names, shared_names
 from branchwise.corpora.synthesis.settings import whole_schema, world_domains
+from branchwise.corpora.synthesis.shared_names import SharedNames, read_names, shared_names
 from branchwise.corpora.synthesis.support import Support
 from branchwise.corpora.worlds.description import (
     GRAPH_FILE,

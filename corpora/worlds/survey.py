@@ -33,7 +33,7 @@ _NAME = re.compile(rb'<http://www\.wikidata\.org/entity/Q\d+> <[^>]*#(?:label|al
 _REPORT_EVERY = 100_000
 
 
-class Spread(NamedTuple):
+class Distribution(NamedTuple):
     """How a number is distributed."""
 
     mean: float
@@ -42,22 +42,22 @@ class Spread(NamedTuple):
     max: float
 
 
-class Survey(BaseModel):
+class WorldSurvey(BaseModel):
     """The shape of a world. `links`: of an entity, to and from other entities of the world."""
 
     model_config = ConfigDict(frozen=True)
 
     entities: int
-    links: Spread
-    passages_per_entity: Spread
-    words_per_passage: Spread
+    links: Distribution
+    passages_per_entity: Distribution
+    words_per_passage: Distribution
     shared_names: int
     share_of_names_shared: float
     bearers: dict[int, int]  # how many names are shared by so many entities
     language: Language
 
 
-def survey(folder: Path, progress: Progress = silent) -> Survey:
+def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
     """Read a world's files and measure them. Raises InputError where there is no whole world,
     and for files that are not the ones it was made with.
 
@@ -71,7 +71,7 @@ def survey(folder: Path, progress: Progress = silent) -> Survey:
     passages, words, sample = _read_corpus(folder / CORPUS_FILE, entities)
     bearers = _bearers(folder / NAMES_FILE)
     shared, sharing = sum(bearers.values()), sum(n * count for n, count in bearers.items())
-    return Survey(
+    return WorldSurvey(
         entities=entities,
         links=_spread(links),
         passages_per_entity=_spread(passages),
@@ -131,8 +131,8 @@ def _bearers(path: Path) -> dict[int, int]:
     return dict(sorted(sizes.items()))
 
 
-def _spread(values: Ints) -> Spread:
+def _spread(values: Ints) -> Distribution:
     if not len(values):
-        return Spread(0, 0, 0, 0)
+        return Distribution(0, 0, 0, 0)
     median, p99 = (float(value) for value in np.percentile(values, [50, 99]))
-    return Spread(float(values.mean()), median, p99, float(values.max()))
+    return Distribution(float(values.mean()), median, p99, float(values.max()))

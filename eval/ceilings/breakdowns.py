@@ -176,11 +176,11 @@ def _steps(item: TracedItem) -> int | None:
 
 
 def _calls(item: TracedItem) -> int | None:
-    return len(item.trail.calls) if item.trail else None
+    return len(item.evidence.calls) if item.evidence else None
 
 
 def _tokens(item: TracedItem) -> int | None:
-    return item.trail.tokens if item.trail else None
+    return item.evidence.tokens if item.evidence else None
 
 
 def _operations(item: TracedItem) -> Sequence[_Place] | None:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, get_args
 
+from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace
 from branchwise.eval.errors.labels import CallFailure, Label, LostAt
-from branchwise.eval.errors.trail import CallCost, Place
 from branchwise.trace.conversation import ToolCall
 
 MAX_PLACES = 5
@@ -30,7 +30,7 @@ class MissingAnswer:
     label: Label | None
     lost_at: LostAt | None = None
     under: str | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[EvidencePlace, ...] = ()
     retrieved: int = 0
     lost_step: int | None = None
 
@@ -48,7 +48,7 @@ class WrongAnswer:
     text: str
     label: Label | None
     belongs_to: str | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[EvidencePlace, ...] = ()
     retrieved: int = 0
 
 
@@ -154,7 +154,7 @@ def _branch(record: Mapping[str, Any]) -> BranchErrors:
 
 def _answer(record: Mapping[str, Any]) -> dict[str, Any]:
     label = record["label"]
-    places = tuple(Place(**place) for place in record["places"])
+    places = tuple(EvidencePlace(**place) for place in record["places"])
     return {**record, "label": None if label is None else Label(label), "places": places}
 
 

@@ -14,9 +14,15 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, Matched
-from branchwise.eval.judging.mapper import Consulted, Ended, Mapped, Mapper, Progress
+from branchwise.eval.judging.mapper import (
+    Consulted,
+    Ended,
+    Mapper,
+    MappingOutcome,
+    ReportedItem,
+    RequestProgress,
+)
 from branchwise.eval.judging.mapping import MappingRequest, listed, shown
-from branchwise.eval.judging.occasion import Occasion
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.store.judgements import Judgements
 
@@ -57,7 +63,7 @@ class NamesToMatch:
         )
         return MappingRequest(message, names, readings, "n", "r")
 
-    def aligned(self, mapped: Mapped) -> Matched:
+    def aligned(self, mapped: MappingOutcome) -> Matched:
         """The alignment that the model's mapping means; the lexical one where there is none."""
         if mapped.indices is None:
             return Matched("lexical", self.lexical, mapped.problem)
@@ -83,8 +89,8 @@ class MatcherReport:
     asked: int
     ended: Ended
     repaired: int
-    lexical: tuple[Occasion, ...]
-    to_one: tuple[Occasion, ...]
+    lexical: tuple[ReportedItem, ...]
+    to_one: tuple[ReportedItem, ...]
     consulted: Consulted
 
     @property
@@ -149,7 +155,7 @@ async def align_with_model(
     judgements: Judgements,
     *,
     concurrency: int = 8,
-    progress: Progress | None = None,
+    progress: RequestProgress | None = None,
     ready: Ready = check_ready,
 ) -> MatchedItems:
     """Let a model align the branches of every item that has more than names alone can decide.
@@ -167,7 +173,7 @@ async def align_with_model(
     mapper = Mapper(matcher, judgements, ROLE, ready)
     wanted = [request for request in requests if request]
     found = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
-    too_long = Mapped(None, f"more than {MAX_NAMES} names are too many for one request")
+    too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
     mapped = [found[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
     ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
@@ -179,7 +185,7 @@ async def align_with_model(
 def _report(
     matcher: ModelCaller,
     items: Sequence[AnsweredItem],
-    mapped: Sequence[Mapped],
+    mapped: Sequence[MappingOutcome],
     ended: Ended,
     consulted: Consulted,
 ) -> MatcherReport:
@@ -195,10 +201,10 @@ def _report(
     )
 
 
-def _occasion(item: AnsweredItem, why: str | None = None) -> Occasion:
-    return Occasion(item.question.id, item.epoch, why)
+def _occasion(item: AnsweredItem, why: str | None = None) -> ReportedItem:
+    return ReportedItem(item.question.id, item.epoch, why)
 
 
-def _is_to_one(mapped: Mapped) -> bool:
+def _is_to_one(mapped: MappingOutcome) -> bool:
     indices = mapped.indices or ()
     return len(indices) > 1 and len(set(indices)) == 1 and indices[0] is not None

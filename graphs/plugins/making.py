@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.corpora.plugins.injection import Surroundings, fill
+from branchwise.corpora.plugins.injection import InjectionContext, fill
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
@@ -21,7 +21,7 @@ def load_node(spec: str) -> NodePlugin:
     return replace(plugin, source=found.source)
 
 
-def make_nodes(specs: Sequence[str], surroundings: Surroundings) -> list[MadeNode]:
+def make_nodes(specs: Sequence[str], context: InjectionContext) -> list[MadeNode]:
     """The nodes in their order, with settings and what else they are filled with.
 
     Raises InputError: a spec that names no node, two nodes of one name, settings that do not fit,
@@ -37,7 +37,7 @@ def make_nodes(specs: Sequence[str], surroundings: Surroundings) -> list[MadeNod
                 where="--node",
                 remedy="leave one out, or give it another name: @node(..., name=...)",
             )
-        nodes[plugin.name] = MadeNode(plugin, fill(plugin, surroundings))
+        nodes[plugin.name] = MadeNode(plugin, fill(plugin, context))
         places[plugin.name] = spec
     return list(nodes.values())
 

@@ -9,9 +9,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.graphs.plugins.slots import RETURNS, Slot
+from branchwise.graphs.plugins.slots import RETURNS, NodeSlot
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
-from branchwise.graphs.reduce import Change, tokens_of
+from branchwise.graphs.reduce import StateUpdate, tokens_of
 from branchwise.graphs.state import AgentState
 from branchwise.tools.plugins.results import bounded, read_artifact, whole
 from branchwise.trace.events import Node
@@ -27,7 +27,7 @@ _KINDS: Mapping[str, type[BaseMessage]] = {
 }
 
 
-def update_of(slot: Slot, returned: Any, state: AgentState) -> Update:
+def update_of(slot: NodeSlot, returned: Any, state: AgentState) -> Update:
     """What `returned` changes of `state`; empty where it changes nothing.
 
     Messages are taken as their kind and their text, at most 200,000 characters of it, so that what
@@ -45,12 +45,12 @@ def update_of(slot: Slot, returned: Any, state: AgentState) -> Update:
     return Update(**{key: _READERS[slot, key](value, state) for key, value in returned.items()})
 
 
-def applied(node: Node, state: AgentState) -> Change:
+def applied(node: Node, state: AgentState) -> StateUpdate:
     """What a node's event changes of the state.
 
     Raises LookupError for an event that no version of ours wrote.
     """
-    update, change = node.update, Change()
+    update, change = node.update, StateUpdate()
     if update.messages is not None:
         # What is read is an answer, whatever was wrong with the words that it replaces.
         change |= {"messages": list(map(_message, update.messages)), "finish": "stop"}
@@ -173,7 +173,7 @@ def _messages(value: Any, key: str) -> Sequence[BaseMessage]:
     return value
 
 
-_READERS: Mapping[tuple[Slot, str], Callable[[Any, AgentState], Any]] = {
+_READERS: Mapping[tuple[NodeSlot, str], Callable[[Any, AgentState], Any]] = {
     ("before_agent", "pending"): _opening,
     ("before_agent", "readings"): _readings,
     ("after_tools", "pending"): _results,

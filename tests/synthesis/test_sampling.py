@@ -12,9 +12,9 @@ from branchwise.corpora.synthesis.conditions import conditions, satisfying
 from branchwise.corpora.synthesis.drafts import PlanLimits, RejectedError
 from branchwise.corpora.synthesis.execute import execute
 from branchwise.corpora.synthesis.moves import Moves
-from branchwise.corpora.synthesis.names_file import Bearer, shared_names
 from branchwise.corpora.synthesis.plans import Amount, Years
 from branchwise.corpora.synthesis.sampling import Sampler
+from branchwise.corpora.synthesis.shared_names import Bearer, shared_names
 from branchwise.corpora.synthesis.sources import open_source
 from branchwise.corpora.synthesis.templates import SET_OPERATIONS, TemplateDraw, templates
 from support.synthesis.generated import SLICE

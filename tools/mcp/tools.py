@@ -27,7 +27,7 @@ from pydantic import SkipValidation, ValidationError
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.faults import WrongResult, fault_line
 from branchwise.corpora.plugins.mcp_specs import McpSpec
-from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
 from branchwise.tools.mcp.session import LostError
 from branchwise.tools.mcp.transport import fault, printable
@@ -191,7 +191,7 @@ def _tool(one: BaseTool, server: McpServer, listed: Listed) -> McpTool:
         server=server,
         seconds=CALL_SECONDS,
         section=listed.instructions[:MAX_SECTION_CHARS],
-        source=Source(server.server.place, {}, f"{listed.name}=={listed.version}"),
+        source=PluginSource(server.server.place, {}, f"{listed.name}=={listed.version}"),
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import SkipValidation, ValidationError
 
 from branchwise.corpora.plugins.injection import Filled
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
-from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.declared import Render, ToolPlugin
 from branchwise.tools.plugins.results import read_result, whole
@@ -79,7 +79,7 @@ class PluggedTool(BaseTool):
     Everything but `call` is LangChain's, so that it can be bound and invoked like any tool.
     """
 
-    source: SkipValidation[Source]
+    source: SkipValidation[PluginSource]
     section: str = ""
     seconds: float | None = None
     render: SkipValidation[Render | None] = None

@@ -24,12 +24,12 @@ class ToolUse:
 def tool_use(system: SystemReport) -> ToolUse | None:
     """None where no item has a trace."""
     analysis = system.run.analysis
-    trails = [item.trail for item in analysis.items if item.trail] if analysis else []
-    if not trails:
+    traced = [item.evidence for item in analysis.items if item.evidence] if analysis else []
+    if not traced:
         return None
-    calls = [call for trail in trails for call in trail.calls]
+    calls = [call for evidence in traced for call in evidence.calls]
     failed = Counter(call.tool for call in calls if call.error)
-    return ToolUse(len(trails), Counter(call.tool for call in calls), failed)
+    return ToolUse(len(traced), Counter(call.tool for call in calls), failed)
 
 
 def tool_table(report: StudyReport) -> Table | None:

@@ -8,7 +8,7 @@ what they find is marked as near.
 import re
 from collections.abc import Iterable, Sequence
 
-from branchwise.corpora.graph.names.folding import MAX_CHARACTERS, Folded, fold, telling
+from branchwise.corpora.graph.names.name_keys import MAX_CHARACTERS, NameKey, fold, telling
 from branchwise.corpora.graph.names.near_names import is_question, overlapping, respelt
 from branchwise.corpora.graph.names.words import (
     Meant,
@@ -45,7 +45,7 @@ def meant_items(names: NameWords, text: str, limit: int) -> list[Meant]:
     return _distinct(Meant(name, hint, near=not covers(name, base.words)) for name in found)
 
 
-def _as_described(text: Folded, hint: frozenset[str], name: Name) -> Meant:
+def _as_described(text: NameKey, hint: frozenset[str], name: Name) -> Meant:
     """A name that has some of the words. It is near but where the text has all of the name."""
     rest = frozenset(telling(set(text.words) - set(name.words)))
     return Meant(name, hint or rest, near=not set(name.words) <= set(text.words))
@@ -58,7 +58,7 @@ def _distinct(meant: Iterable[Meant]) -> list[Meant]:
     return list(first.values())
 
 
-def _filled(names: NameWords, same: Sequence[Name], text: Folded, limit: int) -> list[Name]:
+def _filled(names: NameWords, same: Sequence[Name], text: NameKey, limit: int) -> list[Name]:
     """The same names, those that begin with the words, that have all of them, and that begin with
     them where the last is cut."""
     found = dict.fromkeys(same)
@@ -70,7 +70,7 @@ def _filled(names: NameWords, same: Sequence[Name], text: Folded, limit: int) ->
     return list(found)[:limit]
 
 
-def _described(names: NameWords, text: Folded, limit: int) -> list[Name]:
+def _described(names: NameWords, text: NameKey, limit: int) -> list[Name]:
     """Names that have all the words together with their bearers' descriptions: those that have
     more of them in the name come first."""
     if len(text.words) < 2:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from branchwise.corpora.graph.names.folding import fold, telling
+from branchwise.corpora.graph.names.name_keys import fold, telling
 from branchwise.corpora.graph.names.words import Name, NameWords, Spelling, one_of_each
 
 _LOOKED_AT = 60  # names that a spelling is looked for among

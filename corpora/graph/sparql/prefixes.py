@@ -49,7 +49,7 @@ LABEL_SERVICE = KNOWN["wikibase"] + "label"
 _ESCAPE = re.compile(r"\\(.)")
 
 
-class Names:
+class QueryPrefixes:
     """How the names of one query are written in full.
 
     `declared`: the prefixes that the query declares (the last declaration counts), with what it

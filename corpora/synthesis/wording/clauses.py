@@ -58,12 +58,12 @@ class NounPhrase:
     """
 
     noun: Noun
-    predicates: "tuple[Predicate, ...]"
+    predicates: "tuple[Predication, ...]"
     denials: tuple[Clause, ...] = ()
     excluded: "tuple[NounPhrase, ...]" = ()
 
     @property
-    def light(self) -> "list[Predicate]":
+    def light(self) -> "list[Predication]":
         """What may stand beside the noun, all together."""
         fit = [
             predicate for predicate in self.predicates if predicate.reduced() and not predicate.long
@@ -116,7 +116,7 @@ class Disjunction:
         return listed(said, "or") if len(said) == len(self.options) and all(said) else ""
 
 
-Predicate = Clause | Disjunction
+Predication = Clause | Disjunction
 
 
 def around(noun: str, phrase: NounPhrase, plural: bool = True, swapped: bool = False) -> str:
@@ -138,7 +138,7 @@ def around(noun: str, phrase: NounPhrase, plural: bool = True, swapped: bool = F
 
 
 def verb_phrase(
-    predicates: Sequence[Predicate], denials: Sequence[Clause], plural: bool = True
+    predicates: Sequence[Predication], denials: Sequence[Clause], plural: bool = True
 ) -> str:
     """Verb phrases in a row; what follows a long one is set off from it.
 
@@ -154,7 +154,9 @@ def verb_phrase(
     return f"{said}{',' if long else ''} but {denied}"
 
 
-def coordinated(predicates: Sequence[Predicate], plural: bool = True, either: bool = False) -> str:
+def coordinated(
+    predicates: Sequence[Predication], plural: bool = True, either: bool = False
+) -> str:
     """ "won X, were born in Y and appeared in films by Z"; choices come last."""
     clauses = [predicate for predicate in predicates if isinstance(predicate, Clause)]
     choices = [predicate for predicate in predicates if isinstance(predicate, Disjunction)]
@@ -188,7 +190,7 @@ def _excluded(exception: NounPhrase) -> str:
     return f"excluding {around('those', exception)}"
 
 
-def beside_noun(predicates: Sequence[Predicate], plural: bool = True) -> str:
+def beside_noun(predicates: Sequence[Predication], plural: bool = True) -> str:
     """What stands beside a noun: "by X", "directed by X and released in 1990"."""
     bare = [
         predicate for predicate in predicates if isinstance(predicate, Clause) and predicate.beside
@@ -206,13 +208,13 @@ def _denied_beside(phrase: NounPhrase, plural: bool) -> str:
     return f"{phrase.noun.pronoun} {verb_phrase((), phrase.denials, plural)}"
 
 
-def _fits_beside(predicate: Predicate, beside: Sequence[Predicate]) -> bool:
+def _fits_beside(predicate: Predication, beside: Sequence[Predication]) -> bool:
     """Whether a long one may be the last beside a noun."""
     fit = all(other.reduced() for other in (*beside, predicate))
     return predicate.long and fit and not (beside and any(p.alone for p in (*beside, predicate)))
 
 
-def _swapped(phrase: NounPhrase, beside: Sequence[Predicate]) -> str:
+def _swapped(phrase: NounPhrase, beside: Sequence[Predication]) -> str:
     """ "that Mara Voss directed", for the last of what would stand beside the noun."""
     last = beside[-1] if beside else None
     if phrase.noun.of_people or not isinstance(last, Clause) or not last.swapped:
@@ -221,7 +223,7 @@ def _swapped(phrase: NounPhrase, beside: Sequence[Predicate]) -> str:
     return f"that {name} {verb.finite('', plural=False)}"
 
 
-def with_years_in_place(predicates: Sequence[Predicate]) -> list[Predicate]:
+def with_years_in_place(predicates: Sequence[Predication]) -> list[Predication]:
     """Years go with a short clause that has their verb: founded by X in 1990."""
     made = list(predicates)
     for years in predicates:

@@ -14,7 +14,7 @@ from branchwise.corpora.synthesis.wording.clauses import (
     Clause,
     Disjunction,
     NounPhrase,
-    Predicate,
+    Predication,
     around,
     with_years_in_place,
 )
@@ -60,9 +60,9 @@ class Predicates:
         denials = [self._denial(group, noun) for group in self._grouped(denied)]
         return NounPhrase(noun, tuple(predicates), tuple(denials), tuple(excluded))
 
-    def _predicates_of(self, parts: Iterable[Constraint], noun: Noun) -> list[Predicate]:
+    def _predicates_of(self, parts: Iterable[Constraint], noun: Noun) -> list[Predication]:
         """Clauses and choices, short ones first."""
-        made: list[Predicate] = []
+        made: list[Predication] = []
         for group in self._grouped(parts):
             if isinstance(first := group[0], Either):
                 made.append(self._either(first, noun))
@@ -72,7 +72,7 @@ class Predicates:
 
     def _with_one_verb(
         self, positive: Sequence[Constraint], denied: Sequence[Constraint], noun: Noun
-    ) -> tuple[list[Predicate], list[Constraint]]:
+    ) -> tuple[list[Predication], list[Constraint]]:
         """The predicates, one of which may take what is denied with its verb; what that leaves."""
         for kept in positive:
             missing = [p for p in denied if isinstance(p, Related) and self._together(kept, p)]
@@ -114,7 +114,7 @@ class Predicates:
             return self._related(related, conjunction, noun)
         return self._meets([p for p in parts if isinstance(p, Meets)], conjunction, noun)
 
-    def _either(self, part: Either, noun: Noun) -> Predicate:
+    def _either(self, part: Either, noun: Noun) -> Predication:
         singles = [option[0] for option in part.options if len(option) == 1]
         simple = [p for p in singles if isinstance(p, Related | Meets)]
         options = [

@@ -8,7 +8,7 @@ from random import Random
 from branchwise.corpora.synthesis.wording.clauses import (
     Clause,
     NounPhrase,
-    Predicate,
+    Predication,
     around,
     beside_noun,
     excluding,
@@ -168,7 +168,7 @@ def _swapped(phrase: NounPhrase) -> Clause | None:
     return clause if len(rest.light) == len(rest.predicates) else None
 
 
-def _without(phrase: NounPhrase, left: Predicate) -> NounPhrase:
+def _without(phrase: NounPhrase, left: Predication) -> NounPhrase:
     return replace(
         phrase,
         predicates=tuple(predicate for predicate in phrase.predicates if predicate is not left),

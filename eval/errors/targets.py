@@ -12,14 +12,14 @@ from branchwise.eval.entities import Entity
 from branchwise.eval.errors.mentions import Mentions
 from branchwise.eval.normalise import MAX_CHARACTERS
 
-Found = frozenset[int]
+TargetNumbers = frozenset[int]
 """Numbers of the things found."""
 
 _QID = re.compile(r"Q[1-9]\d*")
-_NOTHING: Found = frozenset()
+_NOTHING: TargetNumbers = frozenset()
 
 
-class Sought:
+class Targets:
     """Gold entities and texts by number; each text of a trace is searched once.
 
     `pairs[n]`: the gold pairs that thing n is (one entity may be an answer of several branches).
@@ -44,16 +44,16 @@ class Sought:
                 self._by_qid[qid].add(thing)
         forms = [sorted(names) for names, _ in numbers]
         self._looked_for = [*forms, *([text[:MAX_CHARACTERS]] for text in self.texts)]
-        self._passages: dict[tuple[str, str], Found] = {}
-        self._names: dict[str, Found] = {}
-        self._among: dict[tuple[Found, str], Found] = {}
+        self._passages: dict[tuple[str, str], TargetNumbers] = {}
+        self._names: dict[str, TargetNumbers] = {}
+        self._among: dict[tuple[TargetNumbers, str], TargetNumbers] = {}
 
     @cached_property
     def _mentions(self) -> Mentions:
         # Made with the first text that is searched: a predictions file has none.
         return Mentions(self._looked_for)
 
-    def in_passage(self, title: str, text: str) -> Found:
+    def in_passage(self, title: str, text: str) -> TargetNumbers:
         """What a passage mentions, in its title or its text."""
         key = (title, text)
         if (found := self._passages.get(key)) is None:
@@ -61,20 +61,20 @@ class Sought:
             found = self._passages[key] = frozenset(present) if present else _NOTHING
         return found
 
-    def in_text(self, text: str) -> Found:
+    def in_text(self, text: str) -> TargetNumbers:
         """What any other text mentions."""
         if (found := self._names.get(text)) is None:
             found = self._names[text] = frozenset(self._mentions.present(text))
         return found
 
-    def among(self, things: Found, text: str) -> Found:
+    def among(self, things: TargetNumbers, text: str) -> TargetNumbers:
         """Which of these things a text mentions."""
         key = (things, text)
         if (found := self._among.get(key)) is None:
             found = self._among[key] = frozenset(self._mentions.present(text, among=things))
         return found
 
-    def named(self, id: str, names: Iterable[str]) -> Found:
+    def named(self, id: str, names: Iterable[str]) -> TargetNumbers:
         """Which things something of a graph is: by its id, or by its names.
 
         An entity with Wikidata ids is none with another Wikidata id, whatever the names say:

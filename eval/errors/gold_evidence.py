@@ -1,4 +1,4 @@
-"""The trail of the evidence: where in an item's trace each gold answer was to be seen."""
+"""The evidence for gold answers: where in an item's trace each gold answer was to be seen."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.errors.sightings import Sighting, given_passages, sightings
-from branchwise.eval.errors.sought import Sought
+from branchwise.eval.errors.targets import Targets
 from branchwise.trace.conversation import Conversation, ToolCall
 from branchwise.trace.events import Start
 
@@ -15,7 +15,7 @@ MAX_TOOL_CHARS, MAX_PROBLEM_CHARS = 80, 500
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EvidencePlace:
     """Where a text was to be seen.
 
     `step`: number of the event in the trace (its `seq`). `call`: the how-manyth tool call of the
@@ -56,7 +56,7 @@ class CallCost:
 
 
 @dataclass(frozen=True)
-class Trail:
+class GoldEvidence:
     """What a trace says about a question's gold answers.
 
     `places`: for each gold pair where it is mentioned, in order of the trace; nothing for one that
@@ -65,43 +65,43 @@ class Trail:
     `extracted`: steps of the results of which the agent saw what evidence extraction had left.
     """
 
-    places: Mapping[GoldPair, tuple[Place, ...]]
-    wrong_places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    places: Mapping[GoldPair, tuple[EvidencePlace, ...]]
+    wrong_places: Mapping[str, tuple[EvidencePlace, ...]] = field(default_factory=dict)
     calls: tuple[CallCost, ...] = ()
     tokens: int = 0
     extracted: frozenset[int] = frozenset()
 
-    def dropped(self, place: Place) -> bool:
+    def dropped(self, place: EvidencePlace) -> bool:
         """Whether it was extraction that kept the agent from seeing the text there."""
         return not place.shown and place.node is None and place.step in self.extracted
 
 
-def trail_of(sought: Sought, reading: Conversation) -> Trail:
+def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
     """Where in an item's trace the gold answers of a question are, and predicted texts.
 
     Evidence is what tools returned (passages with their titles, rows, matches, else their text)
     and the passages given with the question; never the text of a call that failed, which repeats
     what was asked.
     """
-    found: dict[int, list[Place]] = defaultdict(list)
-    for shown, hidden, sighting in _placed(sought, reading):
+    found: dict[int, list[EvidencePlace]] = defaultdict(list)
+    for shown, hidden, sighting in _placed(targets, reading):
         for thing in sighting.things:
             place = shown if thing in sighting.shown else hidden
             if (node := sighting.taken.get(thing)) is not None:
                 place = replace(hidden, node=node)
             found[thing].append(place)
     places = {n: tuple(sorted(listed, key=_step)) for n, listed in found.items()}
-    first_text = len(sought.pairs)
-    return Trail(
+    first_text = len(targets.pairs)
+    return GoldEvidence(
         places={
             pair: places[thing]
-            for thing, pairs in enumerate(sought.pairs)
+            for thing, pairs in enumerate(targets.pairs)
             if thing in places
             for pair in pairs
         },
         wrong_places={
             text: places[first_text + n]
-            for n, text in enumerate(sought.texts)
+            for n, text in enumerate(targets.texts)
             if first_text + n in places
         },
         calls=tuple(map(CallCost.of, reading.calls)),
@@ -115,27 +115,29 @@ def trail_of(sought: Sought, reading: Conversation) -> Trail:
     )
 
 
-def _placed(sought: Sought, reading: Conversation) -> Iterator[tuple[Place, Place, Sighting]]:
+def _placed(
+    targets: Targets, reading: Conversation
+) -> Iterator[tuple[EvidencePlace, EvidencePlace, Sighting]]:
     """Each sighting with its place, as one that was shown and as one that was not."""
-    for step, number, sighting in _sightings(sought, reading):
+    for step, number, sighting in _sightings(targets, reading):
         at = step if sighting.step is None else sighting.step
-        shown = Place(at, number, sighting.passage, sighting.row)
+        shown = EvidencePlace(at, number, sighting.passage, sighting.row)
         if len(sighting.shown) == len(sighting.things):
             yield shown, shown, sighting
         else:
-            yield shown, Place(at, number, sighting.passage, sighting.row, False), sighting
+            yield shown, EvidencePlace(at, number, sighting.passage, sighting.row, False), sighting
 
 
-def _sightings(sought: Sought, reading: Conversation) -> Iterator[tuple[int, int, Sighting]]:
+def _sightings(targets: Targets, reading: Conversation) -> Iterator[tuple[int, int, Sighting]]:
     """Each sighting with its step and the number of its call."""
     start = reading.start
     if start is not None and isinstance(start.body, Start):
-        for sighting in given_passages(start.body, sought):
+        for sighting in given_passages(start.body, targets):
             yield start.seq, 0, sighting
     for call in reading.calls:
-        for sighting in sightings(call, sought):
+        for sighting in sightings(call, targets):
             yield call.step, call.number, sighting
 
 
-def _step(place: Place) -> int:
+def _step(place: EvidencePlace) -> int:
     return place.step

@@ -1,12 +1,17 @@
-"""The trail of the evidence: places, the order and the cost of calls."""
+"""The evidence for gold answers: places, the order and the cost of calls."""
 
 from typing import Any
 
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
-from branchwise.eval.errors.sought import Sought
-from branchwise.eval.errors.trail import CallCost, Place, Trail, trail_of
+from branchwise.eval.errors.gold_evidence import (
+    CallCost,
+    EvidencePlace,
+    GoldEvidence,
+    gold_evidence,
+)
+from branchwise.eval.errors.targets import Targets
 from branchwise.trace.conversation import read_conversation
 from branchwise.trace.events import Event
 
@@ -36,15 +41,17 @@ def model(total: int, calls: int = 0, **more: Any) -> tuple[str, Any]:
     return "model", {"tool_calls": made, "invalid_tool_calls": [], "usage": usage(total), **more}
 
 
-def trail(*events: tuple[str, Any], wrong: tuple[str, ...] = ()) -> Trail:
+def evidence(*events: tuple[str, Any], wrong: tuple[str, ...] = ()) -> GoldEvidence:
     gold = gold_branches(QUESTION.branches)
     numbered = (Event(seq, kind, 0.0, data) for seq, (kind, data) in enumerate(events))
-    return trail_of(Sought(gold, QUESTION, wrong), read_conversation(numbered))
+    return gold_evidence(Targets(gold, QUESTION, wrong), read_conversation(numbered))
 
 
 def test_an_answer_of_two_branches_has_its_places_in_both() -> None:
-    found = trail(model(10, 1), tool(0, {"p1": "Bo Diaz and Ed Pike"}), wrong=("Ed Pike", "Nobody"))
-    place = Place(step=1, call=1, passage="p1")
+    found = evidence(
+        model(10, 1), tool(0, {"p1": "Bo Diaz and Ed Pike"}), wrong=("Ed Pike", "Nobody")
+    )
+    place = EvidencePlace(step=1, call=1, passage="p1")
     assert found.places == {BO: (place,), BO_OF_THE_PLAY: (place,)}
     assert found.wrong_places == {"Ed Pike": (place,)}
 
@@ -58,7 +65,7 @@ def test_calls_cost_what_was_spent_before_them_modules_and_repair_included() -> 
             {"id": "p2", "spans": [], "how": "failed", "usage": None},
         ],
     }
-    found = trail(
+    found = evidence(
         ("expansion", {"readings": [], "usage": usage(7)}),
         model(10, 2),
         tool(1, {}, error="broken"),
@@ -81,7 +88,7 @@ def test_calls_cost_what_was_spent_before_them_modules_and_repair_included() -> 
 
 def test_only_what_extraction_kept_from_the_agent_is_dropped() -> None:
     extraction = {"of": 0, "passages": [{"id": "p1", "spans": ["Ann Lee"], "how": "spans"}]}
-    found = trail(
+    found = evidence(
         model(10, 2),
         tool(0, {"p1": "Ann Lee; Bo Diaz"}),
         tool(1, {"p2": "Bo Diaz"}),
@@ -89,9 +96,9 @@ def test_only_what_extraction_kept_from_the_agent_is_dropped() -> None:
         ("context_trimmed", {"omitted": 2, "newly": 2}),
         model(10),
     )
-    assert found.places[ANN] == (Place(1, 1, "p1", shown=False),)
+    assert found.places[ANN] == (EvidencePlace(1, 1, "p1", shown=False),)
     assert [found.dropped(place) for place in found.places[BO]] == [False, False]
-    untrimmed = trail(
+    untrimmed = evidence(
         model(10, 1), tool(0, {"p1": "Ann Lee; Bo Diaz"}), ("extraction", extraction), model(10)
     )
     assert not untrimmed.dropped(untrimmed.places[ANN][0])
@@ -99,10 +106,12 @@ def test_only_what_extraction_kept_from_the_agent_is_dropped() -> None:
 
 
 def test_a_trace_of_nothing_is_a_trail_of_nothing() -> None:
-    assert trail() == Trail({})
+    assert evidence() == GoldEvidence({})
 
 
 def test_calls_before_any_turn_and_more_results_than_calls_are_kept() -> None:
-    found = trail(tool(0, {"a": "Ann Lee"}), model(10, 1), tool(0, {}), tool(0, {"b": "Ann Lee"}))
-    assert found.places[ANN] == (Place(0, 1, "a"), Place(3, 3, "b"))
+    found = evidence(
+        tool(0, {"a": "Ann Lee"}), model(10, 1), tool(0, {}), tool(0, {"b": "Ann Lee"})
+    )
+    assert found.places[ANN] == (EvidencePlace(0, 1, "a"), EvidencePlace(3, 3, "b"))
     assert [call.step for call in found.calls] == [0, 2, 3]

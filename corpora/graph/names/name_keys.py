@@ -28,7 +28,7 @@ _LETTERS = str.maketrans(
 _VANISH = str.maketrans(dict.fromkeys("'’‘‛´`ʼ′.\u00ad\u200b\u200c\u200d\ufeff"))
 
 
-class Folded(NamedTuple):
+class NameKey(NamedTuple):
     """A name as it is compared.
 
     `key`: its words without a leading article; `squeezed`: the same without spaces, so that
@@ -41,7 +41,7 @@ class Folded(NamedTuple):
 
 
 @lru_cache(maxsize=8_192)
-def fold(text: str) -> Folded:
+def fold(text: str) -> NameKey:
     """The compared form of a text. A text of signs alone ("!!!") keeps them; blank is empty."""
     text = text[:MAX_CHARACTERS]
     words = _words(text)[:MAX_WORDS]
@@ -49,8 +49,8 @@ def fold(text: str) -> Folded:
         words = words[1:]
     if not words:
         signs = "".join(text.split()).replace("\0", "")
-        return Folded(signs, signs, ())
-    return Folded(" ".join(words), "".join(words), tuple(words))
+        return NameKey(signs, signs, ())
+    return NameKey(" ".join(words), "".join(words), tuple(words))
 
 
 def telling(words: Iterable[str]) -> list[str]:

@@ -22,8 +22,8 @@ MAX_ALIASES, MAX_ALIAS = 10, 100
 
 
 @dataclass(frozen=True)
-class Leftover:
-    """The leftovers of one item under one gold branch.
+class Unmatched:
+    """What is unmatched of one item under one gold branch.
 
     `texts`: distinct predicted texts, wrong under branches that stand for it, by how they are
     shown. `entities`: gold entities that nothing was counted as. `unasked`: how many texts and
@@ -38,7 +38,7 @@ class Leftover:
 
     @cached_property
     def request(self) -> MappingRequest:
-        """The same for every item with these leftovers."""
+        """The same for every item with the same unmatched texts and entities."""
         right = tuple(shown(entity.name) for entity in self.entities)
         given = tuple(map(shown, self.texts))
         lines = [f"Question: {shown(self.question, MAX_QUESTION)}"]
@@ -59,7 +59,7 @@ def alignment_of(item: AnsweredItem, gold: GoldBranches) -> Alignment:
     return item.matched.alignment if item.matched else align_answers(gold, item.prediction.answers)
 
 
-def leftovers(item: AnsweredItem) -> list[Leftover]:
+def unmatched(item: AnsweredItem) -> list[Unmatched]:
     """Where texts and gold entities are left over under one gold branch, in order of its name."""
     if item.error is not None:
         return []
@@ -101,10 +101,10 @@ def _extended(branch: Branch, index: int, text: str) -> Branch:
 
 def _leftover(
     item: AnsweredItem, branch: str, texts: Sequence[str], entities: Sequence[Entity]
-) -> Leftover:
+) -> Unmatched:
     unasked = (max(0, len(texts) - MAX_LISTED), max(0, len(entities) - MAX_LISTED))
     asked, listed_entities = tuple(texts[:MAX_LISTED]), tuple(entities[:MAX_LISTED])
-    return Leftover(item.question.question, branch, asked, listed_entities, unasked)
+    return Unmatched(item.question.question, branch, asked, listed_entities, unasked)
 
 
 def _with_aliases(entity: Entity) -> str:
