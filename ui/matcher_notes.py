@@ -98,16 +98,16 @@ def _told(ended: Ended) -> str:
 
 
 def _where(
-    what: str, occasions: Sequence[ReportedItem], *, branches: bool = False
+    what: str, items: Sequence[ReportedItem], *, branches: bool = False
 ) -> Iterator[str]:
-    """The first occasions: items, or `branches` of them."""
-    if occasions:
-        items = _counted(len({(one.id, one.epoch) for one in occasions}), "item")
-        counted = _counted(len(occasions), "branch", "branches") + f" of {items}"
+    """The first items: items, or `branches` of them."""
+    if items:
+        of = _counted(len({(one.id, one.epoch) for one in items}), "item")
+        counted = _counted(len(items), "branch", "branches") + f" of {of}"
         yield f"  {what}: {counted if branches else items}"
-    for one in occasions[:_SHOWN]:
+    for one in items[:_SHOWN]:
         yield f"    {one.id}" + (f": {one.why}" if one.why else "")
-    yield from _more(len(occasions), "branches" if branches else "items", "    ")
+    yield from _more(len(items), "branches" if branches else "items", "    ")
 
 
 def _more(count: int, what: str, margin: str = "  ") -> Iterator[str]:

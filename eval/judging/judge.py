@@ -74,8 +74,8 @@ class JudgeReport:
             "accepted": self.accepted,
             "refused": self.refused,
             "repaired": self.repaired,
-            "failed": [occasion.to_json() for occasion in self.failed],
-            "unasked": [occasion.to_json() for occasion in self.unasked],
+            "failed": [item.to_json() for item in self.failed],
+            "unasked": [item.to_json() for item in self.unasked],
             "calls": self.consulted.to_json(),
         }
 
@@ -121,7 +121,7 @@ async def judge_entities(
         accepted=sum(one.accepted for one in settled),
         refused=sum(one.refused for one in settled),
         repaired=sum(found[request].repaired for request in requests),
-        failed=tuple(occasion for one in settled for occasion in one.failed),
+        failed=tuple(item for one in settled for item in one.failed),
         unasked=_unasked(items, left),
         consulted=mapper.consulted,
     )

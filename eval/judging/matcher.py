@@ -111,8 +111,8 @@ class MatcherReport:
             "requests_failed": self.ended.failed,
             "requests_unusable": self.ended.unusable,
             "repaired": self.repaired,
-            "lexical": [occasion.to_json() for occasion in self.lexical],
-            "to_one": [occasion.to_json() for occasion in self.to_one],
+            "lexical": [item.to_json() for item in self.lexical],
+            "to_one": [item.to_json() for item in self.to_one],
             "calls": self.consulted.to_json(),
         }
 
@@ -195,13 +195,13 @@ def _report(
         asked=len(pairs),
         ended=ended,
         repaired=sum(matched.repaired for _, matched, _ in pairs),
-        lexical=tuple(_occasion(i, m.problem) for i, m, _ in pairs if m.by == "lexical"),
-        to_one=tuple(_occasion(item) for item, _, m in pairs if _is_to_one(m)),
+        lexical=tuple(_reported(i, m.problem) for i, m, _ in pairs if m.by == "lexical"),
+        to_one=tuple(_reported(item) for item, _, m in pairs if _is_to_one(m)),
         consulted=consulted,
     )
 
 
-def _occasion(item: AnsweredItem, why: str | None = None) -> ReportedItem:
+def _reported(item: AnsweredItem, why: str | None = None) -> ReportedItem:
     return ReportedItem(item.question.id, item.epoch, why)
 
 

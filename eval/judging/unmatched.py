@@ -75,7 +75,7 @@ def unmatched(item: AnsweredItem) -> list[Unmatched]:
     for branch_index, entity in matches.missing:
         missing[branch_index].append(gold.sets[branch_index].entities[entity])
     return [
-        _leftover(item, gold.names[index], [t for _, t in sorted(texts.items())], missing[index])
+        _unmatched(item, gold.names[index], [t for _, t in sorted(texts.items())], missing[index])
         for index, texts in sorted(wrong.items())
         if missing[index]
     ]
@@ -99,7 +99,7 @@ def _extended(branch: Branch, index: int, text: str) -> Branch:
     return branch.model_copy(update={"answers": tuple(answers)})
 
 
-def _leftover(
+def _unmatched(
     item: AnsweredItem, branch: str, texts: Sequence[str], entities: Sequence[Entity]
 ) -> Unmatched:
     unasked = (max(0, len(texts) - MAX_LISTED), max(0, len(entities) - MAX_LISTED))
