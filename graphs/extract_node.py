@@ -27,7 +27,7 @@ GAP = " … "
 
 
 @dataclass(frozen=True)
-class Material:
+class _Material:
     """A retrieved passage: title and text each on one line, the text at most 200,000 characters."""
 
     id: str
@@ -35,22 +35,22 @@ class Material:
     text: str
 
     @classmethod
-    def of(cls, passage: Mapping[str, Any]) -> "Material":
+    def of(cls, passage: Mapping[str, Any]) -> "_Material":
         """From a passage of a tool's artifact."""
         text = one_line(str(passage["text"]))[:MAX_RESULT_CHARS].rstrip()
         return cls(str(passage["id"]), one_line(str(passage["title"])), text)
 
 
 @dataclass(frozen=True)
-class PassageSpans:
+class _PassageSpans:
     """What became of a passage. Where the call failed the agent is shown the passage whole."""
 
-    material: Material
+    material: _Material
     said: ModuleReply
     spans: Spans
 
     @classmethod
-    def of(cls, material: Material, said: ModuleReply) -> "PassageSpans":
+    def of(cls, material: _Material, said: ModuleReply) -> "_PassageSpans":
         """Read what an extractor said about `material`."""
         return cls(material, said, Spans() if said.error else read_spans(said.text, material.text))
 
@@ -81,8 +81,8 @@ class PassageSpans:
         )
 
 
-def extraction_message(
-    question: str, readings: Sequence[str], call: Mapping[str, Any], material: Material
+def _extraction_message(
+    question: str, readings: Sequence[str], call: Mapping[str, Any], material: _Material
 ) -> str:
     """The extractor's user message: question, readings, what was searched for, the passage.
 
@@ -96,7 +96,7 @@ def extraction_message(
     return "\n".join([*lines, f"Passage: {material.title}", material.text])
 
 
-def shown_extractions(extractions: Sequence[PassageSpans]) -> str:
+def _shown_extractions(extractions: Sequence[_PassageSpans]) -> str:
     """The tool result that the agent sees; its last line says how many passages are left out."""
     blocks = [shown for extraction in extractions if (shown := extraction.shown) is not None]
     if missing := len(extractions) - len(blocks):
@@ -121,7 +121,7 @@ class _Result:
 
     of: int
     call: Mapping[str, Any]
-    materials: Sequence[Material]
+    materials: Sequence[_Material]
 
 
 def make_extract_node(caller: ModelCaller, prompts: Prompts) -> GraphNode:
@@ -136,14 +136,14 @@ def make_extract_node(caller: ModelCaller, prompts: Prompts) -> GraphNode:
         context, results = runtime.context, list(_results(state))
         readings = state.get("readings", ())
         asked = [
-            (material, extraction_message(context.question, readings, result.call, material))
+            (material, _extraction_message(context.question, readings, result.call, material))
             for result in results
             for material in result.materials
         ]
         said = await _ask_all(caller, system, [message for _, message in asked], context)
         # They wait at the same time: no longer, all together, than the one that waited longest.
         context.waited += max((one.waited for one in said), default=0.0)
-        read = iter([PassageSpans.of(m, s) for (m, _), s in zip(asked, said, strict=True)])
+        read = iter([_PassageSpans.of(m, s) for (m, _), s in zip(asked, said, strict=True)])
         change = StateUpdate()
         for result in results:
             extraction = _extraction(result, [next(read) for _ in result.materials])
@@ -159,7 +159,7 @@ def _results(state: AgentState) -> Iterator[_Result]:
     for of, (call, message) in enumerate(zip(calls_of(state), state["pending"], strict=True)):
         artifact = message.artifact if isinstance(message, ToolMessage) else None
         if passages := (artifact or {}).get("passages"):
-            yield _Result(of, call, [Material.of(passage) for passage in passages])
+            yield _Result(of, call, [_Material.of(passage) for passage in passages])
 
 
 async def _ask_all(
@@ -191,11 +191,11 @@ async def _ask_all(
     return [said[number] for number in range(len(messages))]
 
 
-def _extraction(result: _Result, read: Sequence[PassageSpans]) -> Extraction:
+def _extraction(result: _Result, read: Sequence[_PassageSpans]) -> Extraction:
     """Of one tool call."""
     return Extraction(
         call=Call(result.call["id"], result.call["name"]),
         of=result.of,
         passages=tuple(one.event for one in read),
-        content=shown_extractions(read),
+        content=_shown_extractions(read),
     )

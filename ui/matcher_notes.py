@@ -97,14 +97,13 @@ def _told(ended: Ended) -> str:
     return f"of {_counted(ended.requests, 'request')} {told or 'none was made'}"
 
 
-def _where(
-    what: str, items: Sequence[ReportedItem], *, branches: bool = False
-) -> Iterator[str]:
-    """The first items: items, or `branches` of them."""
+def _where(what: str, items: Sequence[ReportedItem], *, branches: bool = False) -> Iterator[str]:
+    """The first of these: items, or `branches` of them."""
     if items:
-        of = _counted(len({(one.id, one.epoch) for one in items}), "item")
-        counted = _counted(len(items), "branch", "branches") + f" of {of}"
-        yield f"  {what}: {counted if branches else items}"
+        counted = _counted(len({(one.id, one.epoch) for one in items}), "item")
+        if branches:
+            counted = _counted(len(items), "branch", "branches") + f" of {counted}"
+        yield f"  {what}: {counted}"
     for one in items[:_SHOWN]:
         yield f"    {one.id}" + (f": {one.why}" if one.why else "")
     yield from _more(len(items), "branches" if branches else "items", "    ")

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.worlds.description import WorldDescription
-from branchwise.corpora.worlds.language import OFTEN
-from branchwise.corpora.worlds.survey import SAMPLE, Distribution, WorldSurvey
+from branchwise.corpora.worlds.survey import OFTEN, SAMPLE, Distribution, WorldSurvey
 from branchwise.ui.console import console, printable
 
 if TYPE_CHECKING:

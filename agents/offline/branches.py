@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from branchwise.agents.offline.given import ReadingSearch, readings, sought
+from branchwise.agents.offline.readings import ReadingSearch, readings, sought
 from branchwise.agents.offline.view import Seen, View
 from branchwise.agents.offline.words import (
     STOP_WORDS,
@@ -33,14 +33,14 @@ _NUMBER = re.compile(
 _JOINT = re.compile(r"\s*(?:,|,?\s+and|,?\s*&)\s*")
 
 
-class Candidate(NamedTuple):
+class _Candidate(NamedTuple):
     """A span that could be the answer, and how good its sentence and place are."""
 
     text: str
     score: float
 
 
-def asked_kind(question: str) -> AnswerKind:
+def _asked_kind(question: str) -> AnswerKind:
     """What the question word asks for."""
     asked = question.lower()
     if re.search(r"\b(what|which) year|\byears?\b.*\?$", asked):
@@ -54,13 +54,13 @@ def asked_kind(question: str) -> AnswerKind:
     return "name"
 
 
-def read_answers(question: str, name: str, passages: Sequence[Seen]) -> list[str]:
+def _read_answers(question: str, name: str, passages: Sequence[Seen]) -> list[str]:
     """Answers to `question` in `passages`, best first; `name` is the thing that it asks about.
 
     The sentence that says most of what the question says decides; of its spans, the one nearest
     to the words that they share, with those that are listed beside it.
     """
-    kind = asked_kind(question)
+    kind = _asked_kind(question)
     wanted = stems(question) - stems(name)
     found = [c for passage in passages for c in _candidates(kind, question, wanted, passage)]
     if kind == "name":
@@ -73,14 +73,14 @@ def read_answers(question: str, name: str, passages: Sequence[Seen]) -> list[str
 
 def _candidates(
     kind: AnswerKind, question: str, wanted: frozenset[str], passage: Seen
-) -> Iterator[Candidate]:
+) -> Iterator[_Candidate]:
     for sentence in sentences(passage.text):
         shared = stems(sentence) & wanted
         if not shared:
             continue
         spans = _spans(kind, question, passage, sentence)
         for text in _nearest(sentence, spans, shared):
-            yield Candidate(text, len(shared))
+            yield _Candidate(text, len(shared))
 
 
 def _spans(kind: AnswerKind, question: str, passage: Seen, sentence: str) -> list[re.Match[str]]:
@@ -137,12 +137,12 @@ def _clean(text: str) -> str:
     return joined if re.search(r"\b(?:Jr|Sr|[A-Z])\.$", joined) else joined.rstrip(".,")
 
 
-def _titles(question: str, wanted: frozenset[str], passages: Sequence[Seen]) -> list[Candidate]:
+def _titles(question: str, wanted: frozenset[str], passages: Sequence[Seen]) -> list[_Candidate]:
     """Titles of passages that say of their subject what the question asks: "Which films did X
     direct?" is answered by passages that name X beside "directed"."""
     asked = [found[0] for found in names(question) if words(found[0])]
     return [
-        Candidate(passage.title, len(shared) + 0.5)
+        _Candidate(passage.title, len(shared) + 0.5)
         for passage in passages
         if asked
         and any(contains_name(passage.text, name) for name in asked)
@@ -171,7 +171,7 @@ def read_branches(view: View) -> dict[str, list[str]]:
 
 def _read(view: View, all_sought: Sequence[ReadingSearch]) -> dict[str, list[str]]:
     answers = {
-        one.key: read_answers(one.question, one.name, [*one.passages, *_further(view, one)])
+        one.key: _read_answers(one.question, one.name, [*one.passages, *_further(view, one)])
         for one in all_sought
     }
     return {key: read for key, read in answers.items() if read}
@@ -185,7 +185,7 @@ def _single(view: View, found: Mapping[str, list[Seen]]) -> list[str]:
         ):
             return read[title]
     name = next(iter(found.values()))[0].base if found else longest_name(view.question)
-    return read_answers(view.question, name, view.passages)
+    return _read_answers(view.question, name, view.passages)
 
 
 def _further(view: View, one: ReadingSearch) -> list[Seen]:

@@ -19,7 +19,6 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.offline.branches import read_branches
 from branchwise.agents.offline.conditions import read_listed
-from branchwise.agents.offline.given import keys_for, readings
 from branchwise.agents.offline.graph import (
     graph_account,
     graph_answers,
@@ -27,6 +26,7 @@ from branchwise.agents.offline.graph import (
     next_graph_call,
 )
 from branchwise.agents.offline.modules import module_reply
+from branchwise.agents.offline.readings import keys_for, readings
 from branchwise.agents.offline.searches import next_queries
 from branchwise.agents.offline.view import View, is_listing
 from branchwise.agents.offline.words import asked_name

@@ -49,7 +49,7 @@ _PASSIVE = re.compile(r"\b(?:is|was|are|were|been|be)(?: the)? $", re.IGNORECASE
 _PARTICIPLE = re.compile(r"\w+ed|written|sung")
 
 
-def expand(question: str) -> list[str]:
+def _expand(question: str) -> list[str]:
     """The readings of a question, or the question alone.
 
     The name that the question is about gets a kind of work or group in brackets, for each kind of
@@ -107,7 +107,7 @@ _QUESTION, _SEARCHED, _PASSAGE = "Question:", "Searched for:", "Passage:"
 
 
 @dataclass(frozen=True)
-class Request:
+class _Request:
     """A passage, and why it was searched for."""
 
     question: str
@@ -116,7 +116,7 @@ class Request:
     text: str
 
     @classmethod
-    def read(cls, message: str) -> "Request | None":
+    def read(cls, message: str) -> "_Request | None":
         """The request in a user message; None where it is none.
 
         Its head is lines without an empty one between: an agent's question has passages after one.
@@ -135,7 +135,7 @@ class Request:
         )
 
 
-def extract(request: Request) -> str:
+def _extract(request: _Request) -> str:
     """The sentences that share words with question or search, one a line, or NONE."""
     wanted = stems(request.question) | stems(request.searched)
     found = [" ".join(s.split()) for s in sentences(request.text) if stems(s) & wanted]
@@ -162,9 +162,9 @@ def module_reply(messages: Sequence[BaseMessage]) -> str | None:
     instructions, asked = messages[0], messages[1].text
     if not isinstance(instructions, SystemMessage):
         return None
-    if (request := Request.read(asked)) is not None:
-        return extract(request)
-    return "\n".join(expand(asked)) if _asks_for_readings(instructions.text) else None
+    if (request := _Request.read(asked)) is not None:
+        return _extract(request)
+    return "\n".join(_expand(asked)) if _asks_for_readings(instructions.text) else None
 
 
 def _asks_for_readings(instructions: str) -> bool:

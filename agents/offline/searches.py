@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from branchwise.agents.offline.given import readings
+from branchwise.agents.offline.readings import readings
 from branchwise.agents.offline.view import Seen, View
 from branchwise.agents.offline.words import (
     STOP_WORDS,

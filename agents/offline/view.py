@@ -53,7 +53,7 @@ _OF_READINGS = re.compile(
 )
 
 
-def split_readings(message: str) -> tuple[str, tuple[str, ...]]:
+def _split_readings(message: str) -> tuple[str, tuple[str, ...]]:
     """The message before its section of readings, and the readings: at least two, or none.
 
     Passages may hold lists of their own. Where some are given, only a list that is introduced as
@@ -142,7 +142,7 @@ class View:
         system = " ".join(m.text for m in messages if isinstance(m, SystemMessage))
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         spoken = [m for m in messages if isinstance(m, AIMessage)]
-        asked, readings = split_readings(users[0]) if users else ("", ())
+        asked, readings = _split_readings(users[0]) if users else ("", ())
         question, given = _question(asked), list(_fragments(asked))
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(m.text)]
         return cls(

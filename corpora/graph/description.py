@@ -1,4 +1,4 @@
-"""What a built graph says of itself: `graph.json`."""
+"""What a built graph says of itself (`graph.json`), and whether it was built again since."""
 
 from pathlib import Path
 from typing import Literal
@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem, open_data
+from branchwise.corpora.graph.answers import GraphError
 
 STORE_FOLDER, NAMES_FILE, DESCRIPTION_FILE = "store", "names.sqlite", "graph.json"
 _REMEDY = "make one with `branchwise kg build`"
@@ -72,3 +73,19 @@ def write_description(folder: Path, description: GraphDescription) -> None:
     """Write `graph.json`."""
     text = description.model_dump_json(indent=2)
     write_bytes(folder / DESCRIPTION_FILE, f"{text}\n".encode())
+
+
+def refuse_replaced(folder: Path, sha256: str) -> None:
+    """Raise GraphError where the folder does not hold the graph with this digest any more.
+
+    To be called after its files were opened: then none of them is a newer graph's, whenever it was
+    that the folder was replaced. "" is any graph's digest.
+    """
+    try:
+        found = read_description(folder).sha256
+    except InputError:
+        found = None
+    if sha256 not in ("", found):
+        raise GraphError(
+            "resources", "The graph was rebuilt since it was opened: the user must start again."
+        )

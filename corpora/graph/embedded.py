@@ -12,10 +12,9 @@ from branchwise.corpora.graph.answers import (
     SearchKind,
     Term,
 )
-from branchwise.corpora.graph.description import read_description
+from branchwise.corpora.graph.description import read_description, refuse_replaced
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
-from branchwise.corpora.graph.processes.replaced import refuse_replaced
 
 _LATE = "There was no time left to find out why nothing matches."
 

@@ -22,28 +22,30 @@ from branchwise.corpora.synthesis.terms import (
 )
 
 
-def iri(text: str) -> str:
+def _iri(text: str) -> str:
     """An entity as SPARQL writes it: "Q42" or "<iri>" in angle brackets."""
     return f"<{entity_iri(text)}>"
 
 
-def direct(number: str) -> str:
+def _direct(number: str) -> str:
     """The predicate of a property's plain statements."""
     return f"<{DIRECT}{number}>"
 
 
-def relation_pattern(schema: Schema, relation: Relation) -> str:
+def _relation_pattern(schema: Schema, relation: Relation) -> str:
     """`?s` has the relation to `?o`, both of the relation's types."""
     objects = _is_of(schema, relation.object, "?o") if relation.object else ""
-    return f"?s {direct(relation.property)} ?o . {_is_of(schema, relation.subject, '?s')} {objects}"
+    return (
+        f"?s {_direct(relation.property)} ?o . {_is_of(schema, relation.subject, '?s')} {objects}"
+    )
 
 
-def type_pattern(schema: Schema, name: str, variable: str) -> str:
+def _type_pattern(schema: Schema, name: str, variable: str) -> str:
     """The variable is of a type."""
     return " UNION ".join(f"{{ {part} }}" for part in _alternatives(schema, (name,), variable))
 
 
-def after(variable: str, last: str) -> str:
+def _after(variable: str, last: str) -> str:
     """The variable's text comes after one; nothing where there is no last one."""
     if not last:
         return ""
@@ -53,7 +55,7 @@ def after(variable: str, last: str) -> str:
 
 def values(variable: str, members: Iterable[str]) -> str:
     """The variable is one of these."""
-    return f"VALUES {variable} {{ {' '.join(map(iri, members))} }}"
+    return f"VALUES {variable} {{ {' '.join(map(_iri, members))} }}"
 
 
 def _is_of(schema: Schema, names: Sequence[str], variable: str) -> str:
@@ -73,11 +75,11 @@ def _alternatives(schema: Schema, names: Sequence[str], variable: str) -> list[s
 
 def _pattern(class_id: str, jobs: Sequence[str], variable: str) -> str:
     """Of a class ("": any) and, unless one of the types has no occupation, with one of these."""
-    parts = [f"{variable} {direct(TYPE)} <{ENTITY}{class_id}> ."] if class_id else []
+    parts = [f"{variable} {_direct(TYPE)} <{ENTITY}{class_id}> ."] if class_id else []
     if all(jobs):
         one = f"{variable}_job"
         listed = ", ".join(f"<{ENTITY}{job}>" for job in jobs)
-        parts.append(f"{variable} {direct(OCCUPATION)} {one} . FILTER({one} IN ({listed}))")
+        parts.append(f"{variable} {_direct(OCCUPATION)} {one} . FILTER({one} IN ({listed}))")
     return " ".join(parts)
 
 
@@ -120,7 +122,7 @@ class EndpointFacts:
         return self._types[entity]
 
     def members(self, type_name: str) -> tuple[str, ...]:
-        pattern = type_pattern(self.schema, type_name, "?o")
+        pattern = _type_pattern(self.schema, type_name, "?o")
         return tuple(sorted(set(self._pages(pattern, "?o", "thing"))))
 
     def label(self, entity: str) -> str:
@@ -138,7 +140,7 @@ class EndpointFacts:
         if inverse and kind != "thing":
             return {}
         member, other = ("?o", "?s") if inverse else ("?s", "?o")
-        pattern = f"{values(member, members)} {relation_pattern(self.schema, declared)}"
+        pattern = f"{values(member, members)} {_relation_pattern(self.schema, declared)}"
         answer = self._ask(f"SELECT {member} {other} WHERE {{ {pattern} }}")
         if answer.complete:
             return _by_member(answer, (member[1:], other[1:]), kind)
@@ -152,7 +154,7 @@ class EndpointFacts:
         """All values of a variable of a kind, by as many queries as it takes."""
         last = ""
         while True:
-            page = f"{{ {pattern} {after(variable, last)} }}"
+            page = f"{{ {pattern} {_after(variable, last)} }}"
             order = f"ORDER BY STR({variable}) LIMIT {MAX_ROWS}"
             answer = self._ask(f"SELECT DISTINCT {variable} WHERE {page} {order}")
             terms = [term for (term,) in answer.cells(variable[1:]) if term is not None]
@@ -166,8 +168,8 @@ class EndpointFacts:
     def _ask_type(self, entity: str) -> str | None:
         """The first type of those whose class and occupation the entity has."""
         found = self._ask(
-            f"SELECT ?p ?o WHERE {{ VALUES ?p {{ {direct(TYPE)} {direct(OCCUPATION)} }} "
-            f"{iri(entity)} ?p ?o }}"
+            f"SELECT ?p ?o WHERE {{ VALUES ?p {{ {_direct(TYPE)} {_direct(OCCUPATION)} }} "
+            f"{_iri(entity)} ?p ?o }}"
         )
         has: dict[str, set[str]] = {TYPE: set(), OCCUPATION: set()}
         for predicate, term in found.cells("p", "o"):
@@ -191,7 +193,7 @@ class EndpointFacts:
         return self._names[entity]
 
     def _ask_names(self, entity: str, predicate: str, which: str) -> list[TaggedName]:
-        found = self._ask(f"SELECT ?o WHERE {{ {iri(entity)} <{predicate}> ?o {which} }}")
+        found = self._ask(f"SELECT ?o WHERE {{ {_iri(entity)} <{predicate}> ?o {which} }}")
         return [TaggedName(term.value, term.language) for (term,) in found.cells("o") if term]
 
     def _ask(self, query: str) -> QueryResult:
@@ -208,10 +210,10 @@ def _batches(members: Sequence[str]) -> Iterator[list[str]]:
     batch: list[str] = []
     length = 0
     for member in members:
-        length += len(iri(member)) + 1
+        length += len(_iri(member)) + 1
         if batch and length > BATCH_LENGTH:
             yield batch
-            batch, length = [], len(iri(member)) + 1
+            batch, length = [], len(_iri(member)) + 1
         batch.append(member)
     if batch:
         yield batch

@@ -41,7 +41,7 @@ def value_kind(relation: Relation) -> ValueKind:
     return "thing" if relation.number is None else "number"
 
 
-def entity_text(iri: str) -> str:
+def _entity_text(iri: str) -> str:
     """ "Q42" for an entity of Wikidata's vocabulary, "<iri>" for any other."""
     if iri.startswith(ENTITY) and _QID.fullmatch(iri, len(ENTITY)):
         return iri[len(ENTITY) :]
@@ -49,13 +49,13 @@ def entity_text(iri: str) -> str:
 
 
 def entity_iri(text: str) -> str:
-    """The IRI that `entity_text` wrote."""
+    """The IRI that `_entity_text` wrote."""
     return text[1:-1] if text.startswith("<") else ENTITY + text
 
 
 def thing(iri: str) -> TermValue | None:
     """An entity or item; None for what stands for an unknown value."""
-    return None if _UNKNOWN in iri else TermValue("thing", entity_text(iri))
+    return None if _UNKNOWN in iri else TermValue("thing", _entity_text(iri))
 
 
 @lru_cache(maxsize=65_536)

@@ -50,7 +50,7 @@ NodesWork = Mapping[str, NodeWork]
 """By the node's name."""
 
 
-def nodes_work(nodes: Iterable[Node]) -> NodesWork:
+def _nodes_work(nodes: Iterable[Node]) -> NodesWork:
     """Count what nodes did; what has no name is passed over."""
     found: dict[str, NodeWork] = {}
     for node in nodes:
@@ -60,7 +60,7 @@ def nodes_work(nodes: Iterable[Node]) -> NodesWork:
     return found
 
 
-def nodes_sum(one: NodesWork, other: NodesWork) -> NodesWork:
+def _nodes_sum(one: NodesWork, other: NodesWork) -> NodesWork:
     """Both together, in the order in which they are met."""
     return {
         name: one.get(name, NodeWork()) + other.get(name, NodeWork()) for name in (*one, *other)
@@ -181,7 +181,7 @@ class ModuleWork:
         return ModuleWork(
             _sum(self.expansion, other.expansion),
             _sum(self.extraction, other.extraction),
-            nodes_sum(self.nodes, other.nodes),
+            _nodes_sum(self.nodes, other.nodes),
         )
 
     def of_system(self, system: Mapping[str, Any], nodes: Sequence[str] = ()) -> "ModuleWork":
@@ -194,7 +194,7 @@ class ModuleWork:
             found = replace(found, extraction=ExtractionWork())
         if nodes:
             idle = {name: NodeWork() for name in nodes}
-            found = replace(found, nodes=nodes_sum(idle, found.nodes))
+            found = replace(found, nodes=_nodes_sum(idle, found.nodes))
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def module_work(events: Iterable[Event]) -> ModuleWork:
     return ModuleWork(
         ExpansionWork.of(expansions) if expansions else None,
         ExtractionWork.of(extractions) if extractions else None,
-        nodes_work(nodes),
+        _nodes_work(nodes),
     )
 
 

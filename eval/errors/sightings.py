@@ -29,7 +29,7 @@ class Sighting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Left:
+class NodeResult:
     """A tool result as the node of a step left it: its text, its passages by id.
 
     `passages` is None where its artifact lists none.
@@ -40,7 +40,7 @@ class Left:
     passages: Mapping[str, ShownPassage] | None
 
     @classmethod
-    def of(cls, change: Change) -> "Left":
+    def of(cls, change: Change) -> "NodeResult":
         """What a node changed."""
         found = change.message.found
         passages = {one.id: one for one in found.passages} if found.lists_passages else None
@@ -55,14 +55,14 @@ class Left:
         return things & targets.in_text(self.content)
 
 
-def changed(
+def _changed(
     pieces: Iterable[Sighting], changed_by: Sequence[Change], targets: Targets
 ) -> Iterator[Sighting]:
     """What a tool brought, with what nodes left of it, and then what nodes brought themselves.
 
     The agent saw the last of the texts.
     """
-    changes = [Left.of(change) for change in changed_by]
+    changes = [NodeResult.of(change) for change in changed_by]
     known: set[int] = set()
     ids: set[str | None] = set()
     for piece in pieces:
@@ -81,7 +81,7 @@ def changed(
             yield Sighting(fresh, last.visible(fresh, None, targets), step=change.step)
 
 
-def _left_of(piece: Sighting, changes: Sequence[Left], targets: Targets) -> Sighting:
+def _left_of(piece: Sighting, changes: Sequence[NodeResult], targets: Targets) -> Sighting:
     seen = [change.visible(piece.things, piece.passage, targets) for change in changes]
     shown = piece.shown & seen[-1]
     taken = {
@@ -91,7 +91,7 @@ def _left_of(piece: Sighting, changes: Sequence[Left], targets: Targets) -> Sigh
     return piece._replace(shown=shown, taken=taken) if taken or shown != piece.shown else piece
 
 
-def _bringer(id: str, changes: Sequence[Left]) -> int:
+def _bringer(id: str, changes: Sequence[NodeResult]) -> int:
     return next(change.step for change in changes if id in (change.passages or {}))
 
 
@@ -146,7 +146,7 @@ def _mentioned(piece: EvidencePiece, targets: Targets) -> TargetNumbers:
     """Entities by the id at the end of their IRI and by their names, texts by what they say."""
     found: set[int] = set()
     for address, names in piece.things:
-        found |= targets.named(last_part(address), names)
+        found |= targets.named(_last_part(address), names)
     for text in piece.texts:
         found |= targets.in_text(text)
     return frozenset(found)
@@ -154,7 +154,7 @@ def _mentioned(piece: EvidencePiece, targets: Targets) -> TargetNumbers:
 
 def _after_nodes(call: ToolCall, found: Iterator[Sighting], targets: Targets) -> Iterator[Sighting]:
     """What nodes left and brought, less what extraction, which read this, cut off then."""
-    for piece in changed(found, call.changes, targets):
+    for piece in _changed(found, call.changes, targets):
         if call.extraction is None or piece.step is None:
             yield piece
         else:
@@ -183,6 +183,6 @@ def _in_spans(
     return frozenset().union(*(targets.among(things, text) for text in texts))
 
 
-def last_part(address: str) -> str:
+def _last_part(address: str) -> str:
     """The last part of an IRI: the number of an entity, for Wikidata's."""
     return address[max(address.rfind("/"), address.rfind("#")) + 1 :]

@@ -14,7 +14,7 @@ from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
 from branchwise.tools.errors import ToolError
-from branchwise.tools.serving.refusals import whole_characters
+from branchwise.tools.serving.requests import whole_characters
 
 CALL_SECONDS = 120.0
 MAX_TEXT_CHARS = 200_000

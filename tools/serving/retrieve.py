@@ -22,12 +22,12 @@ from starlette.types import Receive
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, RetrieverError
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
-from branchwise.tools.serving.bodies import read_json
 from branchwise.tools.serving.guard import LoopbackOnly
-from branchwise.tools.serving.refusals import (
+from branchwise.tools.serving.requests import (
     STOPPING,
     RefusalError,
     json_response,
+    read_json,
     refused,
     say_no_route,
     say_refusal,
@@ -39,7 +39,7 @@ MAX_PASSAGES = 65_536
 """Queries times `topk`: an answer is made in memory."""
 
 
-class RetrieveRequest(BaseModel):
+class _RetrieveRequest(BaseModel):
     """`queries`, the passages for each (None: 3), and whether their scores are wanted.
 
     A training step of Search-R1 asks thousands of queries at once, some of them empty.
@@ -57,12 +57,12 @@ class RetrieveRequest(BaseModel):
         return self.topk or DEFAULT_K
 
 
-def parse_request(value: Any) -> RetrieveRequest:
+def _parse_request(value: Any) -> _RetrieveRequest:
     """The request in a JSON value, with whole characters. Raises RefusalError (422)."""
     if not isinstance(value, dict):
         raise RefusalError(422, 'write {"queries": [...], "topk": 3, "return_scores": true}')
     try:
-        request = RetrieveRequest.model_validate(value | _whole_queries(value.get("queries")))
+        request = _RetrieveRequest.model_validate(value | _whole_queries(value.get("queries")))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = "".join(f"[{p}]" if isinstance(p, int) else str(p) for p in first["loc"])
@@ -115,7 +115,7 @@ class _Server:
         """The passages for each query of a request, in the order of its queries."""
         try:
             value = await read_json(request, MAX_BODY_BYTES, BODY_SECONDS)
-            asked = parse_request(value)
+            asked = _parse_request(value)
             found = await _unless_gone(request.receive, self._search(asked.queries, asked.k))
         except ClientDisconnect:
             return Response(status_code=_GONE)

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, GraphError
 from branchwise.corpora.graph.sparql.dialect import to_standard
 from branchwise.corpora.graph.sparql.edits import Edits
-from branchwise.corpora.graph.sparql.grammar import objection
+from branchwise.corpora.graph.sparql.faults import objection
 from branchwise.corpora.graph.sparql.labels import Labels, languages_of, services_of
 from branchwise.corpora.graph.sparql.mentions import (
     Mention,

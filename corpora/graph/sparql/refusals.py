@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.grammar import objection
+from branchwise.corpora.graph.sparql.faults import objection
 from branchwise.corpora.graph.sparql.prefixes import KNOWN, LABEL_SERVICE, QueryPrefixes
 from branchwise.corpora.graph.sparql.strings import all_plain
 from branchwise.corpora.graph.sparql.tokens import Token, depth, tokens_of

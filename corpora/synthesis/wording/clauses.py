@@ -106,7 +106,7 @@ class Disjunction:
         clauses = [option.single for option in self.options]
         if all(clauses) and not any(clause.long for clause in clauses[:-1] if clause):
             unclear = either or any("," in words for words in said)
-            return ("either " if unclear else "") + in_a_row(said, "or")
+            return ("either " if unclear else "") + _in_a_row(said, "or")
         return f"either {', '.join(said[:-1])}, or {said[-1]}"
 
     def reduced(self, plural: bool = True) -> str:
@@ -146,15 +146,15 @@ def verb_phrase(
     """
     denied = listed([clause.negated(plural) for clause in denials])
     if not predicates or not denials:
-        return denied or coordinated(predicates, plural)
-    said = coordinated(predicates, plural, either=True)
+        return denied or _coordinated(predicates, plural)
+    said = _coordinated(predicates, plural, either=True)
     long = any(predicate.long or isinstance(predicate, Disjunction) for predicate in predicates)
     if long and not any(clause.long for clause in denials):
         return f"{denied} but {said}"
     return f"{said}{',' if long else ''} but {denied}"
 
 
-def coordinated(
+def _coordinated(
     predicates: Sequence[Predication], plural: bool = True, either: bool = False
 ) -> str:
     """ "won X, were born in Y and appeared in films by Z"; choices come last."""
@@ -166,10 +166,10 @@ def coordinated(
         return f"{listed(said[:-1])}{',' if clauses[-1].long else ''} and {said[-1]}"
     if any(predicate.long for predicate in predicates[:-1]):
         return f"{', '.join(said[:-1])}, and also {said[-1]}"
-    return in_a_row(said, "and")
+    return _in_a_row(said, "and")
 
 
-def in_a_row(said: Sequence[str], conjunction: str) -> str:
+def _in_a_row(said: Sequence[str], conjunction: str) -> str:
     """Verb phrases, where all begin with the same form of "to be", it is said once."""
     first = {words.partition(" ")[0] for words in said}
     if len(first) == 1 and first & _FORMS_OF_BE and not any("," in words for words in said):

@@ -32,7 +32,7 @@ from branchwise.corpora.synthesis.wording.sentences import framed, introduced
 from branchwise.corpora.synthesis.wording.vocabulary import Plainest
 
 
-def steps_in_words(plan: Plan, schema: Schema, name: Callable[[str], str]) -> list[str]:
+def _steps_in_words(plan: Plan, schema: Schema, name: Callable[[str], str]) -> list[str]:
     """ "3. the actors who appeared in at least three of 2": later steps go by their numbers."""
     return [f"{n}. {words}" for n, words in enumerate(_steps(plan, schema, name), 1)]
 
@@ -100,4 +100,4 @@ class Grammar:
 
     def steps(self, plan: Plan, name: Callable[[str], str]) -> list[str]:
         """The plan's steps in words, numbered from 1: "2. of 1, those released after 1990"."""
-        return steps_in_words(plan, self.schema, name)
+        return _steps_in_words(plan, self.schema, name)

@@ -41,10 +41,10 @@ from branchwise.corpora.synthesis.wording.vocabulary import (
     stutters,
 )
 
-Conjunction = Literal["and", "or"]
+_Conjunction = Literal["and", "or"]
 
 
-class Predicates:
+class _Predicates:
     """Makes clauses in the words of a vocabulary; `phrases` puts the sets in them into words."""
 
     def __init__(self, vocabulary: Vocabulary, phrases: "NounPhrases") -> None:
@@ -108,7 +108,7 @@ class Predicates:
         return False
 
     def _one_verb(
-        self, parts: Sequence[Constraint], conjunction: Conjunction, noun: Noun
+        self, parts: Sequence[Constraint], conjunction: _Conjunction, noun: Noun
     ) -> Clause:
         if related := [part for part in parts if isinstance(part, Related)]:
             return self._related(related, conjunction, noun)
@@ -127,7 +127,7 @@ class Predicates:
         options += [self.noun_phrase(option, noun) for option in several]
         return Disjunction(tuple(sorted(options, key=lambda o: (o.long, o.single is None))))
 
-    def _related(self, parts: Sequence[Related], conjunction: Conjunction, noun: Noun) -> Clause:
+    def _related(self, parts: Sequence[Related], conjunction: _Conjunction, noun: Noun) -> Clause:
         parts = sorted(parts, key=lambda part: not isinstance(part.to, NamedEntity))
         first, long = parts[0], not all(isinstance(part.to, NamedEntity) for part in parts)
         last = long or len(parts) > 1
@@ -163,7 +163,7 @@ class Predicates:
         other = f"{kept}{',' if several else ''} but not {left}"
         return Clause(replace(verb, preposition=""), other, long=True)
 
-    def _joined(self, parts: Sequence[Related], conjunction: Conjunction, verb: Verb) -> str:
+    def _joined(self, parts: Sequence[Related], conjunction: _Conjunction, verb: Verb) -> str:
         others = [self._other_side(part, verb) for part in parts]
         both = "both " if conjunction == "and" and len(parts) == 2 else ""
         if all(isinstance(part.to, NamedEntity) for part in parts):
@@ -180,7 +180,7 @@ class Predicates:
             return self._words.named(part)
         return self._phrases.none_of(part) if part.at_least == 1 else ""
 
-    def _meets(self, parts: Sequence[Meets], conjunction: Conjunction, noun: Noun) -> Clause:
+    def _meets(self, parts: Sequence[Meets], conjunction: _Conjunction, noun: Noun) -> Clause:
         relation, condition = parts[0].relation, parts[0].condition
         values = [self._words.value(part) for part in parts]
         said = self._words.said(relation)
@@ -205,7 +205,7 @@ class NounPhrases:
     def __init__(self, schema: Schema, name: NameOf, random: Random) -> None:
         self._schema, self.random = schema, random
         self._words = Vocabulary(schema, name, random)
-        self._predicates = Predicates(self._words, self)
+        self._predicates = _Predicates(self._words, self)
         self._nouns: dict[Description, Noun] = {}
 
     def members(self, part: Related, verb: Verb) -> str:

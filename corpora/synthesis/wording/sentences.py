@@ -41,10 +41,10 @@ def _introduced(
     asked: Description, often: float, random: Random
 ) -> tuple[list[Description], Description]:
     nested = list(_nested(asked.parts))
-    needed = depth(asked) > _DEEPEST or weight(asked) > _HEAVIEST or any(map(_unclear, nested))
+    needed = _depth(asked) > _DEEPEST or _weight(asked) > _HEAVIEST or any(map(_unclear, nested))
     if not nested or not (needed or now_and_then(often, random)):
         return [], asked
-    chosen = max(nested, key=lambda set_: (_unclear(set_), depth(set_), weight(set_)))
+    chosen = max(nested, key=lambda set_: (_unclear(set_), _depth(set_), _weight(set_)))
     before, inner = _introduced(chosen, 0, random)
     parts = tuple(_mentioning(part, chosen, Mentioned(inner)) for part in asked.parts)
     return [*before, inner], replace(asked, parts=parts)
@@ -76,22 +76,22 @@ def _mentioning(part: Constraint, chosen: Description, mentioned: Mentioned) -> 
     return part
 
 
-def depth(of: Description | Constraint) -> int:
+def _depth(of: Description | Constraint) -> int:
     """How many noun phrases are inside one another."""
     if isinstance(of, Meets):
         return 0
     if isinstance(of, Related):
-        return 1 + depth(of.to) if isinstance(of.to, Description) else 0
-    return max((depth(part) for part in _inner(of)), default=0)
+        return 1 + _depth(of.to) if isinstance(of.to, Description) else 0
+    return max((_depth(part) for part in _inner(of)), default=0)
 
 
-def weight(of: Description | Constraint | NamedEntity | Mentioned) -> int:
+def _weight(of: Description | Constraint | NamedEntity | Mentioned) -> int:
     """How many things are said."""
     if isinstance(of, Meets | NamedEntity | Mentioned):
         return 1
     if isinstance(of, Related):
-        return 1 + (weight(of.to) if isinstance(of.to, Description) else 0)
-    return sum(weight(part) for part in _inner(of))
+        return 1 + (_weight(of.to) if isinstance(of.to, Description) else 0)
+    return sum(_weight(part) for part in _inner(of))
 
 
 def _inner(of: Description | Either | Except) -> tuple[Constraint, ...]:
@@ -101,18 +101,18 @@ def _inner(of: Description | Either | Except) -> tuple[Constraint, ...]:
 
 
 _REQUESTS = ("Name all {}.", "List the {}.", "Name the {}.", "List all {}.")
-Frame = Callable[[], str]
+_Frame = Callable[[], str]
 
 
 def framed(asked: Description, phrases: NounPhrases) -> str:
     """A question for what is described, in one of the frames that fit."""
     phrase = phrases.structure(asked)
     frames, weights = zip(*_frames(phrase, phrases), strict=True)
-    chosen: Frame = phrases.random.choices(frames, weights)[0]
+    chosen: _Frame = phrases.random.choices(frames, weights)[0]
     return chosen()
 
 
-def _frames(phrase: NounPhrase, phrases: NounPhrases) -> Iterator[tuple[Frame, int]]:
+def _frames(phrase: NounPhrase, phrases: NounPhrases) -> Iterator[tuple[_Frame, int]]:
     """The frames that fit, each with how often it is taken beside the others."""
     if phrase.predicates or phrase.denials:
         yield (lambda: _which(phrase)), 4

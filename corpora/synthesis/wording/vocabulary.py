@@ -77,7 +77,7 @@ class Noun:
 
 def noun_of(types: Types, schema: Schema) -> Noun:
     """The noun of things of any of these types; people of several are called people."""
-    people = all(is_person(name, schema) for name in types)
+    people = all(_is_person(name, schema) for name in types)
     if people and len(types) > 1:
         return people_of(types, schema)
     kinds = [schema.types[name] for name in types]
@@ -93,7 +93,7 @@ def people_of(types: Types, schema: Schema) -> Noun:
     return Noun("people", "person", True, True)
 
 
-def is_person(type_name: str, schema: Schema) -> bool:
+def _is_person(type_name: str, schema: Schema) -> bool:
     return schema.resolved(type_name).class_id == _HUMAN
 
 

@@ -1,13 +1,59 @@
-"""Reading what a client sends: bounded in size and time, and JSON only."""
+"""What clients send: JSON, bounded in size and time, or refused with `{"error": "..."}`."""
 
 import asyncio
 import json
 from typing import Any
 
 import orjson
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
-from branchwise.tools.serving.refusals import RefusalError
+STOPPING = "the server is stopping"
+_MAX_CHARS = 500
+
+
+class RefusalError(Exception):
+    """A request that is not answered. `last`: the connection ends with it."""
+
+    def __init__(self, status: int, message: str, *, last: bool = False) -> None:
+        super().__init__(message)
+        self.status, self.last = status, last
+
+
+def refused(status: int, message: str, *, last: bool = False) -> Response:
+    """The answer that says why there is none."""
+    line = " ".join(whole_characters(message).split())[:_MAX_CHARS]
+    headers = {"connection": "close"} if last else None
+    return json_response({"error": line}, status, headers)
+
+
+def json_response(
+    value: object, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    """An answer of JSON."""
+    return Response(orjson.dumps(value), status, headers, "application/json")
+
+
+def whole_characters(text: str) -> str:
+    """The text with a question mark for each half of a character, which UTF-8 cannot hold."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+async def say_refusal(_: Request, error: Exception) -> Response:
+    """The exception handler of an app for RefusalError."""
+    assert isinstance(error, RefusalError)
+    return refused(error.status, str(error), last=error.last)
+
+
+async def say_no_route(request: Request, error: Exception) -> Response:
+    """The exception handler of an app for paths and methods that it does not have."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        return refused(405, f"{request.url.path} is asked with {allowed}", last=True)
+    return refused(error.status_code, f"{error.detail}; GET / says what is served", last=True)
+
 
 _DISCARD_SECONDS = 5.0
 
