@@ -32,7 +32,7 @@ from branchwise.graphs.models import Models
 from branchwise.graphs.plugins.making import check_named, make_nodes
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import begun, given_ids
-from branchwise.graphs.state import BudgetUse, ItemContext
+from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_mcp_tools
@@ -62,7 +62,7 @@ class Outcome:
     how: str
     problem: str | None
     evidence: tuple[str, ...]
-    spent: BudgetUse
+    spent: Spent
     seconds: float
 
 

@@ -15,7 +15,7 @@ from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import recorded_turn
 from branchwise.graphs.reduce import StateUpdate, folded, told, trimmed, turned
 from branchwise.graphs.route import Route
-from branchwise.graphs.state import AgentState, BudgetUse, GraphNode, ItemContext
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.trace.events import BudgetSpent, ContextTrimmed
 
@@ -23,7 +23,7 @@ from branchwise.trace.events import BudgetSpent, ContextTrimmed
 GRACE_SECONDS = 30.0
 
 
-def spent_reason(budget: Budget, spent: BudgetUse, seconds: float) -> str | None:
+def spent_reason(budget: Budget, spent: Spent, seconds: float) -> str | None:
     """Which part of the budget is spent, in words; None while there is some of each left.
 
     The last model turn is kept for the answer, so `turns` is spent one turn early.

@@ -16,7 +16,7 @@ from branchwise.graphs.agent_node import GRACE_SECONDS
 from branchwise.graphs.context_window import with_omissions
 from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import recorded_turn
-from branchwise.graphs.state import AgentState, BudgetUse, GraphNode, ItemContext
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.trace.events import REPAIR, AnswerRead, Repair, RepairFailed
 from branchwise.trace.parts import Predicted
 
@@ -97,7 +97,7 @@ def _closed(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 
 def _finished(
-    context: ItemContext, parsed: ParsedAnswer, how: str, text: str, spent: BudgetUse
+    context: ItemContext, parsed: ParsedAnswer, how: str, text: str, spent: Spent
 ) -> dict[str, Any]:
     prediction = parsed.prediction or Prediction()
     raw = text if how == "failed" else None

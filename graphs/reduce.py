@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
-from branchwise.graphs.state import AgentState, BudgetUse
+from branchwise.graphs.state import AgentState, Spent
 from branchwise.trace.events import (
     BudgetSpent,
     ContextTrimmed,
@@ -41,7 +41,7 @@ def begun(start: Start) -> AgentState:
         messages=[],
         pending=[SystemMessage(start.system), HumanMessage(start.content)],
         evidence=given_ids(start),
-        spent=BudgetUse(),
+        spent=Spent(),
         omitted=0,
         finish="stop",
     )

@@ -21,17 +21,17 @@ from branchwise.trace.parts import Usage
 
 
 @dataclass(frozen=True)
-class BudgetUse:
+class Spent:
     """What an item has used of its budget. Seconds are the context's, not the state's."""
 
     turns: int = 0
     calls: int = 0
     tokens: int = 0
 
-    def plus(self, *, turns: int = 0, calls: int = 0, usage: Usage | None = None) -> "BudgetUse":
+    def plus(self, *, turns: int = 0, calls: int = 0, usage: Usage | None = None) -> "Spent":
         """The sum; the state itself never changes in place."""
         tokens = usage.total if usage else 0
-        return BudgetUse(self.turns + turns, self.calls + calls, self.tokens + tokens)
+        return Spent(self.turns + turns, self.calls + calls, self.tokens + tokens)
 
 
 class AgentState(TypedDict, total=False):
@@ -53,7 +53,7 @@ class AgentState(TypedDict, total=False):
     pending: list[BaseMessage]
     readings: tuple[str, ...]
     evidence: Annotated[list[str], operator.add]
-    spent: BudgetUse
+    spent: Spent
     omitted: int
     finish: str
     kept: Mapping[int, Tool]

@@ -74,7 +74,7 @@ class ToolCall:
         from langgraph.runtime import Runtime
 
         from branchwise.agents.journal import MemoryJournal
-        from branchwise.graphs.state import BudgetUse, ItemContext
+        from branchwise.graphs.state import ItemContext, Spent
         from branchwise.graphs.system import Budget
         from branchwise.graphs.tool_node import make_tool_node
         from branchwise.trace.events import Tool
@@ -87,7 +87,7 @@ class ToolCall:
         step = make_tool_node([tool], Budget(), caller)
         try:
             await step(
-                {"messages": [message], "pending": [], "spent": BudgetUse()},
+                {"messages": [message], "pending": [], "spent": Spent()},
                 runtime=Runtime(context=context),
             )
         finally:

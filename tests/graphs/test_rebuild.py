@@ -11,7 +11,7 @@ from branchwise.eval.forks.written_turn import read_turn, written_turn
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.route import Route
-from branchwise.graphs.state import BudgetUse
+from branchwise.graphs.state import Spent
 from branchwise.trace.events import Event, Model
 from branchwise.trace.executions import executions, taken_up_at
 
@@ -71,7 +71,7 @@ def test_a_whole_turn_is_shown_in_the_order_of_its_calls() -> None:
     assert [message.text for message in state["pending"]] == ["first", "second", "third"]
     assert [message.tool_call_id for message in state["pending"]] == ["c0", "c1", "c2"]
     assert state["evidence"] == ["f1", "p", "q", "p"]
-    assert state["spent"] == BudgetUse(turns=1, calls=2, tokens=11)
+    assert state["spent"] == Spent(turns=1, calls=2, tokens=11)
     assert ledger.record() == {"agent": {"calls": 1, **USAGE, "seconds": 2.0}}
 
 
@@ -81,7 +81,7 @@ def test_results_of_a_turn_that_is_not_whole_are_kept() -> None:
     assert {of: kept.content for of, kept in entry.state["kept"].items()} == {1: "second"}
     assert entry.state["pending"] == []
     assert entry.state["evidence"] == []
-    assert entry.state["spent"] == BudgetUse(turns=1, tokens=11)
+    assert entry.state["spent"] == Spent(turns=1, tokens=11)
 
 
 def test_expansion_and_extraction_are_what_the_agent_reads() -> None:
@@ -101,7 +101,7 @@ def test_expansion_and_extraction_are_what_the_agent_reads() -> None:
     assert entry.state["messages"][1].text == "who?\n\n[x? | y?]"
     assert entry.state["readings"] == ("x?", "y?")
     assert [message.text for message in entry.state["pending"]] == ["none", "copied"]
-    assert entry.state["spent"] == BudgetUse(turns=1, calls=2, tokens=33)
+    assert entry.state["spent"] == Spent(turns=1, calls=2, tokens=33)
     counted = {role: usage.calls for role, usage in ledger.roles.items()}
     assert counted == {"expander": 1, "agent": 1, "extractor": 1}
 

@@ -8,7 +8,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 
 from branchwise.agents.journal import MemoryJournal
-from branchwise.graphs.state import AgentState, BudgetUse, ItemContext
+from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import MAX_RESULT_CHARS, make_tool_node
 
@@ -39,7 +39,7 @@ async def results_of(
     message = AIMessage(
         "", tool_calls=valid, invalid_tool_calls=[c for c in calls if c not in valid]
     )
-    state = AgentState(messages=[message], spent=BudgetUse())
+    state = AgentState(messages=[message], spent=Spent())
     context = ItemContext(journal, 60.0)
     update: Any = await make_tool_node(tools, budget)(state, runtime=Runtime(context=context))
     return [message.text for message in update["pending"]], update, journal
