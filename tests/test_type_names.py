@@ -7,13 +7,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "trace", "ui")
-KNOWN = frozenset(
-    """
-    Answers AsJson Backend Cell Column Comparison Concurrency Difference Entry Facts Form Found Hit
-    Keys Kind Layout LeftOut Metrics Names Place Plan Record Reply Role Row Slot Spending Spent
-    Start Table ToolCall Verdict
-    """.split()
-)
+KNOWN = {
+    "Answers", "AsJson", "Backend", "Cell", "Column", "Comparison", "Concurrency", "Difference",
+    "Entry", "Facts", "Form", "Found", "Hit", "Keys", "Kind", "Layout", "LeftOut", "Metrics",
+    "Names", "Place", "Plan", "Record", "Reply", "Role", "Row", "Slot", "Spending", "Spent",
+    "Start", "Table", "ToolCall", "Verdict",
+}  # fmt: skip
 """Still to be told apart; the list only becomes shorter."""
 
 
@@ -41,4 +40,4 @@ def types_in_several_modules() -> dict[str, list[str]]:
 def test_no_public_type_is_defined_in_two_modules():
     several = types_in_several_modules()
     assert {name: files for name, files in several.items() if name not in KNOWN} == {}
-    assert KNOWN <= set(several), "take out of KNOWN what has one home now"
+    assert set(several) >= KNOWN, "take out of KNOWN what has one home now"
