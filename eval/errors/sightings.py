@@ -29,7 +29,7 @@ class Sighting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NodeResult:
+class ChangedResult:
     """A tool result as the node of a step left it: its text, its passages by id.
 
     `passages` is None where its artifact lists none.
@@ -40,7 +40,7 @@ class NodeResult:
     passages: Mapping[str, ShownPassage] | None
 
     @classmethod
-    def of(cls, change: Change) -> "NodeResult":
+    def of(cls, change: Change) -> "ChangedResult":
         """What a node changed."""
         found = change.message.found
         passages = {one.id: one for one in found.passages} if found.lists_passages else None
@@ -62,7 +62,7 @@ def _changed(
 
     The agent saw the last of the texts.
     """
-    changes = [NodeResult.of(change) for change in changed_by]
+    changes = [ChangedResult.of(change) for change in changed_by]
     known: set[int] = set()
     ids: set[str | None] = set()
     for piece in pieces:
@@ -81,7 +81,7 @@ def _changed(
             yield Sighting(fresh, last.visible(fresh, None, targets), step=change.step)
 
 
-def _left_of(piece: Sighting, changes: Sequence[NodeResult], targets: Targets) -> Sighting:
+def _left_of(piece: Sighting, changes: Sequence[ChangedResult], targets: Targets) -> Sighting:
     seen = [change.visible(piece.things, piece.passage, targets) for change in changes]
     shown = piece.shown & seen[-1]
     taken = {
@@ -91,7 +91,7 @@ def _left_of(piece: Sighting, changes: Sequence[NodeResult], targets: Targets) -
     return piece._replace(shown=shown, taken=taken) if taken or shown != piece.shown else piece
 
 
-def _bringer(id: str, changes: Sequence[NodeResult]) -> int:
+def _bringer(id: str, changes: Sequence[ChangedResult]) -> int:
     return next(change.step for change in changes if id in (change.passages or {}))
 
 
