@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from branchwise.agents.bodies import whole_characters
 from branchwise.agents.formats import AnswerFormat, FormatError
 from branchwise.agents.prediction import Prediction
+from branchwise.corpora.text import whole_characters
 
 MAX_STRICT = 1_000_000
 """Characters that are tried as one JSON document."""

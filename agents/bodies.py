@@ -13,7 +13,7 @@ import orjson
 
 from branchwise.agents.reply import Completion, Finish, ModelError
 from branchwise.agents.think import split_thinking
-from branchwise.corpora.secrets import without_keys
+from branchwise.corpora.text import storable
 from branchwise.trace.parts import Usage
 
 MAX_TEXT = 1_000_000
@@ -152,7 +152,7 @@ def make_call(name: str, arguments: Any, id: str) -> dict[str, Any]:
     """
     # Always through text: what has been an object in a body may hold what no record can.
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-    text = without_keys(whole_characters(text))
+    text = storable(text)
     error, args = None if name else "the call names no tool", None
     try:
         args = orjson.loads(text) if text.strip() else {}
@@ -181,17 +181,10 @@ def _part(mapping: Any, name: str) -> Mapping[str, Any]:
 def _text(value: Any) -> str:
     """A string, or the texts of a list of content parts; anything else is empty."""
     if isinstance(value, str):
-        return without_keys(whole_characters(value))
+        return storable(value)
     if isinstance(value, list):
         return "".join(_text(p.get("text")) for p in value if isinstance(p, Mapping))
     return ""
-
-
-def whole_characters(text: str) -> str:
-    """`text` without half characters (lone surrogates), which JSON may hold but UTF-8 may not."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _count(mapping: Any, name: str) -> int:

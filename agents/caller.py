@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -108,10 +108,11 @@ class ModelCaller:
             completion, seconds = self._recorded.answer(slot)
             await journal.keep(slot, completion.payload(seconds))
             return Reply.of(completion, seconds, replayed=False)
-        call = _Call(self, list(messages), tool_set, schema, role, journal, time_left)
-        completion, seconds = await call.answer()
+        deadline = None if time_left is None else time.monotonic() + time_left
+        request = _Request(list(messages), tool_set, schema, role, journal, deadline)
+        completion, seconds = await self._answer(request)
         await journal.keep(slot, completion.payload(seconds))
-        return Reply.of(completion, seconds, replayed=False, waited=call.waited)
+        return Reply.of(completion, seconds, replayed=False, waited=request.waited)
 
     async def aclose(self) -> None:
         """Close the connections; the next `ask` opens new ones."""
@@ -156,29 +157,83 @@ class ModelCaller:
             return ""
         return self.prompts.render("text_protocol", tools=describe_tools(tools.schemas))
 
-    def _most_tokens(self, messages: list[BaseMessage], tools: ToolSet, schema: Any) -> Usage:
-        """More than a request can take: every token is a byte of its text at least."""
-        body = canonical([schema, [fingerprint(message) for message in messages]])
-        instructions = self._instructions(tools) if self._speaks_text else ""
-        read = len(body) + len(tools.canonical) + len(instructions.encode("utf-8", "replace"))
-        return Usage(read + _TEMPLATE_TOKENS, self.decoding.max_tokens or 0)
+    async def _answer(self, request: _Request) -> tuple[Completion, float]:
+        """The completion and the seconds that its own request took."""
 
-    async def _send(
-        self, messages: list[BaseMessage], tools: ToolSet, schema: Any, seconds: float
-    ) -> Completion:
+        async def attempt() -> tuple[Completion, float]:
+            return await within_limits(
+                self._limiter,
+                lambda: self._timed(request),
+                sleep=self._sleep,
+                on_retry=request.tell_retry,
+                on_wait=request.add_wait,
+            )
+
+        return await with_retries(
+            attempt,
+            attempts=self.decoding.attempts,
+            time_left=request.time_left,
+            sleep=self._sleep,
+            on_retry=request.tell_retry,
+        )
+
+    async def _timed(self, request: _Request) -> tuple[Completion, float]:
+        """Sent again without each field that the server refuses: at most once a field."""
+        while True:
+            started = time.perf_counter()
+            try:
+                completion = await self._paid(request)
+            except ModelError as error:
+                if error.refused is None:
+                    raise
+                refused = error.refused
+            else:
+                self._tell_left_out(request, completion.left_out)
+                return completion, time.perf_counter() - started
+            self._tell_left_out(request, [refused])
+
+    async def _paid(self, request: _Request) -> Completion:
+        if self._allowance is None:
+            return await self._send(request)
+        async with self._allowance.request(self.spec, self._most_tokens(request)) as payment:
+            completion = await self._send(request)
+            payment.usage = completion.usage
+        return completion
+
+    async def _send(self, request: _Request) -> Completion:
         """One request, in the tool protocol that the decoding names and the server takes."""
+        messages, schemas, schema = request.messages, request.tools.schemas, request.schema
+        seconds = self._seconds(request)
         if not self._speaks_text:
-            return await self._endpoint.complete(messages, tools.schemas, schema, seconds)
+            return await self._endpoint.complete(messages, schemas, schema, seconds)
         turn = sum(message.type == "ai" for message in messages)
-        rendered = render_messages(messages, self._instructions(tools))
+        rendered = render_messages(messages, self._instructions(request.tools))
         completion = await self._endpoint.complete(rendered, (), schema, seconds)
-        names = [schema["function"]["name"] for schema in tools.schemas]
+        names = [schema["function"]["name"] for schema in schemas]
         if names and not self._text:
             completion = replace(completion, left_out=(*completion.left_out, "tools"))
         return read_calls(completion, turn, names) if names else completion
 
-    def _tell_left_out(self, role: str, fields: Sequence[str], journal: Journal) -> None:
+    def _seconds(self, request: _Request) -> float:
+        timeout, left = self.decoding.timeout, request.time_left()
+        if left is None:
+            return timeout
+        if left <= 0:
+            raise ModelError("timeout", f"{self.spec}: no time is left for the request")
+        return min(timeout, left)
+
+    def _most_tokens(self, request: _Request) -> Usage:
+        """More than a request can take: every token is a byte of its text at least."""
+        messages = [fingerprint(message) for message in request.messages]
+        body = canonical([request.schema, messages])
+        instructions = self._instructions(request.tools) if self._speaks_text else ""
+        read = len(body) + len(request.tools.canonical)
+        read += len(instructions.encode("utf-8", "replace"))
+        return Usage(read + _TEMPLATE_TOKENS, self.decoding.max_tokens or 0)
+
+    def _tell_left_out(self, request: _Request, fields: Sequence[str]) -> None:
         """Say in the item's trace, once a role, which fields its requests lack, and why."""
+        role, journal = request.role, request.journal
         told = self._told.setdefault(journal, set()) if fields else set()
         for field in fields:
             if (role, field) not in told:
@@ -187,100 +242,39 @@ class ModelCaller:
                 journal.event(*LeftOut(role=role, field=field, message=message).written())
 
 
-class _Call:
-    """One call of `ask` on its way: its attempts and what is left of its time.
+@dataclass
+class _Request:
+    """What `ask` was asked, and what is left of its time.
 
-    `waited`: seconds for slots of its server, which are not its own time.
+    `deadline` is of `time.monotonic`; `waited`: seconds for slots of its server, which are not its
+    own time.
     """
 
-    def __init__(
-        self,
-        caller: ModelCaller,
-        messages: list[BaseMessage],
-        tools: ToolSet,
-        schema: Mapping[str, Any] | None,
-        role: str,
-        journal: Journal,
-        time_left: float | None,
-    ) -> None:
-        self._caller, self._messages, self._tools, self._schema = caller, messages, tools, schema
-        self._role, self._journal = role, journal
-        self._deadline = None if time_left is None else time.monotonic() + time_left
-        self.waited = 0.0
+    messages: list[BaseMessage]
+    tools: ToolSet
+    schema: Mapping[str, Any] | None
+    role: str
+    journal: Journal
+    deadline: float | None
+    waited: float = 0.0
 
-    async def answer(self) -> tuple[Completion, float]:
-        """The completion and the seconds that its own request took."""
-        return await with_retries(
-            self._attempt,
-            attempts=self._caller.decoding.attempts,
-            time_left=self._time_left,
-            sleep=self._caller._sleep,
-            on_retry=self._on_retry,
-        )
-
-    async def _attempt(self) -> tuple[Completion, float]:
-        return await within_limits(
-            self._caller._limiter,
-            self._timed,
-            sleep=self._caller._sleep,
-            on_retry=self._on_retry,
-            on_wait=self._on_wait,
-        )
-
-    async def _timed(self) -> tuple[Completion, float]:
-        """Sent again without each field that the server refuses: at most once a field."""
-        while True:
-            started = time.perf_counter()
-            try:
-                completion = await self._paid()
-            except ModelError as error:
-                if error.refused is None:
-                    raise
-                refused = error.refused
-            else:
-                self._tell(completion.left_out)
-                return completion, time.perf_counter() - started
-            self._tell([refused])
-
-    def _tell(self, left_out: Sequence[str]) -> None:
-        self._caller._tell_left_out(self._role, left_out, self._journal)
-
-    async def _paid(self) -> Completion:
-        caller, schema = self._caller, self._schema
-        if caller._allowance is None:
-            return await caller._send(self._messages, self._tools, schema, self._timeout())
-        most = caller._most_tokens(self._messages, self._tools, schema)
-        async with caller._allowance.request(caller.spec, most) as payment:
-            seconds = self._timeout()
-            completion = await caller._send(self._messages, self._tools, schema, seconds)
-            payment.usage = completion.usage
-        return completion
-
-    def _timeout(self) -> float:
-        timeout, left = self._caller.decoding.timeout, self._time_left()
-        if left is None:
-            return timeout
-        if left <= 0:
-            raise ModelError("timeout", f"{self._caller.spec}: no time is left for the request")
-        return min(timeout, left)
-
-    def _time_left(self) -> float | None:
-        if self._deadline is None:
+    def time_left(self) -> float | None:
+        if self.deadline is None:
             return None
-        return self._deadline + self.waited - time.monotonic()
+        return self.deadline + self.waited - time.monotonic()
 
-    def _on_wait(self, seconds: float) -> None:
+    def add_wait(self, seconds: float) -> None:
         self.waited += seconds
 
-    def _on_retry(self, attempt: int, error: ModelError, wait: float) -> None:
+    def tell_retry(self, attempt: int, error: ModelError, wait: float) -> None:
         retry = Retry(
-            role=self._role,
+            role=self.role,
             attempt=attempt,
             kind=error.kind,
             message=str(error),
             wait=round(wait, 3),
         )
-        self._journal.event(*retry.written())
+        self.journal.event(*retry.written())
 
 
 def _endpoint(

@@ -1,8 +1,12 @@
 """How a model is asked: sampling, protocol, patience."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from branchwise.agents.setting import Setting, digested
+
+_PANEL = "Decoding"
 
 
 class Decoding(BaseModel):
@@ -15,16 +19,29 @@ class Decoding(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    max_tokens: int | None = Field(default=None, ge=1)
-    seed: int | None = None
-    tool_protocol: Literal["native", "text"] = "native"
-    structured: Literal["auto", "off"] = "auto"
-    stream: bool = False
-    timeout: float = Field(default=120.0, gt=0)
+    temperature: Annotated[
+        float | None, Field(ge=0, le=2), Setting("Sampling temperature.", _PANEL)
+    ] = None
+    max_tokens: Annotated[int | None, Field(ge=1), Setting("Output tokens a call.", _PANEL)] = None
+    seed: Annotated[int | None, Setting("Sampling seed, where the server has one.", _PANEL)] = None
+    tool_protocol: Annotated[
+        Literal["native", "text"],
+        Setting("native, or text for servers without tool calls.", _PANEL),
+    ] = "native"
+    structured: Annotated[
+        Literal["auto", "off"],
+        Setting("auto or off: the provider's structured output for answers.", _PANEL),
+    ] = "auto"
+    stream: Annotated[
+        bool,
+        Setting("Use streamed responses.", _PANEL, flag="--stream/--no-stream", changes="requests"),
+    ] = False
+    timeout: Annotated[
+        float, Field(gt=0), Setting("Seconds a request may take.", _PANEL, changes="requests")
+    ] = 120.0
     attempts: int = Field(default=6, ge=1, le=100)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The settings that an answer depends on: streaming and patience do not change it."""
-        return self.model_dump(exclude={"stream", "timeout", "attempts"})
+        """The settings that an answer depends on."""
+        return digested(self)

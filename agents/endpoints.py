@@ -8,9 +8,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from branchwise.agents.bodies import make_call, read_usage, whole_characters
+from branchwise.agents.bodies import make_call, read_usage
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.failures import classify, one_line, refusal
+from branchwise.agents.failures import classify, error_line, refusal
 from branchwise.agents.refusals import (
     OPTIONAL_FIELDS,
     OTHER_LIMIT,
@@ -21,7 +21,7 @@ from branchwise.agents.refusals import (
 from branchwise.agents.reply import Completion, ModelError
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.keys import NO_KEYS, Keys, no_key
-from branchwise.corpora.secrets import without_keys
+from branchwise.corpora.text import storable
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -174,7 +174,7 @@ class InProcess:
         except TimeoutError:
             raise ModelError("timeout", f"no answer in {seconds:.1f} s") from None
         except Exception as error:
-            what = one_line(f"the model failed: {type(error).__name__}: {error}")
+            what = error_line(f"the model failed: {type(error).__name__}: {error}")
             raise ModelError("server", what) from error
         message: Any = result.generations[0].message
         return _completion(message)
@@ -211,7 +211,7 @@ def _completion(message: AIMessage) -> Completion:
         make_call(c["name"] or "", c["args"], c["id"] or f"call_{n}") for n, c in enumerate(made)
     ]
     return Completion(
-        text=without_keys(whole_characters(str(message.text))),
+        text=storable(str(message.text)),
         finish="tool_calls" if calls else "stop",
         tool_calls=tuple(call for call in calls if "error" not in call),
         invalid_tool_calls=tuple(call for call in calls if "error" in call),

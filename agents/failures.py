@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.agents.reply import FailureKind, ModelError
 from branchwise.corpora.secrets import without_keys, without_users
+from branchwise.corpora.text import cut, one_line, printable
 
 if TYPE_CHECKING:
     import openai
@@ -32,12 +33,10 @@ _NO_MODEL = re.compile(
 _SECRET = re.compile(r"\b(?:sk|pk)-[\w*.-]{4,}|\bBearer\s+\S+", re.IGNORECASE)
 
 
-def one_line(text: str) -> str:
+def error_line(text: str) -> str:
     """`text` as one printable line of at most 300 characters, keys struck out."""
     text = without_users(without_keys(text[:_MAX_READ]))
-    text = "".join(c if c.isprintable() else " " for c in _SECRET.sub("***", text[:5000]))
-    line = " ".join(text.split())
-    return line if len(line) <= _MAX_MESSAGE else line[: _MAX_MESSAGE - 1] + "…"
+    return cut(one_line(printable(_SECRET.sub("***", text[:5000]), " ")), _MAX_MESSAGE)
 
 
 def classify(error: Exception, where: str) -> ModelError:
@@ -52,7 +51,7 @@ def classify(error: Exception, where: str) -> ModelError:
     if isinstance(error, ModelError):
         return error
     if isinstance(error, openai.APITimeoutError | TimeoutError):
-        return ModelError("timeout", one_line(f"{where}: no answer in time"), retryable=True)
+        return ModelError("timeout", error_line(f"{where}: no answer in time"), retryable=True)
     if isinstance(error.__cause__, ModelError):
         return error.__cause__
     if isinstance(error, openai.APIConnectionError):
@@ -60,11 +59,11 @@ def classify(error: Exception, where: str) -> ModelError:
     if isinstance(error, openai.APIStatusError):
         return _status_error(error, where)
     if isinstance(error, openai.APIError):
-        return ModelError("server", one_line(f"{where}: {error.message}"), retryable=True)
+        return ModelError("server", error_line(f"{where}: {error.message}"), retryable=True)
     if isinstance(error, ValueError):
         what = f"{where}: the response is no valid JSON ({error})"
-        return ModelError("invalid_response", one_line(what), retryable=True)
-    return ModelError("connection", one_line(f"{where}: {type(error).__name__}: {error}"))
+        return ModelError("invalid_response", error_line(what), retryable=True)
+    return ModelError("connection", error_line(f"{where}: {type(error).__name__}: {error}"))
 
 
 def refusal(error: openai.APIError, where: str, field: str) -> ModelError:
@@ -73,7 +72,7 @@ def refusal(error: openai.APIError, where: str, field: str) -> ModelError:
 
     status = error.status_code if isinstance(error, openai.APIStatusError) else None
     said = _said(error) if isinstance(error, openai.APIStatusError) else error.message
-    message = one_line(f"{where}: {status or 'in a stream'} {said}")
+    message = error_line(f"{where}: {status or 'in a stream'} {said}")
     return ModelError("bad_request", message, status=status, refused=field)
 
 
@@ -83,12 +82,12 @@ def _connection_error(error: openai.APIConnectionError, where: str) -> ModelErro
     cut = "complete message body" in detail
     kind: FailureKind = "cut" if cut else "connection"
     what = "the response broke off" if cut else "no connection"
-    return ModelError(kind, one_line(f"{where}: {what} ({detail})"), retryable=True)
+    return ModelError(kind, error_line(f"{where}: {what} ({detail})"), retryable=True)
 
 
 def _status_error(error: openai.APIStatusError, where: str) -> ModelError:
     status, said = error.status_code, _said(error)
-    message = one_line(f"{where}: {status} {said}")
+    message = error_line(f"{where}: {status} {said}")
     if error.code == "context_length_exceeded" or (
         status in (400, 413, 422) and _CONTEXT.search(said)
     ):
@@ -108,7 +107,7 @@ def _status_error(error: openai.APIStatusError, where: str) -> ModelError:
         return ModelError("server", message, retryable=True, retry_after=wait, status=status)
     if status == 404:
         hint = "is the model's name right, and does the URL end in /v1?"
-        return ModelError("not_found", one_line(f"{message} ({hint})"), status=status)
+        return ModelError("not_found", error_line(f"{message} ({hint})"), status=status)
     if error.code in _NO_MODEL_CODES or _NO_MODEL.search(said):
         return ModelError("not_found", message, status=status)
     return ModelError("bad_request", message, status=status)

@@ -1,6 +1,5 @@
 """The prompts: files that can be read, compared and replaced (`--prompts DIR`)."""
 
-import difflib
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from pathlib import Path
 from string import Template
 from types import MappingProxyType
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, nearest
 
 VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -89,7 +88,7 @@ def _replacements(directory: Path) -> dict[str, str]:
 
 def _read(path: Path) -> str:
     if path.stem not in VARIABLES:
-        near = difflib.get_close_matches(path.stem, VARIABLES, n=2, cutoff=0.3) or sorted(VARIABLES)
+        near = nearest(path.stem, VARIABLES, most=2, cutoff=0.3) or sorted(VARIABLES)
         names = " or ".join(f"{name}.md" for name in near)
         raise InputError("no prompt has this name", where=str(path), remedy=f"rename it to {names}")
     try:

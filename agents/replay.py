@@ -84,7 +84,7 @@ class RecordedModel:
         usual = Decoding().identity
         for name, value in decoding.identity.items():
             recorded = self.identity.get(name)
-            if value not in (usual[name], recorded):
+            if value not in (usual.get(name), recorded):
                 raise InputError(
                     f"{name} is {value}, but the run was recorded with {_said(recorded)}",
                     where=self.spec.name,

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from branchwise.agents.limits import Limiter, Limits, Slot
 from branchwise.agents.reply import ModelError
-from branchwise.agents.retries import LONGEST_WAIT, Sleep, backoff
+from branchwise.agents.retries import LONGEST_WAIT, Sleep, retry_wait
 from branchwise.agents.spec import ModelSpec
 from branchwise.trace.parts import Usage
 
@@ -90,7 +90,7 @@ async def within_limits(
                 raise
             refused = error
         refusals += 1
-        wait = backoff(1, None) if refused.retry_after is None else 0.0
+        wait = retry_wait(1, None) if refused.retry_after is None else 0.0
         on_retry(refusals, refused, wait or limiter.held)
         if wait:
             await sleep(wait)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from branchwise.agents.reply import ModelError
+from branchwise.corpora.backoff import backoff
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -16,16 +19,9 @@ LONGEST_WAIT = 3600.0
 """Seconds; a server that asks for more is as good as down, and the call fails at once."""
 
 
-def backoff(attempt: int, retry_after: float | None) -> float:
-    """Seconds to wait after failed attempt number `attempt` (from 1).
-
-    What the server asked for and up to a tenth (at most a second) more, so that calls that were
-    refused together do not return together; else between half and all of 1, 2, 4, ... 60 seconds.
-    """
-    if retry_after is not None:
-        return retry_after + random.uniform(0, min(1.0, retry_after / 10))
-    longest = min(LONGEST_BACKOFF, FIRST_WAIT * 2.0 ** min(attempt - 1, 30))
-    return random.uniform(longest / 2, longest)
+def retry_wait(attempt: int, retry_after: float | None) -> float:
+    """Seconds to wait after failed attempt number `attempt` (from 1) at a model."""
+    return backoff(attempt, retry_after, first=FIRST_WAIT, longest=LONGEST_BACKOFF)
 
 
 async def with_retries(
@@ -44,26 +40,10 @@ async def with_retries(
     Raises:
         ModelError: the last one.
     """
-    try:
-        return await call()
-    except ModelError as error:
-        failed = [error]
-
-    # Only now: tenacity's own bookkeeping costs a tenth of a millisecond, and most calls succeed.
-    from tenacity import AsyncRetrying, RetryCallState
-
-    async def first_failure_then_call() -> T:
-        if failed:
-            raise failed.pop()
-        return await call()
-
-    def failure(state: RetryCallState) -> ModelError:
-        error = state.outcome.exception() if state.outcome else None
-        assert isinstance(error, ModelError)
-        return error
+    from tenacity import AsyncRetrying, retry_if_exception
 
     def wait(state: RetryCallState) -> float:
-        return backoff(state.attempt_number, failure(state).retry_after)
+        return retry_wait(state.attempt_number, _failure(state).retry_after)
 
     def stop(state: RetryCallState) -> bool:
         left = time_left()
@@ -71,19 +51,24 @@ async def with_retries(
         return state.attempt_number >= attempts or state.upcoming_sleep >= longest
 
     def before_sleep(state: RetryCallState) -> None:
-        on_retry(state.attempt_number, failure(state), state.upcoming_sleep)
+        on_retry(state.attempt_number, _failure(state), state.upcoming_sleep)
 
     retrying = AsyncRetrying(
         sleep=sleep,
         wait=wait,
         stop=stop,
         before_sleep=before_sleep,
-        retry=_is_retryable,
+        retry=retry_if_exception(_is_retryable),
         reraise=True,
     )
-    return await retrying(first_failure_then_call)
+    return await retrying(call)
 
 
-def _is_retryable(state: object) -> bool:
-    error = getattr(getattr(state, "outcome", None), "exception", lambda: None)()
+def _failure(state: RetryCallState) -> ModelError:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, ModelError)
+    return error
+
+
+def _is_retryable(error: BaseException) -> bool:
     return isinstance(error, ModelError) and error.retryable

@@ -1,6 +1,5 @@
 """Which model answers: what the user writes after `--model`."""
 
-import difflib
 import re
 import socket
 from dataclasses import dataclass, replace
@@ -9,7 +8,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, nearest
 from branchwise.corpora.keys import (
     NO_KEYS,
     OPENAI_URL,
@@ -111,7 +110,7 @@ class ModelSpec:
 def suggested(text: str) -> str | None:
     """The spec that a bare name was meant as; None where it is no name, or may be a secret."""
     text = text.strip()
-    if difflib.get_close_matches(text.casefold(), ["offline"], 1, 0.8):
+    if nearest(text, ["offline"], cutoff=0.8):
         return "offline"
     return f"openai:{text}" if _BARE_NAME.fullmatch(text) and _shown(text) == text else None
 

@@ -18,6 +18,7 @@ from branchwise.commands.report import report
 from branchwise.commands.run import resume, run
 from branchwise.commands.score import score
 from branchwise.commands.serve import serve_app
+from branchwise.commands.system_options import SystemCommand
 from branchwise.commands.tools import tools_app
 from branchwise.commands.trace import trace
 from branchwise.commands.verify import verify
@@ -53,7 +54,7 @@ def options(
 
 
 for command in (demo, ask, run, resume, ablate, score, report, errors, trace, fork, export):
-    app.command()(command)
+    app.command(cls=SystemCommand if command in (ask, run) else None)(command)
 for command in (verify, recover):
     app.command()(command)
 app.add_typer(corpus_app, name="corpus", help="Build, index and search passage collections.")

@@ -48,6 +48,17 @@ AS_THE_MODEL_SAYS = EncoderSettings()
 
 
 @dataclass(frozen=True)
+class Encoding:
+    """How a dense index is made: by which model, on which backend, its vectors kept in which
+    number format."""
+
+    encoder: str = DEFAULT_ENCODER
+    backend: Literal["auto", "torch", "openvino"] = "auto"
+    dtype: Literal["auto", "float16", "float32"] = "auto"
+    settings: EncoderSettings = AS_THE_MODEL_SAYS
+
+
+@dataclass(frozen=True)
 class EncoderModel:
     """A folder in sentence-transformers' format.
 

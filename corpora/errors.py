@@ -1,4 +1,7 @@
-"""The one exception for input that the user can mend."""
+"""The one exception for input that the user can mend, and what may have been meant."""
+
+import difflib
+from collections.abc import Iterable
 
 _LONGEST = 1_000
 
@@ -18,6 +21,53 @@ class InputError(Exception):
         super().__init__(" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()))
 
 
+class Words:
+    """How a place writes settings, which are called by their fields' names: as the command line
+    does, unless a subclass says otherwise."""
+
+    def name(self, setting: str) -> str:
+        """The setting itself: `--corpus`."""
+        return f"--{setting}"
+
+    def add(self, setting: str, value: str = "") -> str:
+        """What to do where it is missing: `add --corpus DIR`."""
+        return f"add {self.name(setting)} {value}".rstrip()
+
+
+FLAGS = Words()
+
+
+class SettingError(InputError):
+    """A setting that does not fit the others, or what it names; `setting`: its field's name."""
+
+    def __init__(
+        self, setting: str, what: str, *, where: str | None = None, remedy: str | None = None
+    ) -> None:
+        super().__init__(what, where=where, remedy=remedy)
+        self.setting = setting
+
+
 def _cut(text: str) -> str:
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
+
+
+def did_you_mean(
+    name: str, known: Iterable[str], *, else_: str = "", most: int = 1, cutoff: float = 0.6
+) -> str:
+    """The nearest known names as a question; without a near one, `else_` or all known names."""
+    names = list(known)
+    near = nearest(name, names, most, cutoff)
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    return else_ or f"known are {', '.join(names)}"
+
+
+def nearest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Up to `most` known names that are like `name`, in any case, the nearest first.
+
+    `cutoff`: the least likeness that counts, from 0 to 1 (`difflib.SequenceMatcher.ratio`).
+    """
+    folded = {other.casefold(): other for other in known}
+    near = difflib.get_close_matches(name[:200].casefold(), folded, n=most, cutoff=cutoff)
+    return [folded[other] for other in near]

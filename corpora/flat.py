@@ -5,19 +5,22 @@ memory, so they are the default. faiss scans its scalar quantizer query by query
 scores do not depend on the batch.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.encoders import Encoder, QueryEncoder
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
+from branchwise.corpora.manifest import EncoderIdentity, Manifest, made_with, rebuild_command
 from branchwise.corpora.progress import Progress
 from branchwise.corpora.ranking import Scored, ranked
 
 if TYPE_CHECKING:
     import numpy as np
 
+Dtype = Literal["float16", "float32"]
 VECTORS_FILE = "vectors.faiss"
 _CHUNK = 2048
 # Rows fetched beyond k, so that ties across the border are seen; doubled while they are not.
@@ -82,7 +85,7 @@ def search(vectors: Any, queries: "np.ndarray", depth: int) -> tuple["np.ndarray
     return scores, rows
 
 
-def new_vectors(dimension: int, dtype: Literal["float16", "float32"]) -> Any:
+def new_vectors(dimension: int, dtype: Dtype) -> Any:
     """An empty faiss index for exact search by inner product."""
     import faiss
 
@@ -92,11 +95,38 @@ def new_vectors(dimension: int, dtype: Literal["float16", "float32"]) -> Any:
     return faiss.IndexScalarQuantizer(dimension, quantizer, faiss.METRIC_INNER_PRODUCT)
 
 
+def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
+    """Encode every passage into `folder`; vectors are float16 unless another format is asked for.
+
+    Raises InputError for an encoder that cannot be had.
+    """
+    from branchwise.corpora.encoders import load_encoder
+
+    progress(0, len(corpus))
+    encoder = load_encoder(encoding.encoder, encoding.backend, encoding.settings)
+    dtype: Dtype = "float16" if encoding.dtype == "auto" else encoding.dtype
+    build_flat(corpus, folder, encoder, dtype, progress)
+    return flat_manifest(corpus, encoder.identity, dtype)
+
+
+def flat_manifest(corpus: Corpus, encoder: EncoderIdentity, dtype: Dtype) -> Manifest:
+    """The manifest of a dense index of a corpus."""
+    return Manifest(
+        kind="flat",
+        corpus_sha256=corpus.sha256,
+        passages=len(corpus),
+        metric="inner_product",
+        dtype=dtype,
+        encoder=encoder,
+        versions=made_with("faiss-cpu", "sentence-transformers", "torch"),
+    )
+
+
 def build_flat(
     corpus: Corpus,
     folder: Path,
     encoder: Encoder,
-    dtype: Literal["float16", "float32"],
+    dtype: Dtype,
     progress: Progress,
 ) -> None:
     """Encode every passage, as its `contents` stands in the file, into `folder`."""
@@ -110,6 +140,35 @@ def build_flat(
 
         vectors.add(encoder.encode_passages(texts, report))
     faiss.write_index(vectors, str(folder / VECTORS_FILE))
+
+
+def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> FlatIndex:
+    """The index in `folder`, with its encoder. Raises InputError where either is not as it was."""
+    from branchwise.corpora.encoders import reopen_encoder
+
+    rebuild = rebuild_command(corpus.path, folder.name, manifest)
+    if manifest.encoder is None:
+        raise InputError("the manifest names no encoder", where=str(folder), remedy=rebuild)
+    try:
+        encoder = reopen_encoder(manifest.encoder)
+    except InputError as error:
+        raise InputError(
+            error.what,
+            where=error.where or str(folder),
+            remedy=f"{error.remedy}; or {rebuild}" if error.remedy else rebuild,
+        ) from None
+    return open_flat(corpus, folder, encoder)
+
+
+def described(manifest: Mapping[str, Any]) -> str:
+    """By which encoder, in which number format."""
+    encoder = manifest.get("encoder")
+    if encoder is None:
+        return "without an encoder"
+    return (
+        f"{encoder['name']} ({encoder['dimension']} dimensions, {encoder['backend']} "
+        f"{encoder['precision']}), vectors {manifest['dtype']}"
+    )
 
 
 def open_flat(corpus: Corpus, folder: Path, encoder: QueryEncoder) -> FlatIndex:

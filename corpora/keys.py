@@ -17,7 +17,11 @@ from branchwise.corpora.secrets import OPENAI_KEY, remember
 
 OPENAI_BASE = "OPENAI_BASE_URL"
 OPENAI_URL = "https://api.openai.com/v1"
-OPTION = "--key"
+OPTION, METAVAR = "--key", "HOST=VARIABLE"
+HELP = (
+    "Environment variable with the key of a server, repeatable: localhost:8000=VLLM_API_KEY. "
+    "OPENAI_API_KEY goes to OpenAI and to OPENAI_BASE_URL alone."
+)
 _OPENAI_HOST = "api.openai.com"
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"(?P<host>\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::(?P<port>\d{1,5}))?")

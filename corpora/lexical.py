@@ -8,13 +8,15 @@ term with the query is no result.
 import re
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+from branchwise.corpora.encoder_models import Encoding
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.folder import Corpus
+from branchwise.corpora.manifest import Manifest, made_with, rebuild_command
 from branchwise.corpora.progress import Progress
 from branchwise.corpora.ranking import Scored, ranked
 
@@ -82,6 +84,20 @@ def _candidates(scores: "np.ndarray", k: int) -> "np.ndarray":
     return np.flatnonzero((scores >= border) & (scores > 0))
 
 
+def build(corpus: Corpus, folder: Path, encoding: Encoding, progress: Progress) -> Manifest:
+    """Analyse and count every passage into `folder`; there is nothing to encode."""
+    build_lexical(corpus, folder, progress)
+    return Manifest(
+        kind="bm25",
+        corpus_sha256=corpus.sha256,
+        passages=len(corpus),
+        metric="bm25",
+        dtype="float32",
+        analyzer=ANALYZER,
+        versions=made_with("bm25s", "PyStemmer"),
+    )
+
+
 def build_lexical(corpus: Corpus, folder: Path, progress: Progress) -> None:
     """Analyse and count every passage into `folder`."""
     bm25s = _bm25s()
@@ -104,6 +120,22 @@ def build_lexical(corpus: Corpus, folder: Path, progress: Progress) -> None:
     bm25.index((documents, vocabulary), show_progress=False)
     bm25.save(folder / TERMS_FOLDER)
     progress(len(corpus), len(corpus))
+
+
+def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex:
+    """The index in `folder`. Raises InputError where it was analysed otherwise, or is damaged."""
+    if manifest.analyzer != ANALYZER:
+        raise InputError(
+            f"the index was analysed as {manifest.analyzer}, queries would be as {ANALYZER}",
+            where=str(folder),
+            remedy=rebuild_command(corpus.path, folder.name, manifest),
+        )
+    return open_lexical(corpus, folder)
+
+
+def described(manifest: Mapping[str, Any]) -> str:
+    """By which analysis."""
+    return str(manifest.get("analyzer", "without an analyzer"))
 
 
 def open_lexical(corpus: Corpus, folder: Path) -> LexicalIndex:

@@ -1,7 +1,9 @@
 """What an index says about itself: enough to refuse it where it does not belong."""
 
+import platform
+from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -9,10 +11,16 @@ from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem
 from branchwise.corpora.folder import Corpus
+from branchwise.corpora.kinds import INDEX_KINDS, kind_called
 
 MANIFEST_FILE, INDEX_FOLDER = "manifest.json", "index"
 
-Kind = Literal["flat", "bm25"]
+if TYPE_CHECKING:
+    Kind = str
+    Metric = str
+else:
+    Kind = Literal[tuple(INDEX_KINDS)]
+    Metric = Literal[tuple(kind.metric for kind in INDEX_KINDS.values())]
 Backend = Literal["torch", "openvino"]
 
 
@@ -47,7 +55,7 @@ class Manifest(BaseModel):
     kind: Kind
     corpus_sha256: str
     passages: int
-    metric: Literal["inner_product", "bm25"]
+    metric: Metric
     dtype: Literal["float16", "float32"]
     encoder: EncoderIdentity | None = None
     analyzer: str | None = None
@@ -97,10 +105,18 @@ def read_manifest(corpus: Corpus, name: str) -> Manifest:
 
 def rebuild_command(corpus_dir: Path, name: str, manifest: Manifest | None) -> str:
     """What to type to build the index again."""
-    kind = manifest.kind if manifest else (name if name in ("flat", "bm25") else "flat")
-    command = f"branchwise corpus index {corpus_dir} --kind {kind}"
-    if manifest and manifest.encoder:
-        command += f" --encoder {manifest.encoder.name}"
-    if name != kind:
-        command += f" --name {name}"
-    return f"rebuild it: {command}"
+    kind = manifest.kind if manifest else None
+    encoder = f" --encoder {manifest.encoder.name}" if manifest and manifest.encoder else ""
+    return f"rebuild it: {index_command(corpus_dir, name, kind, encoder)}"
+
+
+def index_command(corpus_dir: Path, name: str, kind: Kind | None = None, encoder: str = "") -> str:
+    """The command that makes an index; without a kind, of the one that its name says."""
+    kind = kind or kind_called(name)
+    named = "" if name == kind else f" --name {name}"
+    return f"branchwise corpus index {corpus_dir} --kind {kind}{encoder}{named}"
+
+
+def made_with(*packages: str) -> dict[str, str]:
+    """Versions of Python and of the packages that made an index."""
+    return {"python": platform.python_version()} | {name: version(name) for name in packages}

@@ -2,36 +2,38 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words, nearest
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.fusion import DEPTH, FUSION_K, fused
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.corpora.kinds import (
+    BUILT_IN,
+    DEFAULT,
+    FLASHRAG,
+    HYBRID,
+    HYBRID_PARTS,
+    INDEX_KINDS,
+    SERVERS,
+    Index,
+)
 from branchwise.corpora.manifest import (
     INDEX_FOLDER,
     Manifest,
+    index_command,
     index_names,
     read_manifest,
-    rebuild_command,
 )
 from branchwise.corpora.ranking import Scored
 from branchwise.corpora.retrieval import Hit, Retriever
-
-HYBRID = "hybrid"
-_SERVERS, _FLASHRAG = ("http:", "https:"), "flashrag:"
-_BUILT_IN = ("flat", "bm25", HYBRID)
-
-
-class _Index(Protocol):
-    def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]: ...
 
 
 class CorpusRetriever:
     """Searches one corpus through one index."""
 
     def __init__(
-        self, name: str, identity: Mapping[str, Any], index: _Index, corpus: Corpus
+        self, name: str, identity: Mapping[str, Any], index: Index, corpus: Corpus
     ) -> None:
         self.name, self.identity = name, identity
         self._index, self._corpus = index, corpus
@@ -49,7 +51,7 @@ class CorpusRetriever:
 class _Hybrid:
     """Reciprocal rank fusion of two indexes, each asked to a fixed depth."""
 
-    def __init__(self, parts: Sequence[_Index], corpus: Corpus) -> None:
+    def __init__(self, parts: Sequence[Index], corpus: Corpus) -> None:
         self._parts, self._corpus = parts, corpus
 
     def rank(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
@@ -59,13 +61,13 @@ class _Hybrid:
 
 def needs_corpus(name: str | None) -> bool:
     """Whether a retriever of this name searches an index in a corpus folder of ours."""
-    elsewhere = name is not None and name.startswith((*_SERVERS, _FLASHRAG))
+    elsewhere = name is not None and name.startswith((*SERVERS, FLASHRAG))
     return not elsewhere and not is_plugin_retriever(name)
 
 
 def is_plugin_retriever(name: str | None) -> bool:
     """Whether a name is a plug-in's: `file.py:name`, `module:name`, or an installed one's."""
-    if name is None or name in _BUILT_IN or name.startswith((*_SERVERS, _FLASHRAG)):
+    if name is None or name in BUILT_IN or name.startswith((*SERVERS, FLASHRAG)):
         return False
     from branchwise.corpora.plugins.loading import entry_points
     from branchwise.corpora.plugins.specs import is_plugin
@@ -78,8 +80,8 @@ def absolute_name(name: str, folder: Path | None = None) -> str:
 
     A relative path is taken from `folder` (default: the working directory).
     """
-    if name.startswith(_FLASHRAG):
-        return _FLASHRAG + str(((folder or Path()) / name.removeprefix(_FLASHRAG)).resolve())
+    if name.startswith(FLASHRAG):
+        return FLASHRAG + str(((folder or Path()) / name.removeprefix(FLASHRAG)).resolve())
     if is_plugin_retriever(name):
         from branchwise.corpora.plugins.specs import absolute_spec
 
@@ -103,14 +105,14 @@ def open_retriever(
     """
     if is_plugin_retriever(name):
         return _open_plugin(corpus_dir, str(name), settings)
-    if name is not None and name.startswith(_SERVERS):
+    if name is not None and name.startswith(SERVERS):
         from branchwise.corpora.search_server import open_search_server
 
         return open_search_server(name, keys=keys)
-    if name is not None and name.startswith(_FLASHRAG):
+    if name is not None and name.startswith(FLASHRAG):
         from branchwise.corpora.flashrag.retriever import open_flashrag
 
-        return open_flashrag(Path(name.removeprefix(_FLASHRAG)))
+        return open_flashrag(Path(name.removeprefix(FLASHRAG)))
     if corpus_dir is None:
         raise InputError("there is no corpus to search", remedy="add --corpus DIR")
     return _open_own(Path(corpus_dir), name)
@@ -132,69 +134,57 @@ def _open_plugin(
 
 def _open_own(corpus_dir: Path, name: str | None) -> Retriever:
     corpus = Corpus.open(corpus_dir)
-    names = index_names(corpus.path)
-    chosen = name or _default(corpus.path, names)
-    if chosen == HYBRID and HYBRID not in names:
-        parts = [_open(corpus, part, names) for part in ("flat", "bm25")]
+    chosen = chosen_index(corpus.path, name)
+    if chosen == HYBRID and HYBRID not in index_names(corpus.path):
+        parts = [_open(corpus, part) for part in HYBRID_PARTS]
         identity = {"kind": HYBRID, "k": FUSION_K, "depth": DEPTH} | {
             "parts": [part.identity for part in parts]
         }
         index = _Hybrid([part._index for part in parts], corpus)
         return CorpusRetriever(HYBRID, identity, index, corpus)
-    return _open(corpus, chosen, names)
+    return _open(corpus, chosen)
 
 
-def _default(corpus_dir: Path, names: Sequence[str]) -> str:
-    if len(names) == 1:
+def chosen_index(corpus_dir: Path, name: str | None, words: Words = FLAGS) -> str:
+    """The index that a name means: without one, the only index there is, else the default's.
+
+    Raises SettingError where the corpus has no such index, or none can be chosen.
+    """
+    names = index_names(corpus_dir)
+    if name is None and len(names) == 1:
         return names[0]
-    if names and "flat" not in names:
-        raise InputError(
-            f"has several indexes ({', '.join(names)}) and none is called flat",
+    if name is None and names and DEFAULT not in names:
+        raise SettingError(
+            "corpus",
+            f"the corpus has several indexes ({', '.join(names)}) and none is called {DEFAULT}",
             where=str(corpus_dir),
-            remedy="choose one with --retriever",
+            remedy=words.add("retriever", names[0]),
         )
-    return "flat"
+    chosen = name or DEFAULT
+    parts = HYBRID_PARTS if chosen == HYBRID and HYBRID not in names else (chosen,)
+    for part in parts:
+        if part not in names:
+            raise _no_index(corpus_dir, part, names, "retriever" if name else "corpus")
+    return chosen
 
 
-def _open(corpus: Corpus, name: str, names: Sequence[str]) -> CorpusRetriever:
-    if name not in names:
-        raise _no_index(corpus.path, name, names)
+def _no_index(corpus_dir: Path, name: str, names: Sequence[str], setting: str) -> SettingError:
+    known = dict.fromkeys((*names, *BUILT_IN))
+    near = [] if name in known else nearest(name, known)
+    if near:
+        what, remedy = f"there is no retriever {name!r}", f"did you mean {near[0]}?"
+    else:
+        has = f"it has {', '.join(names)}" if names else "it has none yet"
+        what = f"the corpus has no index {name!r} ({has})"
+        remedy = f"make it: {index_command(corpus_dir, name)}"
+    return SettingError(setting, what, where=str(corpus_dir), remedy=remedy)
+
+
+def _open(corpus: Corpus, name: str) -> CorpusRetriever:
     manifest = read_manifest(corpus, name)
-    index = _open_index(corpus, name, manifest)
-    return CorpusRetriever(name, _identity(manifest), index, corpus)
-
-
-def _open_index(corpus: Corpus, name: str, manifest: Manifest) -> _Index:
     folder = corpus.path / INDEX_FOLDER / name
-    if manifest.kind == "bm25":
-        from branchwise.corpora.lexical import ANALYZER, open_lexical
-
-        if manifest.analyzer != ANALYZER:
-            raise InputError(
-                f"the index was analysed as {manifest.analyzer}, queries would be as {ANALYZER}",
-                where=str(folder),
-                remedy=rebuild_command(corpus.path, name, manifest),
-            )
-        return open_lexical(corpus, folder)
-    from branchwise.corpora.encoders import reopen_encoder
-    from branchwise.corpora.flat import open_flat
-
-    if manifest.encoder is None:
-        raise InputError(
-            "the manifest names no encoder",
-            where=str(folder),
-            remedy=rebuild_command(corpus.path, name, manifest),
-        )
-    try:
-        encoder = reopen_encoder(manifest.encoder)
-    except InputError as error:
-        remedy = rebuild_command(corpus.path, name, manifest)
-        raise InputError(
-            error.what,
-            where=error.where or str(folder),
-            remedy=f"{error.remedy}; or {remedy}" if error.remedy else remedy,
-        ) from None
-    return open_flat(corpus, folder, encoder)
+    index = INDEX_KINDS[manifest.kind].load().open_index(corpus, folder, manifest)
+    return CorpusRetriever(name, _identity(manifest), index, corpus)
 
 
 def _identity(manifest: Manifest) -> dict[str, Any]:
@@ -203,14 +193,3 @@ def _identity(manifest: Manifest) -> dict[str, Any]:
     if manifest.encoder:
         identity["encoder"]["name"] = Path(manifest.encoder.name).name
     return identity
-
-
-def _no_index(corpus_dir: Path, name: str, names: Sequence[str]) -> InputError:
-    has = f"it has {', '.join(names)}" if names else "it has none yet"
-    kind = name if name in ("flat", "bm25") else "flat"
-    named = "" if name == kind else f" --name {name}"
-    return InputError(
-        f"the corpus has no index {name!r} ({has})",
-        where=str(corpus_dir),
-        remedy=f"make it: branchwise corpus index {corpus_dir} --kind {kind}{named}",
-    )

@@ -1,9 +1,10 @@
 """What a retriever is: queries in, ranked passages out."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from branchwise.corpora.passages import Passage
+if TYPE_CHECKING:
+    from branchwise.corpora.passages import Passage
 
 DEFAULT_K = 3
 MAX_K = 50
@@ -12,7 +13,7 @@ MAX_K = 50
 class Hit(NamedTuple):
     """A retrieved passage and its score (higher is better; the scale is the retriever's own)."""
 
-    passage: Passage
+    passage: "Passage"
     score: float
 
 

@@ -15,6 +15,7 @@ import orjson
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
+from branchwise.corpora.text import whole_characters
 
 MAX_ID_CHARS = 200
 
@@ -67,7 +68,7 @@ def _passage(document: Any) -> Passage:
         contents = f"{_part(document, 'title') or ''}\n{text}"
     if not isinstance(contents, str):
         raise RetrieverError("the retriever's answer has a document without contents")
-    passage = to_passage("", _whole_characters(contents))
+    passage = to_passage("", whole_characters(contents))
     id = _id(_part(document, "id")) or passage_id(passage.title, passage.text)
     return passage.model_copy(update={"id": id})
 
@@ -97,9 +98,3 @@ def _decoded(body: bytes) -> Any:
         page = body[:1000].lstrip().lower().startswith((b"<!doctype", b"<html"))
         what = "a web page" if page else "no JSON"
         raise RetrieverError(f"the retriever's answer is {what}") from None
-
-
-def _whole_characters(text: str) -> str:
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -4,25 +4,30 @@
 original server fails without. A ranking is the server's own, in the server's order.
 """
 
-import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import Request
 
 import orjson
 
+from branchwise.corpora.backoff import backoff
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.http_post import PostError, post_json
+from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
+from branchwise.corpora.http_exchange import ExchangeError, Reply, exchange, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys, no_key
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
+from branchwise.corpora.text import encodable
 
 PATH = "/retrieve"
 _MAX_QUERIES = 64
 _MAX_BODY_BYTES = 64 * 1024 * 1024
 _LONGEST_BACKOFF = 30.0
+_MAY_PASS = frozenset({408, 409, 425, 429})
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 _PROBE = "What is the capital of France?"
 
 
@@ -62,39 +67,78 @@ class SearchServer:
         return [ranking for part in parts for ranking in self._search(part, k)]
 
     def _search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        texts = [query.encode("utf-8", "replace").decode() for query in queries]
+        texts = list(map(encodable, queries))
         request = orjson.dumps({"queries": texts, "topk": k, "return_scores": True})
-        try:
-            return read_rankings(self._posted(request), len(queries), k)
-        except PostError as error:
-            raise RetrieverError(str(error)) from None
+        return read_rankings(self._posted(request), len(queries), k)
 
-    def _posted(self, request: bytes) -> bytes:
+    def _posted(self, body: bytes) -> bytes:
         """The answer, asked for again where a failure may pass, with growing pauses."""
-        end, attempt = time.monotonic() + self._patience.total, 0
-        while True:
-            attempt += 1
-            left = max(0.1, end - time.monotonic())
-            try:
-                seconds = min(self._patience.seconds, left)
-                key = self._keys.key(self.url)
-                return post_json(self.url, request, seconds, _MAX_BODY_BYTES, key)
-            except PostError as error:
-                wait = self._wait(attempt, error.wait)
-                last = attempt >= self._patience.attempts or time.monotonic() + wait >= end
-                if last or not error.may_pass:
-                    raise
-                self._sleep(wait)
+        from tenacity import RetryCallState, Retrying, retry_if_exception
 
-    def _wait(self, attempt: int, asked: float | None) -> float:
-        """What the server asked for and a little more, else between half and all of the backoff.
+        end = time.monotonic() + self._patience.total
 
-        Jitter, so that clients that were refused together do not return together.
-        """
-        if asked is not None:
-            return asked + random.uniform(0, min(1.0, asked / 10))
-        longest = min(_LONGEST_BACKOFF, self._patience.pause * 2.0 ** (attempt - 1))
-        return random.uniform(longest / 2, longest)
+        def wait(state: RetryCallState) -> float:
+            error = state.outcome.exception() if state.outcome else None
+            asked = error.wait if isinstance(error, _PostError) else None
+            first = self._patience.pause
+            return backoff(state.attempt_number, asked, first=first, longest=_LONGEST_BACKOFF)
+
+        def stop(state: RetryCallState) -> bool:
+            late = time.monotonic() + state.upcoming_sleep >= end
+            return late or state.attempt_number >= self._patience.attempts
+
+        may_pass = retry_if_exception(lambda e: isinstance(e, _PostError) and e.may_pass)
+        retrying = Retrying(sleep=self._sleep, wait=wait, stop=stop, retry=may_pass, reraise=True)
+        return retrying(self._post, body, end)
+
+    def _post(self, body: bytes, end: float) -> bytes:
+        """The body of an answer with status 200 to 299. Raises _PostError."""
+        seconds = min(self._patience.seconds, max(0.1, end - time.monotonic()))
+        headers = {**_HEADERS, "User-Agent": user_agent()}
+        request = Request(self.url, body, headers, method="POST")  # noqa: S310
+        try:
+            reply = exchange(request, time.monotonic() + seconds, _MAX_BODY_BYTES, self._keys)
+        except ExchangeError as error:
+            raise _failure(error, seconds) from None
+        if not reply.whole:
+            raise _failure(ExchangeError("closed"), seconds)
+        if 200 <= reply.status < 300:
+            return reply.body
+        raise _refusal(reply)
+
+
+class _PostError(RetrieverError):
+    """`may_pass`: another attempt may succeed. `wait`: seconds that the server asked for."""
+
+    def __init__(self, what: str, *, may_pass: bool = False, wait: float | None = None) -> None:
+        super().__init__(f"the retrieval server{what}")
+        self.may_pass, self.wait = may_pass, wait
+
+
+def _refusal(reply: Reply) -> _PostError:
+    """The error for an answer with another status, with the server's own words."""
+    status = reply.status
+    if 300 <= status < 400:
+        return _PostError(f" answers with a redirect ({status}), which is not followed")
+    what = f" answers with status {status}: {server_words(reply.body)}"
+    if status in _MAY_PASS or status >= 500:
+        return _PostError(what, may_pass=True, wait=asked_wait(reply))
+    return _PostError(what)
+
+
+def _failure(error: ExchangeError, seconds: float) -> _PostError:
+    match error.fault:
+        case "late":
+            return _PostError(f" did not answer within {seconds:.0f} seconds", may_pass=True)
+        case "closed" | "corrupt":
+            return _PostError("'s answer broke off", may_pass=True)
+        case "encryption":
+            return _PostError("'s certificate or encryption is not accepted")
+        case "too large":
+            return _PostError(f"'s answer is larger than {_MAX_BODY_BYTES} bytes")
+        case "compression":
+            return _PostError(" compresses its answer in a way that was not asked for")
+    return _PostError(f" cannot be reached ({error.reason})", may_pass=True)
 
 
 def open_search_server(

@@ -10,10 +10,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import IO, Any
 
 from branchwise.eval.cycles import without_cycle_search
@@ -73,38 +73,24 @@ def _examined(reader: RunReader, items: Sequence[AnsweredItem]) -> list[Examined
 
 
 def _in_workers(path: Path, items: Sequence[AnsweredItem], count: int) -> list[Examined]:
-    batches: SimpleQueue[int | None] = SimpleQueue()
-    for start in [*range(0, len(items), _BATCH), *[None] * count]:
-        batches.put(start)
-    found: list[Examined | None] = [None] * len(items)
+    idle: SimpleQueue[_Worker] = SimpleQueue()
 
-    def feed(worker: "_Worker") -> None:
-        while (start := batches.get()) is not None:
-            batch = items[start : start + _BATCH]
-            try:
-                found[start : start + _BATCH] = worker.examine(batch)
-            except _WorkerDied:
-                found[start : start + _BATCH] = examine_items(path, batch, workers=1)
+    def examined(batch: Sequence[AnsweredItem]) -> list[Examined]:
+        worker = idle.get()
+        try:
+            return worker.examine(batch)
+        except _WorkerDied:
+            return examine_items(path, batch, workers=1)
+        finally:
+            idle.put(worker)
 
+    batches = [items[start : start + _BATCH] for start in range(0, len(items), _BATCH)]
     with ExitStack() as opened:
-        hired = [opened.enter_context(_Worker(path)) for _ in range(count)]
-        with ThreadPoolExecutor(count) as threads:
-            try:
-                for done in [threads.submit(feed, worker) for worker in hired]:
-                    done.result()
-            except BaseException:
-                _end(batches, count)
-                raise
-    return [one for one in found if one is not None]
-
-
-def _end(batches: "SimpleQueue[int | None]", workers: int) -> None:
-    """Leave nothing to do: after an interrupt nobody waits for the rest."""
-    with suppress(Empty):
-        while True:
-            batches.get_nowait()
-    for _ in range(workers):
-        batches.put(None)
+        for _ in range(count):
+            idle.put(opened.enter_context(_Worker(path)))
+        threads = opened.enter_context(ThreadPoolExecutor(count))
+        # After an interrupt nothing is begun: what `map` gave out and was not fetched is cancelled.
+        return [one for found in threads.map(examined, batches) for one in found]
 
 
 class _WorkerDied(Exception):  # noqa: N818 - what happened to it

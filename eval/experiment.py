@@ -25,7 +25,7 @@ from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.tasks import get_task
-from branchwise.graphs.system import System
+from branchwise.graphs.system import MODULES, SETTINGS, System
 
 if TYPE_CHECKING:
     from branchwise.graphs.agent import Agent
@@ -229,19 +229,15 @@ def check_not_moved(
             )
 
 
-_MODULES = {"expander": "expand", "extractor": "extract"}
-"""Roles whose models a run asks, each with the setting that puts its module there."""
-
-
 def _moved_roles(
     path: Path, settings: Mapping[str, Any], moved: Mapping[str, str | None]
 ) -> dict[str, Any]:
     """The roles of a run, with the servers that moved; InputError where no module would ask one."""
     given = {role: spec for role, spec in moved.items() if spec}
     for role in given:
-        if not settings.get(_MODULES[role]):
+        if not settings.get(MODULES[role]):
             raise InputError(
-                f"this run was begun without --{_MODULES[role]} and asks no {role}",
+                f"this run was begun without --{MODULES[role]} and asks no {role}",
                 where=str(path),
                 remedy=f"leave out --{role}",
             )
@@ -253,7 +249,7 @@ def _check_as_paid_for(path: Path, begun: Mapping[str, Any], now: Mapping[str, A
     both have one identity, and what the run cost could no longer be said. Nor does a run have
     replies to replay that it has not recorded itself.
     """
-    for role in ("model", *_MODULES):
+    for role in ("model", *MODULES):
         was = begun.get(role) or begun.get("roles", {}).get(role) or begun["model"]
         spec = now.get(role) or now.get("roles", {}).get(role) or now["model"]
         option = "--" + role
@@ -300,9 +296,11 @@ def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> No
 def _with_absolute_paths(system: System) -> System:
     """So that the run can be resumed from any folder."""
     paths = {
-        name: str(Path(value).resolve())
-        for name in ("corpus", "prompts", "kg")
-        if (value := getattr(system, name)) is not None and not is_address(value)
+        one.name: str(Path(value).resolve())
+        for one in SETTINGS
+        if one.setting.holds in ("folder", "graph")
+        and (value := getattr(system, one.name)) is not None
+        and not is_address(value)
     }
     if system.retriever:
         paths["retriever"] = absolute_name(system.retriever)

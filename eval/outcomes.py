@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from branchwise.agents.bodies import whole_characters
+from branchwise.corpora.text import one_line, whole_characters
 from branchwise.graphs.agent import Outcome
 from branchwise.graphs.ledger import Ledger
 
@@ -31,7 +31,7 @@ def error_record(error: BaseException, ledger: Ledger) -> dict[str, Any]:
     What its calls had cost by then is kept: it was paid for.
     """
     kind = getattr(error, "kind", type(error).__name__)
-    message = " ".join(_words(error).split())[:MAX_ERROR_CHARS]
+    message = one_line(_words(error))[:MAX_ERROR_CHARS]
     return {
         "prediction": {},
         "how": "failed",

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelError
 from branchwise.agents.restraints import AllowanceSpentError
 from branchwise.corpora.questions import Question
+from branchwise.corpora.text import whole_characters
 from branchwise.eval.outcomes import error_record, outcome_record
 from branchwise.eval.store import PendingItem, RunStore, StoreError
 from branchwise.eval.store.journal import ItemJournal

@@ -118,6 +118,10 @@ class Scores:
             ),
         )
 
+    def mean(self, metric: str, subset: str) -> Aggregate:
+        """One of nothing where the items were not scored with the metric, a plug-in's."""
+        return self.aggregates[subset].get(metric, Aggregate(None, 0, None, None))
+
     def questions(self, subset: str) -> int:
         """How many questions a subset has, scored or not."""
         return len({item.id for item in of_subset(self.items, subset)})

@@ -1,13 +1,12 @@
 """Who aligns branches and settles answers when a run is scored: names alone, or models."""
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, nearest
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
 from branchwise.eval.tasks import is_attributable
@@ -131,9 +130,9 @@ def _kind_or_model(text: str) -> tuple[str, str]:
         return text, ""
     if ":" in text or text == "offline":
         return "llm", text
-    near: list[str] = [*difflib.get_close_matches(text, KINDS, 1, _PERHAPS)]
+    near: list[str] = nearest(text, KINDS, cutoff=_PERHAPS)
     spec = suggested(text)
-    if spec not in (None, "offline") and not difflib.get_close_matches(text, KINDS, 1, _NEAR):
+    if spec not in (None, "offline") and not nearest(text, KINDS, cutoff=_NEAR):
         near.append(str(spec))
     known = "lexical, llm, both, a model such as openai:gpt-5-mini, or both:MODEL"
     remedy = f"did you mean {' or '.join(near)}?" if near else f"write {known}"

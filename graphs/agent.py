@@ -18,7 +18,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
 from branchwise.agents.replay import OpenRecordings
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
-from branchwise.corpora.errors import InputError
+from branchwise.agents.setting import digested
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.keys import Keys
@@ -34,12 +34,13 @@ from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import begun, given_ids
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import check_search
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_mcp_tools
 from branchwise.tools.plugins.plugged import PluggedTool, plugin_sections
 from branchwise.tools.registry import (
-    GRAPH_TOOLS,
     ToolContext,
+    default_tools,
     injection_context,
     make_tools,
     sections,
@@ -95,11 +96,11 @@ class Agent:
         self._models = Models.of(system, self.prompts, model, restraints, recordings, keys)
         self._retriever = retriever or retriever_of(system)
         self._graph = graph or (open_graph(system.kg, keys) if system.kg else None)
-        names = self._default_tools() if system.tools is None else system.tools
         corpus = Path(system.corpus) if system.corpus else None
         around = ToolContext(self._retriever, system.k, self._graph, corpus, system.settings, keys)
+        names = default_tools(around.sources) if system.tools is None else system.tools
         self.tools = make_tools(names, around)
-        _check_something_to_extract(system, self.tools)
+        check_search(system, around.sources, [tool.name for tool in self.tools])
         self._sections = [self.prompts.render(name) for name in sections(names)]
         self._sections += plugin_sections(self.tools)
         self.nodes = make_nodes(system.nodes, injection_context(around))
@@ -109,10 +110,6 @@ class Agent:
         self.graph = self._built()
         self._entered: dict[str, AgentGraph] = {}
         self._models.explain(lambda: self.identity)
-
-    def _default_tools(self) -> tuple[str, ...]:
-        search = ("local_retriever",) if self._retriever else ()
-        return (*search, *(GRAPH_TOOLS if self._graph else ()))
 
     def check_settings(self) -> None:
         """Raise InputError for settings of plug-ins that the system has not: a misspelt name."""
@@ -129,7 +126,7 @@ class Agent:
             **graph,
             **nodes,
             **self._models.identity,
-            "budget": self.system.budget.model_dump(mode="json"),
+            "budget": digested(self.system.budget),
             "prompts": self.prompts.digest_of(self._prompt_names()),
             "tools": [_tool_identity(tool) for tool in self.tools],
             "k": self.system.k,
@@ -230,15 +227,6 @@ def retriever_of(system: System) -> Retriever | None:
         return None
     corpus = Path(system.corpus) if system.corpus else None
     return open_retriever(corpus, system.retriever, system.settings, Keys(system.keys))
-
-
-def _check_something_to_extract(system: System, tools: Sequence[BaseTool]) -> None:
-    if system.extract and not tools:
-        raise InputError(
-            "there are no tools whose passages evidence could be extracted from",
-            where="--extract",
-            remedy="add --corpus DIR, or leave out --extract",
-        )
 
 
 def _tool_identity(tool: BaseTool) -> Mapping[str, Any]:

@@ -10,11 +10,12 @@ from langgraph.runtime import Runtime
 
 from branchwise.agents.caller import ModelCaller, ModelError
 from branchwise.agents.prompt_files import Prompts
+from branchwise.corpora.text import one_line
 from branchwise.graphs.ledger import EXTRACTOR
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.module_call import ModuleReply, ask_module
 from branchwise.graphs.reduce import StateUpdate, extracted, folded
-from branchwise.graphs.spans import Spans, one_line, read_spans
+from branchwise.graphs.spans import Spans, read_spans
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.graphs.tool_node import bounded
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS

@@ -6,10 +6,10 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker
 from branchwise.corpora.plugins.run_context import RunContext, running
+from branchwise.corpora.text import whole_characters
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext

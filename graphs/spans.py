@@ -35,11 +35,6 @@ class Spans:
     whole: bool = False
 
 
-def one_line(text: str) -> str:
-    """The text with its white space collapsed: what an extractor reads and spans stand in."""
-    return " ".join(text.split())
-
-
 def read_spans(reply: str, passage: str) -> Spans:
     """The spans that `reply` copied from `passage` (text on one line, no title), one a line.
 

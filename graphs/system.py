@@ -1,16 +1,25 @@
-"""A system: everything that can be varied about how questions are answered, and what of it does not
-fit together: the same rules for the command line and for study files."""
+"""A system: everything that can be varied about how questions are answered.
 
-from collections.abc import Callable, Mapping
+A field's type, bounds and default, and its `Setting`, are all that is said of a setting: options,
+help, keys of study files, refusals and digests are made of them.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from branchwise.agents.decoding import Decoding
-from branchwise.corpora.errors import InputError
-from branchwise.corpora.open import needs_corpus
+from branchwise.agents.setting import Setting, declared
+from branchwise.corpora.keys import HELP, OPTION
+from branchwise.corpora.kinds import NAMES
+from branchwise.corpora.retrieval import MAX_K
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
+_model, _tools = partial(Setting, panel="Model"), partial(Setting, panel="Tools and retrieval")
+_module, _budget = partial(Setting, panel="Modules"), partial(Setting, panel="Budget")
 
 
 class Budget(BaseModel):
@@ -22,10 +31,16 @@ class Budget(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    turns: int = Field(default=12, ge=1, le=1000)
-    calls: int = Field(default=24, ge=0, le=10_000)
-    tokens: int = Field(default=400_000, ge=1)
-    seconds: float = Field(default=600.0, gt=0)
+    turns: Annotated[
+        int, Field(ge=1, le=1000), _budget("Model turns an item.", word="max_turns")
+    ] = 12
+    calls: Annotated[
+        int, Field(ge=0, le=10_000), _budget("Tool calls an item.", word="max_calls")
+    ] = 24
+    tokens: Annotated[int, Field(ge=1), _budget("Tokens an item.", word="max_tokens_total")] = (
+        400_000
+    )
+    seconds: Annotated[float, Field(gt=0), _budget("Seconds an item.", word="max_seconds")] = 600.0
 
 
 class Roles(BaseModel):
@@ -36,10 +51,16 @@ class Roles(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    expander: str | None = None
-    extractor: str | None = None
-    matcher: str | None = None
-    judge: str | None = None
+    expander: Annotated[
+        str | None,
+        _module("Model that expands. Default: the agent's.", holds="model", module="expand"),
+    ] = None
+    extractor: Annotated[
+        str | None,
+        _module("Model that extracts. Default: the agent's.", holds="model", module="extract"),
+    ] = None
+    matcher: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
+    judge: Annotated[str | None, Setting(flag=None, holds="model", changes="scores")] = None
 
 
 class System(BaseModel):
@@ -60,59 +81,110 @@ class System(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    model: str = "offline"
-    tools: tuple[str, ...] | None = None
-    corpus: str | None = None
-    retriever: str | None = None
-    k: int | None = Field(default=None, ge=1, le=50)
-    kg: str | None = None
-    expand: bool = False
-    extract: bool = False
+    model: Annotated[
+        str,
+        _model(
+            "offline, openai:NAME, openai:NAME@http://host:port/v1 (vLLM, Ollama, …), or "
+            "replay:RUN, what a run recorded.",
+            holds="model",
+        ),
+    ] = "offline"
+    keys: Annotated[Mapping[str, str], _model(HELP, word=None, flag=OPTION)] = {}
+    prompts: Annotated[
+        str | None,
+        _model(
+            "Folder with prompt files that replace the built-in ones.",
+            holds="folder",
+            none="built-in",
+        ),
+    ] = None
+    corpus: Annotated[
+        str | None,
+        _tools(
+            "Corpus folder to search. Without it: answer directly.", holds="folder", none="none"
+        ),
+    ] = None
+    retriever: Annotated[
+        str | None,
+        _tools(
+            f"Index to search with: {NAMES} or a name; or http:URL, flashrag:FILE, or "
+            "one of your own: file.py:NAME, package.module:NAME.",
+            holds="retriever",
+        ),
+    ] = None
+    k: Annotated[
+        int | None,
+        Field(ge=1, le=MAX_K),
+        _tools("Passages a search; without it the model chooses."),
+    ] = None
+    kg: Annotated[
+        str | None,
+        _tools(
+            "Knowledge graph: folder of a built one, a world, or a SPARQL endpoint.",
+            holds="graph",
+            none="none",
+        ),
+    ] = None
+    tools: Annotated[
+        tuple[str, ...] | None,
+        _tools(
+            "Tool, repeatable: a name, file.py:NAME, package.module:NAME or mcp:COMMAND. "
+            "Default: all that --corpus and --kg allow.",
+            flag="--tool",
+            none="all",
+        ),
+    ] = None
+    expand: Annotated[
+        bool,
+        _module(
+            "First write out the question's readings, then answer each.",
+            word="expansion",
+            flag="--expand",
+        ),
+    ] = False
+    extract: Annotated[
+        bool,
+        _module(
+            "Show the agent what helps of each passage, word for word.",
+            word="extraction",
+            flag="--extract",
+        ),
+    ] = False
+    nodes: Annotated[
+        tuple[str, ...],
+        _module(
+            "Step of your own, repeatable: file.py:NAME, package.module:NAME.",
+            word=None,
+            flag="--node",
+        ),
+    ] = ()
+    settings: Annotated[
+        PluginSettings,
+        _module("Setting of a plug-in, repeatable: NAME.KEY=VALUE.", word=None, flag="--set"),
+    ] = {}
     roles: Roles = Roles()
     decoding: Decoding = Decoding()
     budget: Budget = Budget()
-    prompts: str | None = None
-    nodes: tuple[str, ...] = ()
-    settings: PluginSettings = {}
-    keys: Mapping[str, str] = {}
 
     def __hash__(self) -> int:
         # Mappings have no hash; equal systems are equal in the rest, too.
         return hash(self.model_dump_json(exclude={"settings", "keys"}))
 
-
-class SettingError(InputError):
-    """A setting that does not fit the others; `setting`: its field in System or Roles."""
-
-    def __init__(self, setting: str, what: str, *, where: str, remedy: str) -> None:
-        super().__init__(what, where=where, remedy=remedy)
-        self.setting = setting
-
-
-def searches(system: System) -> bool:
-    """Whether there is something to search."""
-    return system.corpus is not None or not needs_corpus(system.retriever)
+    @classmethod
+    def of(cls, values: Mapping[tuple[str, ...], Any]) -> Self:
+        """A system of values by the paths of its `SETTINGS`. Raises pydantic's ValidationError."""
+        nested: dict[str, Any] = {}
+        for path, value in values.items():
+            part = nested
+            for name in path[:-1]:
+                part = part.setdefault(name, {})
+            part[path[-1]] = value
+        return cls.model_validate(nested)
 
 
-def check_system(system: System, written: Callable[[str], str]) -> None:
-    """Raise SettingError where settings do not fit each other.
-
-    A model for a module that is not asked for would be paid for by nobody's wish. `written` gives
-    the user's word for a setting.
-    """
-    for module, role in (("expand", "expander"), ("extract", "extractor")):
-        if getattr(system.roles, role) and not getattr(system, module):
-            raise SettingError(
-                role,
-                f"no {role} is asked without {written(module)}",
-                where=written(role),
-                remedy=f"add {written(module)}, or leave out {written(role)}",
-            )
-    for setting in ("retriever", "k"):
-        if getattr(system, setting) is not None and not searches(system):
-            raise SettingError(
-                setting,
-                "there is no corpus to search",
-                where=written(setting),
-                remedy=f"add {written('corpus')} DIR",
-            )
+SETTINGS = tuple(declared(System))
+"""Every setting that users write, in the order in which help lists them."""
+MODULES: Mapping[str, str] = {
+    one.name: one.setting.module for one in SETTINGS if one.setting.module
+}
+"""By the role whose model is asked, the setting of the module that asks it."""

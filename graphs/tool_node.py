@@ -12,9 +12,9 @@ from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
-from branchwise.agents.bodies import whole_characters
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Slot
+from branchwise.corpora.text import one_line, whole_characters
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.reduce import NOT_RUN, StateUpdate, answered
 from branchwise.graphs.run_contexts import PluginCall, count_asked
@@ -176,7 +176,7 @@ async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> 
         return _failure(f"bad arguments: {where}: {first['msg']}", "arguments")
     except ToolError as error:
         text = bounded(whole_characters(str(error)))
-        line = " ".join(text.split())[:MAX_ERROR_CHARS]
+        line = one_line(text)[:MAX_ERROR_CHARS]
         return CallOutcome(f"Error: {text}", {}, line, "failed")
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
@@ -207,7 +207,7 @@ async def _call_plugged(
 
 
 def _failure(problem: str, failure: Failure = "failed") -> CallOutcome:
-    return _refused(" ".join(whole_characters(problem).split())[:MAX_ERROR_CHARS], failure)
+    return _refused(one_line(whole_characters(problem))[:MAX_ERROR_CHARS], failure)
 
 
 def bounded(text: str) -> str:

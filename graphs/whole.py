@@ -9,9 +9,9 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from branchwise.agents.bodies import whole_characters
 from branchwise.agents.journal import MemoryJournal
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.text import one_line, whole_characters
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.flows import DEFAULT, FLOWS, Brief, Flow
@@ -126,7 +126,7 @@ def _brief(state: Mapping[str, Any], flow: Flow, *, has_tools: bool) -> Brief:
             f"the question has {len(question)} characters",
             remedy=f"ask with at most {MAX_QUESTION_CHARS}",
         )
-    line = " ".join(whole_characters(question).split())
+    line = one_line(whole_characters(question))
     return Brief(flow.prompts[flow.setting(has_tools=has_tools)], line, line)
 
 

@@ -35,7 +35,17 @@ def test_commands_and_options_exist(page):
 
 
 @pytest.mark.usefixtures("process")
-@pytest.mark.parametrize(("name", "most"), [("task", 10), ("event", 3)])
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("task", 10),
+        ("event", 3),
+        ("setting", 4),
+        ("retriever", 3),
+        ("metric", 2),
+        ("table", 3),
+    ],
+)
 def test_an_example_of_a_contribution_still_applies(name, most):
     diff = ROOT / "docs" / "contributing" / f"{name}.diff"
     assert diff.read_text("utf-8").count("\ndiff --git") + 1 <= most

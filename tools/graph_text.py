@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from branchwise.corpora.graph.answers import Match, QueryResult, Term
+from branchwise.corpora.text import cut, printable, unbroken
 
 MAX_SHOWN_ROWS = 100
 MAX_SHOWN_BYTES = 8 * 1024
@@ -112,6 +113,4 @@ def _count(statements: int) -> str:
 
 
 def _one_line(text: str) -> str:
-    flat = text if text.isprintable() else " ".join(text.split())
-    flat = "".join(character if character.isprintable() else " " for character in flat)
-    return flat if len(flat) <= _MAX_CELL else f"{flat[: _MAX_CELL - 1]}…"
+    return cut(printable(unbroken(text), " "), _MAX_CELL)

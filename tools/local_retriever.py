@@ -7,6 +7,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
+from branchwise.corpora.text import unbroken
 from branchwise.tools.artifacts import PassageRecord, ToolArtifact
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.errors import ToolError
@@ -85,9 +86,4 @@ def passages_text(records: Sequence[PassageRecord]) -> str:
 
 def _shown(record: PassageRecord) -> str:
     """`[id] Title`, and the text on one line: a passage cannot pose as the start of another."""
-    return f"[{record['id']}] {_one_line(record['title'])}\n{_one_line(record['text'])}"
-
-
-def _one_line(text: str) -> str:
-    # Line breaks of every kind are unprintable, and most passages have none.
-    return text if text.isprintable() else " ".join(text.split())
+    return f"[{record['id']}] {unbroken(record['title'])}\n{unbroken(record['text'])}"

@@ -1,12 +1,11 @@
 """The tools there are, by name."""
 
-import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words, did_you_mean
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.loading import distribution_of, entry_points
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from branchwise.corpora.plugins.injection import InjectionContext
+
+
+SEARCH_TOOL = "local_retriever"
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,17 @@ class ToolContext:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keys: Keys = NO_KEYS
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What there is to search, as the settings that name it."""
+        there = {"corpus": self.retriever, "kg": self.graph}
+        return tuple(source for source, found in there.items() if found is not None)
+
 
 @dataclass(frozen=True)
 class _Entry:
     summary: str
+    source: str  # the setting that names what it searches
     make: "Callable[[ToolContext], BaseTool]"
     section: str = ""  # the prompt file with the tool's part of the system prompt
 
@@ -76,12 +85,29 @@ def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
 
 def _made(spec: str, context: ToolContext) -> "BaseTool":
     if spec in _TOOLS:
+        check_source(spec, context.sources)
         return _TOOLS[spec].make(context)
-    if not is_plugin(spec) and spec not in entry_points("tools"):
-        raise _no_tool(spec)
+    check_known(spec)
     from branchwise.tools.plugins.making import open_tool
 
     return open_tool(spec, injection_context(context))
+
+
+def default_tools(sources: Collection[str]) -> tuple[str, ...]:
+    """The tools of an agent for which none are named: all that have something to search."""
+    return tuple(name for name, entry in _TOOLS.items() if entry.source in sources)
+
+
+def check_source(name: str, sources: Collection[str], words: Words = FLAGS) -> None:
+    """Raise SettingError for a built-in tool whose corpus or graph is not among the `sources`."""
+    source = _TOOLS[name].source if name in _TOOLS else None
+    if source == "corpus" and source not in sources:
+        what, remedy = "no corpus to search", words.add("corpus", "DIR")
+    elif source == "kg" and source not in sources:
+        what, remedy = "no graph to ask", words.add("kg", "DIR or URL")
+    else:
+        return
+    raise SettingError("tools", f"the tool {name} has {what}", remedy=remedy)
 
 
 def injection_context(context: ToolContext) -> "InjectionContext":
@@ -121,54 +147,50 @@ def sections(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(filter(None, found)))
 
 
-def _no_tool(name: str) -> InputError:
+def check_known(name: str) -> None:
+    """Raise SettingError for what names no tool: none that is built in or installed, no plug-in,
+    no server."""
     known = [*_TOOLS, *installed_tools()]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
-    return InputError(f"there is no tool {name!r}", remedy=f"{hint} (see `branchwise tools list`)")
+    if name in known or is_plugin(name) or is_mcp(name):
+        return
+    hint = did_you_mean(name, known, most=3, cutoff=0.5)
+    remedy = f"{hint} (see `branchwise tools list`)"
+    raise SettingError("tools", f"there is no tool {name!r}", remedy=remedy)
 
 
 def _local_retriever(context: ToolContext) -> "BaseTool":
     from branchwise.tools.local_retriever import make_local_retriever
 
-    if context.retriever is None:
-        raise InputError(
-            "the tool local_retriever has no corpus to search", remedy="give one with --corpus DIR"
-        )
-    return make_local_retriever(context.retriever, context.k)
+    return make_local_retriever(cast("Retriever | Batcher", context.retriever), context.k)
 
 
 def _wikisparql(context: ToolContext) -> "BaseTool":
     from branchwise.tools.wikisparql import make_wikisparql
 
-    return make_wikisparql(_graph(context, "wikisparql"))
+    return make_wikisparql(cast(Graph, context.graph))
 
 
 def _wikidata_search(context: ToolContext) -> "BaseTool":
     from branchwise.tools.wikidata_search import make_wikidata_search
 
-    return make_wikidata_search(_graph(context, "wikidata_search"))
-
-
-def _graph(context: ToolContext, name: str) -> Graph:
-    if context.graph is None:
-        raise InputError(
-            f"the tool {name} has no graph to ask", remedy="give one with --kg DIR or --kg URL"
-        )
-    return context.graph
+    return make_wikidata_search(cast(Graph, context.graph))
 
 
 _TOOLS: dict[str, _Entry] = {
-    "local_retriever": _Entry(
-        "search the passages of --corpus: local_retriever(query, k=3)", _local_retriever
+    SEARCH_TOOL: _Entry(
+        "search the passages of --corpus: local_retriever(query, k=3)", "corpus", _local_retriever
     ),
     "wikidata_search": _Entry(
         'find entities and properties of --kg by name: wikidata_search(text, kind="item", limit=8)',
+        "kg",
         _wikidata_search,
         section="graph_tools",
     ),
     "wikisparql": _Entry(
-        "ask the graph of --kg in SPARQL: wikisparql(query)", _wikisparql, section="graph_tools"
+        "ask the graph of --kg in SPARQL: wikisparql(query)",
+        "kg",
+        _wikisparql,
+        section="graph_tools",
     ),
 }
-GRAPH_TOOLS = ("wikidata_search", "wikisparql")
+GRAPH_TOOLS = tuple(name for name, entry in _TOOLS.items() if entry.source == "kg")

@@ -1,9 +1,10 @@
-"""What report tables are made of: headings, numbers as papers print them, notes below."""
+"""What tables on a terminal are made of: headings, means over intervals, notes below."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.numbers import number
 from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-NOTHING = "–"
 _MAX_NAME = 200
 
 
@@ -58,23 +58,13 @@ def notes(lines: Iterable[str]) -> "Padding":
     return indented(plain("\n" + "\n".join(lines), "dim"))
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    """As papers print it: no zero before the point."""
-    if value is None:
-        return NOTHING
-    shown = f"{value:.{digits}f}"
-    if float(shown) == 0:
-        shown = shown.lstrip("-")
-    return shown.replace("0.", ".", 1) if abs(float(shown)) < 1 else shown
-
-
-def mean_cell(found: Aggregate, digits: int, questions: int) -> "Text":
+def mean_cell(found: Aggregate, digits: int, questions: int | None) -> "Text":
     """The mean; under it the interval, and n where it is not the number of questions."""
     text = plain(number(found.mean, digits))
     if found.low is not None and found.high is not None:
         joint = " to " if found.low < 0 else "–"
         interval = f"\n{number(found.low, digits)}{joint}{number(found.high, digits)}"
         text.append(interval, style="dim")
-    if 0 < found.n != questions:
+    if questions is not None and 0 < found.n != questions:
         text.append(f"\nn={found.n}", style="dim")
     return text

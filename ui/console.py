@@ -4,6 +4,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from branchwise.corpora.text import printable as printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -27,11 +29,6 @@ def error_console() -> "Console":
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, emoji=False)
-
-
-def printable(text: str) -> str:
-    """Text from outside without what could steer a terminal: escapes, controls, directions."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def printable_json(value: Any) -> str:

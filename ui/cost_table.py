@@ -1,104 +1,45 @@
-"""What runs cost as a table for a terminal: roles under each other, tokens, seconds, money."""
+"""What runs cost on a terminal: roles under each other, and where the prices are from."""
 
-import difflib
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.agents.spec import is_replay
-from branchwise.eval.costs.usage import COUNTS, Costs, RoleCost
-from branchwise.ui.cells import NOTHING, heading, indented, new_table, plain, run_name
+from branchwise.corpora.errors import nearest
+from branchwise.eval.costs.usage import Costs, RoleCost
+from branchwise.eval.numbers import UNKNOWN
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables.costs import costs_table
+from branchwise.ui.cells import notes, run_name
 from branchwise.ui.console import printable
+from branchwise.ui.report_table import drawn
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.padding import Padding
-    from rich.table import Table
-
-NamedCosts = tuple[str, Costs]
-"""A run's name and what it cost."""
 
 _SHOWN = 3
 _NEAR = 0.6
-_LEAST_USD = 1e-6
-_UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
+_IN_NOTES = ("model", "ratio")
 
 
-def cost_tables(runs: Sequence[NamedCosts]) -> "Iterator[RenderableType]":
-    """What to print for one run or several, in order: the table, and what stands behind it.
+def cost_tables(report: StudyReport) -> "Iterator[RenderableType]":
+    """The table, and what stands behind it.
 
     Unknown is –, and a note says which model's price is missing and how to give it.
     """
-    if not runs:
-        return
-    yield heading("costs", [name for name, _ in runs])
-    yield _table(runs)
-    yield _notes(runs)
+    table = costs_table(report)
+    yield from drawn(table.with_columns([c.key for c in table.columns if c.key not in _IN_NOTES]))
+    yield notes(_notes(report))
 
 
-def _table(runs: Sequence[NamedCosts]) -> "Table":
-    table = new_table()
-    for title in (*COUNTS, "USD"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for name, found in runs:
-        if len(runs) > 1:
-            table.add_section()
-            table.add_row(plain(run_name(name), "bold"))
-        for label, values in _rows(found):
-            counts = [count_cell(values[count]) for count in COUNTS]
-            table.add_row(plain(label), *counts, usd_cell(values["cost"]))
-    return table
-
-
-def _rows(found: Costs) -> Iterator[tuple[str, Mapping[str, float | None]]]:
-    for role in found.roles:
-        yield printable(role.role)[:40], {**vars(role.usage), "cost": role.cost}
-    if len(found.roles) != 1 or found.unsplit.items:
-        # Sums of tokens that were not kept by role would leave those out that were not.
-        sums = dict.fromkeys(COUNTS) if found.unsplit.items else vars(found.usage)
-        yield "all", {**sums, "cost": found.cost}
-    yield "per item", found.per_item
-
-
-def count_cell(value: float | None) -> str:
-    """Whole below 10,000, one digit behind the point for a small mean, else three digits."""
-    if value is None:
-        return NOTHING
-    if value >= 9999.5:
-        # The largest unit that leaves a whole digit, after rounding: 999,600 is 1.00M.
-        size, unit = next((u for u in _UNITS if value >= 0.9995 * u[0]), _UNITS[-1])
-        scaled = value / size
-        return f"{scaled:.{2 if scaled < 9.995 else 1 if scaled < 99.95 else 0}f}{unit}"
-    return f"{value:,.0f}" if value >= 99.95 or value == int(value) else f"{value:.1f}"
-
-
-def usd_cell(value: float | None) -> str:
-    """Four digits behind the point below 1, then two, then none; of what is less than .001, two
-    digits that tell. 0 only where nothing is paid."""
-    if value is None:
-        return NOTHING
-    if value == 0:
-        return "0"
-    if value < _LEAST_USD:
-        return f"<{_LEAST_USD:.6f}".replace("0.", ".", 1)
-    if value < 0.000995:
-        behind = 1 - math.floor(math.log10(value / 0.995))
-        return f"{value:.{behind}f}".removeprefix("0")
-    if value < 0.99995:
-        return f"{value:.4f}".removeprefix("0")
-    return f"{value:,.2f}" if value < 9999.995 else f"{value:,.0f}"
-
-
-def _notes(runs: Sequence[NamedCosts]) -> "Padding":
-    lines = [""]
-    for name, found in runs:
-        before = f"{run_name(name)}: " if len(runs) > 1 else ""
-        lines += [before + line for line in _about(found)]
-    lines += _prices_are_from([found for _, found in runs])
-    lines.append("cached is part of input, reasoning of output; seconds are summed over requests")
-    missing = dict.fromkeys(model for _, found in runs for model in found.unpriced)
-    lines += [_how_to_give(model) for model in missing]
-    return indented(plain("\n".join(lines), "dim"))
+def _notes(report: StudyReport) -> Iterator[str]:
+    costs = [system.run.costs for system in report.systems]
+    for system in report.systems:
+        before = f"{run_name(system.name)}: " if len(report.systems) > 1 else ""
+        yield from (before + line for line in _about(system.run.costs))
+    yield from _prices_are_from(costs)
+    yield "cached is part of input, reasoning of output; seconds are summed over requests"
+    for model in dict.fromkeys(model for found in costs for model in found.unpriced):
+        yield how_to_give(model, "with --prices FILE")
 
 
 def _prices_are_from(runs: Sequence[Costs]) -> Iterator[str]:
@@ -111,7 +52,7 @@ def _prices_are_from(runs: Sequence[Costs]) -> Iterator[str]:
     # Without servers: an address is longer than what is misspelt.
     models = [model.partition("@http")[0] for found in runs for model in found.models]
     unused = [name for name in runs[0].unused if all(name in found.unused for found in runs)]
-    told = {name: difflib.get_close_matches(name, models, 1, _NEAR) for name in unused}
+    told = {name: nearest(name, models, cutoff=_NEAR) for name in unused}
     # A file of many prices is no mistake, so those that look like one come first.
     for name in sorted(told, key=lambda name: not told[name])[:_SHOWN]:
         near = f"; near: {told[name][0]}" if told[name] else ""
@@ -142,8 +83,9 @@ def _uncounted(role: RoleCost) -> str:
     return printable(f"{role.role}: the server of {role.model} did not count tokens")
 
 
-def _how_to_give(model: str) -> str:
+def how_to_give(model: str, where: str) -> str:
+    """What to write to give a model's price."""
     return printable(
-        f"{NOTHING}: no price is known for {model}; give one (USD per million tokens) with "
-        f'--prices FILE, as in: models: {{"{model}": {{input: 0.25, output: 2}}}}'
+        f"{UNKNOWN}: no price is known for {model}; give one (USD per million tokens) {where}, "
+        f'as in: models: {{"{model}": {{input: 0.25, output: 2}}}}'
     )

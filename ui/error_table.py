@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.totals import (
-    ErrorTotals,
-    SubsetTotals,
-    items_with,
-    missing_with,
-    wrong_with,
-    wrong_without_label,
+from branchwise.eval.errors.totals import ErrorTotals, SubsetTotals
+from branchwise.eval.numbers import count
+from branchwise.eval.reporting.loss_kinds import (
+    ITEM_KINDS,
+    MISSING_KINDS,
+    WRONG_KINDS,
+    LossKind,
 )
 from branchwise.ui.cells import heading, new_table, notes, plain, run_name
 
@@ -42,31 +41,23 @@ class _Row(NamedTuple):
     needs_trace: bool = False
 
 
-def _read_and_wrong(found: SubsetTotals) -> int:
-    """Wrong texts without a label; of items without a trace that would mean nothing."""
-    if found.traced < found.items:
-        return 0
-    return wrong_without_label(found)
+_OF_THE_WAY = ("never_retrieved", "left_out", "extraction", "node", "unreadable", "wrong_branch")
+"""What is read first is what happens first."""
 
 
+def _row(kind: LossKind) -> _Row:
+    return _Row(f"  {kind.row or kind.words}", kind.count)
+
+
+_MISSING = {kind.key: kind for kind in MISSING_KINDS}
 _ROWS = (
     _Row("gold answers missing", lambda found: found.missing, is_total=True),
-    _Row("  never retrieved", missing_with(Label.INCOMPLETE_EXTRACTION)),
-    _Row("  retrieved, left out by the agent", lambda found: found.lost_at["agent"]),
-    _Row("  retrieved, lost in extraction", lambda found: found.lost_at["extraction"]),
-    _Row("  taken out by a node", lambda found: found.lost_at["node"]),
-    _Row("  lost with an unreadable answer", lambda found: found.lost_at["repair"]),
-    _Row("  under the wrong branch", missing_with(Label.WRONG_BRANCH)),
+    *(_row(_MISSING[key]) for key in _OF_THE_WAY),
     _Row("branches with nothing retrieved", lambda found: found.branches, True, needs_trace=True),
     _Row("answers wrong", lambda found: found.wrong, is_total=True),
-    _Row("  right under another branch", wrong_with(Label.WRONG_BRANCH)),
-    _Row("  in the evidence, but no answer", _read_and_wrong),
-    _Row("  nowhere in the evidence", wrong_with(Label.UNSUPPORTED_ANSWER)),
+    *(_row(kind) for kind in WRONG_KINDS if kind.key != "unknown"),
     _Row("items", lambda found: found.items, is_total=True),
-    _Row("  with wrong tool calls", items_with(Label.WRONG_TOOL_CALL)),
-    _Row("  with a format error", items_with(Label.FORMAT_ERROR)),
-    _Row("  with the budget spent", items_with(Label.BUDGET_SPENT)),
-    _Row("  failed", lambda found: found.failed),
+    *(_row(kind) for kind in ITEM_KINDS),
 )
 
 
@@ -102,5 +93,5 @@ def _table(columns: Sequence[tuple[str, SubsetTotals]]) -> "Table":
             continue
         if row.is_total or any(counts):
             style = "bold" if row.is_total else ""
-            table.add_row(plain(row.words, style), *(plain(f"{n:,}", style) for n in counts))
+            table.add_row(plain(row.words, style), *(plain(count(n), style) for n in counts))
     return table

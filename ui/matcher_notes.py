@@ -7,7 +7,7 @@ from branchwise.eval.judging.judge import JudgeReport
 from branchwise.eval.judging.mapper import Ended, ReportedItem
 from branchwise.eval.judging.matcher import MatcherReport
 from branchwise.eval.judging.settle import Settled
-from branchwise.ui.cells import number
+from branchwise.eval.numbers import number
 from branchwise.ui.console import printable
 
 _SHOWN = 5

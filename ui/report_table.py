@@ -1,96 +1,118 @@
-"""Scores as tables for a terminal: means over intervals, runs under each other."""
+"""A report's tables on a terminal: means over intervals, rows in groups."""
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.question_scores import told_subsets
-from branchwise.eval.scores import Counts, Scorer, Scores, all_columns
-from branchwise.eval.tasks import Column
+from branchwise.eval.numbers import as_text, short_count
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.reporting.tables.results import results_tables, scored_by
+from branchwise.eval.reporting.tables.table import Cell, Column, Table
+from branchwise.eval.scores import Counts
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
 from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.padding import Padding
-    from rich.table import Table
-
-NamedScores = tuple[str, Scores]
-"""A run's name and its scores."""
+    from rich.table import Table as RichTable
+    from rich.text import Text
 
 
-def report_tables(
-    runs: Sequence[NamedScores], only: Collection[str] | None = None
-) -> "Iterator[RenderableType]":
-    """What to print for one run or several, in order: tables, what their numbers mean, counts.
-
-    `only`: titles of the tables that are wanted. Runs of different tasks stand apart. A column
-    that no run has a value for is left out, and so is the subset `all` where it says what another
-    one says.
-    """
-    for task in dict.fromkeys(scores.scorer.task for _, scores in runs):
-        chosen = [(name, scores) for name, scores in runs if scores.scorer.task == task]
-        held = all_columns([scores for _, scores in chosen])
-        wanted = [c for c in held if only is None or c.table in only]
-        columns = [c for c in wanted if _has_values(c, chosen)]
-        for title in dict.fromkeys(column.table for column in columns):
-            yield heading(title, [name for name, _ in chosen])
-            yield _table([c for c in columns if c.table == title], chosen)
-        yield _notes(columns, chosen)
-        yield _counts(chosen)
+def drawn(table: Table, title: str = "") -> "Iterator[RenderableType]":
+    """A table under its title, which names the system where there is only one."""
+    title = title or table.title[:1].lower() + table.title[1:]
+    yield heading(title, dict.fromkeys(str(row[0]) for row in table.rows))
+    yield body(table)
 
 
-def _has_values(column: Column, runs: Sequence[NamedScores]) -> bool:
-    return any(_mean(scores, "all", column).n for _, scores in runs)
+def with_notes(table: Table) -> "Iterator[RenderableType]":
+    """A table under its title and over its notes."""
+    yield from drawn(table)
+    yield notes(map(printable, table.notes))
 
 
-def _mean(scores: Scores, subset: str, column: Column) -> Aggregate:
-    """One of nothing where the run was not scored with the metric, which is a plug-in's then."""
-    return scores.aggregates[subset].get(column.key, Aggregate(None, 0, None, None))
-
-
-def _table(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Table":
+def body(table: Table) -> "RichTable":
+    """The rows of a table, those of a subset or system under its name where there are several."""
+    printed = table.as_printed()
+    *groups, label = printed.key_columns
+    shown = [
+        i for i, one in enumerate(printed.columns) if not one.is_key and i not in (*groups, label)
+    ]
+    heads = [printed.columns[i].heading or printed.columns[i].title for i in shown]
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
-    table = new_table(tight=len(columns) >= 6)
-    table.add_column("\nn", justify="right")
-    for column in columns:
-        table.add_column(plain(column.heading), justify="right", no_wrap=True)
-    for subset in told_subsets(lambda kind: any(s.questions(kind) for _, s in runs)):
-        if len(runs) > 1:
-            table.add_section()
-            table.add_row(plain(subset, "bold"))
-        for name, scores in runs:
-            label = plain(subset) if len(runs) == 1 else indented(plain(run_name(name)))
-            n = scores.questions(subset)
-            means = [(_mean(scores, subset, column), column.digits) for column in columns]
-            cells = [mean_cell(found, digits, n) for found, digits in means]
-            table.add_row(label, str(n), *cells)
-    return table
+    tight = sum(isinstance(cell, Aggregate) for cell in printed.rows[0]) >= 6
+    drawn = new_table(tight=tight)
+    lines = max(head.count("\n") for head in heads)
+    for head in heads:
+        padded = "\n" * (lines - head.count("\n")) + head
+        drawn.add_column(plain(padded), justify="right", no_wrap=True)
+    for group, rows in groupby(printed.rows, lambda row: [str(row[i]) for i in groups]):
+        if groups:
+            drawn.add_section()
+            drawn.add_row(plain(run_name(" · ".join(group)), "bold"))
+        for row in rows:
+            name = plain(run_name(str(row[label])))
+            drawn.add_row(indented(name) if groups else name, *_cells(printed, row, shown))
+    return drawn
 
 
-def _notes(columns: Sequence[Column], runs: Sequence[NamedScores]) -> "Padding":
-    lines = [column.note for column in columns if column.note]
+def _cells(table: Table, row: Sequence[Cell], shown: Sequence[int]) -> "Iterator[Text]":
+    place = table.place("n")
+    questions = row[place] if place is not None else None
+    n = questions if isinstance(questions, int) else None
+    return (_cell(table.columns[i], row[i], n) for i in shown)
+
+
+def _cell(column: Column, cell: Cell, n: int | None) -> "Text":
+    if isinstance(cell, str):
+        return plain(run_name(cell))
+    if isinstance(cell, Aggregate):
+        return mean_cell(cell, column.digits, n)
+    if column.unit in ("count", "tokens", "seconds"):
+        return plain(short_count(cell))
+    return plain(as_text(cell, column.unit, column.digits))
+
+
+def score_tables(
+    report: StudyReport, only: Collection[str] | None = None
+) -> "Iterator[RenderableType]":
+    """The means of the systems' metrics, what they mean, and how the items ended.
+
+    `only`: the groups of the task's columns that are wanted.
+    """
+    report = report.by_matcher()
+    tables = [t for t in results_tables(report) if only is None or _group(t) in only]
+    for table in tables:
+        hidden = ("origin", "scored_by")  # the names say which matcher
+        shown = [one.key for one in table.columns if one.key not in hidden]
+        yield from drawn(table.with_columns(shown), _group(table))
+    kept = {column.key for table in tables for column in table.columns}
+    yield _notes(report, [one.note for one in report.columns if one.note and one.key in kept])
+    yield _counts(report.systems)
+
+
+def _group(results: Table) -> str:
+    """What the task calls the columns of a table of results."""
+    return results.title.removeprefix("Results: ")
+
+
+def _notes(report: StudyReport, lines: list[str]) -> "Padding":
     lines.append("n: questions; below a mean its 95% bootstrap interval")
-    described = {name: _described(scores.scorer) for name, scores in runs}
-    if len(set(described.values())) == 1:
-        lines.append(f"matcher: {described[runs[0][0]]}")
+    matchers = {one.name: printable(scored_by(one.scores.scorer)) for one in report.systems}
+    if len(set(matchers.values())) == 1:
+        lines.append(f"matcher: {matchers[report.base.name]}")
     else:
-        lines += [f"matcher of {run_name(name)}: {words}" for name, words in described.items()]
+        lines += [f"matcher of {run_name(name)}: {words}" for name, words in matchers.items()]
     return notes(lines)
 
 
-def _described(scorer: Scorer) -> str:
-    """Which matcher made the scores, and which judge took part."""
-    model = f" ({printable(scorer.model)})" if scorer.model else ""
-    judge = f", answers judged by {printable(scorer.judge)}" if scorer.judge else ""
-    return f"{scorer.matcher}{model}{judge}"
-
-
-def _counts(runs: Sequence[NamedScores]) -> "Padding":
+def _counts(systems: Sequence[SystemReport]) -> "Padding":
     text = plain("")
-    for name, scores in runs:
-        counts = scores.counts
-        text.append(f"\n{run_name(name)}: items {counts.items} · answered {counts.answered}")
+    for system in systems:
+        counts = system.scores.counts
+        text.append(f"\n{run_name(system.name)}: items {counts.items} · answered {counts.answered}")
         for what, number in _losses(counts):
             text.append(f" · {what} {number}", style="bold red" if number else "")
     return indented(text)

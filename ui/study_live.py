@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.agents.limits import Limits
 from branchwise.eval.costs.prices import Prices
+from branchwise.eval.numbers import UNKNOWN, number, short_count, usd
 from branchwise.eval.store import RunReader
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.studies.tally import Tally
-from branchwise.ui.cells import NOTHING, number, plain
+from branchwise.ui.cells import plain
 from branchwise.ui.console import error_console, printable
-from branchwise.ui.cost_table import count_cell, usd_cell
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -120,8 +120,8 @@ class StudyLive:
         return [
             f"{tally.ended_items}/{tally.total}",
             *(number(mean) for mean in tally.means),
-            count_cell(tally.tokens),
-            usd_cell(tally.cost),
+            short_count(tally.tokens),
+            usd(tally.cost),
             str(tally.failed),
             self._left([tally]),
         ]
@@ -134,7 +134,7 @@ class StudyLive:
         if self._max_cost is not None:
             spent = [tally.cost for tally in self._tallies]
             known = None if None in spent else sum(cost for cost in spent if cost is not None)
-            parts.append(f"{usd_cell(known)} of {usd_cell(self._max_cost)} USD")
+            parts.append(f"{usd(known)} of {usd(self._max_cost)} USD")
         return ", ".join(parts)
 
     def _slowed(self) -> list[str]:
@@ -158,7 +158,7 @@ class StudyLive:
         if not waiting:
             return "0:00"
         if not here:
-            return NOTHING
+            return UNKNOWN
         return clock((time.monotonic() - self._began) * waiting / here)
 
     def _is_time_for_lines(self) -> bool:
@@ -181,7 +181,7 @@ class StudyLive:
         failed = f", {tally.failed} failed" if tally.failed else ""
         return (
             f"{printable(tally.name)}: {tally.ended_items}/{tally.total} done, {' '.join(means)}, "
-            f"{count_cell(tally.tokens)} tokens, {usd_cell(tally.cost)} USD{failed}, "
+            f"{short_count(tally.tokens)} tokens, {usd(tally.cost)} USD{failed}, "
             f"{self._left([tally])} left"
         )
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from branchwise.eval.numbers import short_count, usd
 from branchwise.eval.studies.plan import (
     AGENT_INPUT,
     MODULE_INPUT,
@@ -12,9 +13,9 @@ from branchwise.eval.studies.plan import (
     SystemPlan,
 )
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
-from branchwise.ui.cells import NOTHING, indented, new_table, plain, run_name
+from branchwise.ui.cells import indented, new_table, plain, run_name
 from branchwise.ui.console import console, printable
-from branchwise.ui.cost_table import count_cell, usd_cell
+from branchwise.ui.cost_table import how_to_give
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -55,18 +56,18 @@ def _table(plan: Plan) -> "Table":
         table.add_row(plain(run_name(system.name)), *_cells(system, roles))
     if len(plan.systems) > 1:
         table.add_section()
-        calls = [count_cell(sum(one.calls.get(role, 0) for one in plan.systems)) for role in roles]
+        calls = [short_count(sum(one.calls.get(role, 0) for one in plan.systems)) for role in roles]
         table.add_row(plain("all", "bold"), *calls, *_bounds(plan.within, plan.at_most))
     return table
 
 
 def _cells(system: SystemPlan, roles: list[str]) -> list[str]:
-    calls = [count_cell(system.calls.get(role, 0)) for role in roles]
+    calls = [short_count(system.calls.get(role, 0)) for role in roles]
     return [*calls, *_bounds(system.within, system.at_most)]
 
 
 def _bounds(within: Bound, at_most: Bound) -> list[str]:
-    both = ((count_cell(bound.tokens), usd_cell(bound.cost)) for bound in (within, at_most))
+    both = ((short_count(bound.tokens), usd(bound.cost)) for bound in (within, at_most))
     return [cell for pair in both for cell in pair]
 
 
@@ -89,12 +90,6 @@ def _notes(plan: Plan) -> "Padding":
         lines.append(f"max_cost: the study stops before {plan.max_cost:,.2f} USD are passed")
     if plan.as_of:
         lines.append(f"USD by the built-in prices as of {plan.as_of}, or by the study's own")
-    lines += [_how_to_give(model) for model in plan.unpriced]
+    where = "in the file that the study names as prices:"
+    lines += [how_to_give(model, where) for model in plan.unpriced]
     return indented(plain("\n".join(lines), "dim"))
-
-
-def _how_to_give(model: str) -> str:
-    return printable(
-        f"{NOTHING}: no price is known for {model}; give one (USD per million tokens) in the file "
-        f'that the study names as prices:, as in: models: {{"{model}": {{input: 0.25, output: 2}}}}'
-    )

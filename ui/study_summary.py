@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from branchwise.eval.scores import common_columns
+from branchwise.eval.scores import Scores, common_columns
 from branchwise.eval.statistics import compare_systems, summary_line
 from branchwise.eval.tasks import get_task
 from branchwise.ui.cells import heading, indented, plain, run_name
-from branchwise.ui.report_table import NamedScores
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def study_summary(systems: Sequence[NamedScores]) -> "Iterator[RenderableType]":
+def study_summary(systems: Sequence[tuple[str, Scores]]) -> "Iterator[RenderableType]":
     """The differences to the first system; nothing where it is the only one."""
     if len(systems) < 2:
         return

@@ -10,6 +10,7 @@ import typer
 
 from branchwise.commands.key_option import Key, read_keys
 from branchwise.commands.scoring_options import PriceFile
+from branchwise.eval.bounds import MAX_CONCURRENCY
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
@@ -36,7 +37,7 @@ def ablate(
         typer.Option(
             help="Questions at a time, all systems together. Default: the study's.",
             min=1,
-            max=1024,
+            max=MAX_CONCURRENCY,
         ),
     ] = None,
     max_requests: Annotated[

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from branchwise.commands.system_options import SystemOptions, with_system_options
+from branchwise.commands.system_options import with_system_options
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from branchwise.graphs.agent import Agent, Outcome
+    from branchwise.graphs.system import System
 
 
 @with_system_options
 def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
-    system: SystemOptions,
+    system: "System",
     json_output: Annotated[
         bool, typer.Option("--json", help="Print only the answer, as JSON.")
     ] = False,
@@ -27,7 +28,6 @@ def ask(
 
     Example: branchwise ask "Who directed King Kong?" --corpus C
     """
-    settings = system.to_system()
     from branchwise.agents.caller import ModelError
     from branchwise.corpora.errors import InputError
     from branchwise.eval.store.recordings import open_recordings
@@ -36,7 +36,7 @@ def ask(
 
     if not question.strip():
         raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
-    agent = Agent(settings, recordings=open_recordings)
+    agent = Agent(system, recordings=open_recordings)
     agent.check_settings()
     try:
         show = None if json_output else error_console()

@@ -4,9 +4,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
+import click
 import typer
 
 from branchwise.commands.key_option import Key, read_keys
+from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
+from branchwise.corpora.retrieval import MAX_K
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
@@ -16,13 +19,6 @@ if TYPE_CHECKING:
 corpus_app = typer.Typer(help="Build, index and search passage collections.", no_args_is_help=True)
 
 _SHOWN_CHARS = 300
-
-
-class Kind(StrEnum):
-    """What an index is."""
-
-    flat = "flat"
-    bm25 = "bm25"
 
 
 class Backend(StrEnum):
@@ -90,8 +86,12 @@ def build(
 def index(
     path: CorpusDir,
     kind: Annotated[
-        Kind, typer.Option(help="flat: dense vectors, exact search. bm25: words.")
-    ] = Kind.flat,
+        str,
+        typer.Option(
+            click_type=click.Choice([*INDEX_KINDS]),
+            help=" ".join(f"{kind.name}: {kind.about}." for kind in INDEX_KINDS.values()),
+        ),
+    ] = DEFAULT,
     encoder: Annotated[
         str | None,
         typer.Option(
@@ -143,10 +143,12 @@ def index(
     settings = EncoderSettings(
         query_prefix, passage_prefix, pooling.value if pooling else None, max_tokens
     )
-    if kind is Kind.bm25 and (encoder or from_flashrag or settings.given):
+    built = INDEX_KINDS[kind]
+    if not built.encodes and (encoder or from_flashrag or settings.given):
         raise InputError(
-            "bm25 has no encoder",
-            remedy="leave out --encoder, --from-flashrag and their settings, or use --kind flat",
+            f"{kind} has no encoder",
+            remedy="leave out --encoder, --from-flashrag and their settings, or use --kind "
+            f"{DEFAULT}",
         )
     chosen: _Chosen = {
         "name": name,
@@ -155,11 +157,11 @@ def index(
         "dtype": dtype.value,
         "settings": settings,
     }
-    with showing("encoding" if kind is Kind.flat else "counting words") as progress:
+    with showing(built.building) as progress:
         if from_flashrag:
             made = import_index(path, from_flashrag, **chosen, progress=progress)
         else:
-            made = build_index(path, kind.value, **chosen, progress=progress)
+            made = build_index(path, kind, **chosen, progress=progress)
     typer.echo(f"{made}: ready")
     typer.echo(f'next: branchwise corpus search {path} "..." --retriever {made.name}')
 
@@ -171,11 +173,11 @@ def search(
     retriever: Annotated[
         str | None,
         typer.Option(
-            help="flat, bm25, hybrid, an index name, http:URL or flashrag:FILE. "
-            "Default: the only one, or flat."
+            help=f"{NAMES}, an index name, http:URL or flashrag:FILE. "
+            f"Default: the only one, or {DEFAULT}."
         ),
     ] = None,
-    k: Annotated[int, typer.Option(help="How many passages.", min=1, max=50)] = 3,
+    k: Annotated[int, typer.Option(help="How many passages.", min=1, max=MAX_K)] = 3,
     key: Key = None,
     json_output: AsJson = False,
 ) -> None:
@@ -240,15 +242,8 @@ def _facts(corpus: "Corpus") -> dict[str, Any]:
 
 
 def _described(manifest: dict[str, Any]) -> str:
-    if manifest["kind"] == "bm25":
-        return f"bm25, {manifest.get('analyzer', 'without an analyzer')}"
-    encoder = manifest.get("encoder")
-    if encoder is None:
-        return "flat, without an encoder"
-    return (
-        f"flat, {encoder['name']} ({encoder['dimension']} dimensions, {encoder['backend']} "
-        f"{encoder['precision']}), vectors {manifest['dtype']}"
-    )
+    kind = manifest["kind"]
+    return f"{kind}, {INDEX_KINDS[kind].load().described(manifest)}"
 
 
 def _show(rank: int, hit: "Hit") -> None:

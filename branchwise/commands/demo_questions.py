@@ -55,20 +55,20 @@ def _show(study: "StudyFolder") -> Path:
     from branchwise.ui.console import console
     from branchwise.ui.error_table import error_tables
     from branchwise.ui.html.page import write_html
-    from branchwise.ui.report_table import report_tables
+    from branchwise.ui.report_table import score_tables
     from branchwise.ui.study_summary import study_summary
 
     runs = [(name, score_run(path)) for name, path in study.runs()]
-    scores = [(name, run.scores) for name, run in runs]
+    report = report_of_runs(runs, study.record.name)
     parts = [
-        *report_tables(scores, only=("answer sets",)),
-        *error_tables([(name, run.analysis.errors) for name, run in runs if run.analysis]),
-        *study_summary(scores),
+        *score_tables(report, only=("answer sets",)),
+        *error_tables([(name, one.errors) for _, name, one in report.analysed]),
+        *study_summary([(name, run.scores) for name, run in runs]),
     ]
     for part in parts:
         console().print(part)
     page = study.path / "report.html"
-    write_html(report_of_runs(runs, study.record.name), page)
+    write_html(report, page)
     return page
 
 

@@ -1,6 +1,5 @@
 """`branchwise errors`: where each answer of a run was lost."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -87,12 +86,11 @@ def _label(name: str | None) -> "Label | None":
 
 def _known(name: str, known: Mapping[str, T], what: str) -> T:
     """What is known by this name; InputError with the nearest name where nothing is."""
-    from branchwise.corpora.errors import InputError
+    from branchwise.corpora.errors import InputError, did_you_mean
 
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise InputError(f"there is no {what} {name[:80]!r}", remedy=hint)
+        remedy = did_you_mean(name, known, cutoff=0.5)
+        raise InputError(f"there is no {what} {name[:80]!r}", remedy=remedy)
     return known[name]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.key_option import Key, read_keys
-from branchwise.commands.run import MOST_EPOCHS
+from branchwise.eval.bounds import MAX_EPOCHS
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
@@ -24,7 +24,7 @@ def fork(
         int, typer.Option(help="The step, as `branchwise trace` numbers it, to make again.", min=0)
     ],
     epoch: Annotated[
-        int, typer.Option(help="Which of its epochs, from 0.", min=0, max=MOST_EPOCHS)
+        int, typer.Option(help="Which of its epochs, from 0.", min=0, max=MAX_EPOCHS)
     ] = 0,
     model: Annotated[str | None, typer.Option(help="Another model from here on.")] = None,
     tool: Annotated[
@@ -117,18 +117,16 @@ def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
 
 def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[str]:
     """Scores and answers of both, and how to look at them."""
+    from branchwise.eval.numbers import number
     from branchwise.trace.events import AnswerRead
-    from branchwise.ui.cells import number
     from branchwise.ui.steps.text import branch_lines
+    from branchwise.ui.traces.lines import named
 
     for run in runs:
         row = run.find(question, epoch)
         assert row is not None
         line, trace = run.line(row), run.trace(row)
-        scores = [
-            f"{head} {number(value)}"
-            for head, value in zip(run.heads, (line.precision, line.recall, line.em), strict=False)
-        ]
+        scores = [f"{head} {number(value)}" for head, value in named(run.heads, line.scores)]
         yield f"{run.name}: {line.status}, {', '.join(scores)}"
         if line.error:
             yield f"  {line.error}"

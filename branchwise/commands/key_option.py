@@ -4,16 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.corpora.keys import HELP, METAVAR, OPTION
+
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
 
-HELP = (
-    "Environment variable with the key of a server, repeatable: localhost:8000=VLLM_API_KEY. "
-    "OPENAI_API_KEY goes to OpenAI and to OPENAI_BASE_URL alone."
-)
-METAVAR = "HOST=VARIABLE"
-
-Key = Annotated[list[str] | None, typer.Option("--key", metavar=METAVAR, help=HELP)]
+Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
 
 
 def read_keys(given: list[str] | None) -> "Keys":

@@ -17,18 +17,17 @@ from branchwise.commands.scoring_options import (
     load_prices,
     with_metrics,
 )
-from branchwise.commands.system_options import SystemOptions, with_system_options
+from branchwise.commands.system_options import with_system_options
+from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
     from branchwise.eval.scores import Scores
+    from branchwise.graphs.system import System
 
-MOST_EPOCHS = 1000
-"""As a study has at most."""
-
-Concurrency = Annotated[int, typer.Option(help="Questions at a time.", min=1, max=1024)]
+Concurrency = Annotated[int, typer.Option(help="Questions at a time.", min=1, max=MAX_CONCURRENCY)]
 
 
 @with_system_options
@@ -36,7 +35,7 @@ def run(
     questions: Annotated[
         str, typer.Option(help="Question set: a native JSONL file, or condambigqa:PATH.")
     ],
-    system: SystemOptions,
+    system: "System",
     out: Annotated[
         Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
     ] = None,
@@ -48,9 +47,9 @@ def run(
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Run at most this many.", min=1)] = None,
     epochs: Annotated[
-        int, typer.Option(help="Times each question is answered.", min=1, max=MOST_EPOCHS)
+        int, typer.Option(help="Times each question is answered.", min=1, max=MAX_EPOCHS)
     ] = 1,
-    concurrency: Concurrency = 8,
+    concurrency: Concurrency = CONCURRENCY,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -61,9 +60,9 @@ def run(
 
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
-    settings, priced = system.to_system(), load_prices(prices)
+    priced = load_prices(prices)
     scoring = with_metrics(chosen(matcher, judge_entities, judge), metric)
-    allow_open_files(concurrency, extract=settings.extract)
+    allow_open_files(concurrency, extract=system.extract)
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
@@ -75,7 +74,7 @@ def run(
     with RunProgress(total) as progress:
         made = experiment.run(
             loaded,
-            settings,
+            system,
             out=out,
             task=task,
             selection=selection,
@@ -84,7 +83,7 @@ def run(
             observer=progress,
             scoring=scoring,
         )
-    finish(made, priced, Keys(settings.keys))
+    finish(made, priced, Keys(system.keys))
 
 
 def resume(
@@ -112,7 +111,7 @@ def resume(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
     ] = False,
-    concurrency: Concurrency = 8,
+    concurrency: Concurrency = CONCURRENCY,
 ) -> None:
     """Continue a run that was killed or interrupted; nothing recorded is asked for again.
 

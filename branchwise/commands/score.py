@@ -23,6 +23,7 @@ from branchwise.commands.scoring_options import (
     chosen,
     load_prices,
 )
+from branchwise.eval.bounds import CONCURRENCY
 
 if TYPE_CHECKING:
     from branchwise.eval.judging.settle import Settled
@@ -49,7 +50,7 @@ def score(
     metric: Metrics = None,
     scan_corpus: ScanCorpus = False,
     prices: PriceFile = None,
-    concurrency: Concurrency = 8,
+    concurrency: Concurrency = CONCURRENCY,
     timeout: Timeout = 120.0,
     attempts: Attempts = 6,
     key: Key = None,

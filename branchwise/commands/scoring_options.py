@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.eval.bounds import MAX_CONCURRENCY
+
 if TYPE_CHECKING:
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.scoring_choice import ScoringChoice
@@ -62,7 +64,7 @@ ScanCorpus = Annotated[
 ]
 Concurrency = Annotated[
     int,
-    typer.Option(help="Requests to matcher and judge at a time.", min=1, max=1024),
+    typer.Option(help="Requests to matcher and judge at a time.", min=1, max=MAX_CONCURRENCY),
 ]
 Timeout = Annotated[
     float,

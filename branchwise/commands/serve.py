@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from branchwise.commands.key_option import Key, read_keys
+from branchwise.corpora.kinds import DEFAULT, NAMES
+from branchwise.corpora.retrieval import MAX_K
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
@@ -28,8 +30,8 @@ _CONNECTIONS = 1000
 Searched = Annotated[
     str | None,
     typer.Option(
-        help="flat, bm25, hybrid, an index name, http:URL or flashrag:FILE. "
-        "Default: the only one, or flat."
+        help=f"{NAMES}, an index name, http:URL or flashrag:FILE. "
+        f"Default: the only one, or {DEFAULT}."
     ),
 ]
 
@@ -74,7 +76,7 @@ def mcp(
     retriever: Searched = None,
     k: Annotated[
         int | None,
-        typer.Option(help="Passages a search; without it the client chooses.", min=1, max=50),
+        typer.Option(help="Passages a search; without it the client chooses.", min=1, max=MAX_K),
     ] = None,
     kg: Annotated[
         str | None,

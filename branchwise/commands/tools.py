@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from branchwise.commands.key_option import Key, read_keys
+from branchwise.corpora.retrieval import MAX_K
 
 if TYPE_CHECKING:
     from branchwise.trace.events import Tool
@@ -69,7 +70,7 @@ def try_tool(
     ] = "{}",
     corpus: Annotated[Path | None, typer.Option(help="Corpus folder.")] = None,
     retriever: Annotated[str | None, typer.Option(help="Index, for local_retriever.")] = None,
-    k: Annotated[int | None, typer.Option(help="Passages a search.", min=1, max=50)] = None,
+    k: Annotated[int | None, typer.Option(help="Passages a search.", min=1, max=MAX_K)] = None,
     kg: Annotated[str | None, typer.Option(help="Knowledge graph: folder or endpoint.")] = None,
     set_: Annotated[
         list[str] | None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.key_option import Key, read_keys
-from branchwise.commands.run import MOST_EPOCHS
+from branchwise.eval.bounds import MAX_EPOCHS
 
 if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import Start
@@ -26,7 +26,7 @@ def trace(
     question: Annotated[str | None, typer.Option(help="Id of a question to open.")] = None,
     epoch: Annotated[
         int | None,
-        typer.Option(help="Which of its epochs, from 0.", min=0, max=MOST_EPOCHS, show_default="0"),
+        typer.Option(help="Which of its epochs, from 0.", min=0, max=MAX_EPOCHS, show_default="0"),
     ] = None,
     step: Annotated[int | None, typer.Option(help="Open at this step.", min=0)] = None,
     passages: Annotated[

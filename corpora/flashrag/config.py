@@ -3,7 +3,6 @@
 FlashRAG itself ignores a misspelt key and takes its default instead; here it is refused.
 """
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.files import first_problem
 from branchwise.corpora.retrieval import MAX_K
 
@@ -118,8 +117,7 @@ def _check_names(file: Path, content: Mapping[str, Any]) -> None:
     for name in content:
         if name in known or not name.startswith(_SEARCH_KEYS):
             continue
-        near = difflib.get_close_matches(name, known, n=1)
-        remedy = f"did you mean {near[0]}?" if near else "remove it"
+        remedy = did_you_mean(name, known, else_="remove it")
         raise InputError(
             f"FlashRAG has no retrieval setting {name!r}", where=str(file), remedy=remedy
         )

@@ -15,8 +15,9 @@ from branchwise.corpora.encoder_models import (
     EncoderSettings,
 )
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.flat import flat_manifest
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.indexing import checked_name, flat_manifest
+from branchwise.corpora.indexing import checked_name
 from branchwise.corpora.manifest import INDEX_FOLDER, write_manifest
 from branchwise.corpora.progress import Progress, silent
 

@@ -11,6 +11,7 @@ from branchwise.corpora.flashrag.fingerprint import fingerprint
 from branchwise.corpora.flashrag.process import Worker, WorkerError
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
+from branchwise.corpora.text import encodable
 
 _LOADING_SECONDS = 3600.0
 _SEARCH_SECONDS = 300.0
@@ -34,7 +35,7 @@ class FlashRag:
         return [self._ranking(query, k) for query in queries]
 
     def _ranking(self, query: str, k: int) -> list[Hit]:
-        text = query.encode("utf-8", "replace").decode()
+        text = encodable(query)
         try:
             line = self._worker.ask({"query": text, "k": k}, _SEARCH_SECONDS)
         except WorkerError as error:

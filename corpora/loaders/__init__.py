@@ -1,13 +1,12 @@
 """Question sets from files of several formats."""
 
-import difflib
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import orjson
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, nearest
 from branchwise.corpora.loaders import condambigqa, native
 from branchwise.corpora.loaders.placed import PlacedQuestion
 from branchwise.corpora.questions import Question, QuestionSet
@@ -53,7 +52,7 @@ def _resolve(source: str) -> tuple[str, _Loader, Path]:
     # A path may hold a colon itself; what exists as a file is a file.
     if colon and prefix.isidentifier() and len(prefix) > 1 and not Path(source).exists():
         known = ", ".join(f"{name}:PATH" for name in _FORMATS)
-        near = difflib.get_close_matches(prefix, _FORMATS, n=1)
+        near = nearest(prefix, _FORMATS)
         hint = f"did you mean {near[0]}:{rest}?" if near else f"known are {known}"
         raise InputError(
             f"unknown question format {prefix!r}",

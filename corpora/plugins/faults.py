@@ -9,6 +9,7 @@ from pathlib import Path
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.printed import catch_output, process_as_it_was
 from branchwise.corpora.secrets import without_keys
+from branchwise.corpora.text import encodable
 
 MAX_LINE = 500
 
@@ -30,7 +31,7 @@ def fault_line(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - anyone's __str__
         said = ""
     line = said if isinstance(error, WrongResult) else ": ".join(filter(None, (name, said)))
-    return without_keys(line).encode("utf-8", "replace").decode()[:MAX_LINE]
+    return encodable(without_keys(line))[:MAX_LINE]
 
 
 @contextlib.contextmanager

@@ -1,6 +1,5 @@
 """From a spec to the plug-in that it names, and to the code that this is."""
 
-import difflib
 import importlib
 import importlib.util
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from importlib import metadata
 from types import ModuleType
 from typing import Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, nearest
 from branchwise.corpora.plugins.faults import importing
 from branchwise.corpora.plugins.files import import_file
 from branchwise.corpora.plugins.kinds import KINDS, group_of
@@ -117,7 +116,7 @@ def _is_there(module: str) -> bool:
 def _of_entry_point(spec: EntryPointSpec, group: Group) -> LoadedPlugin:
     points = entry_points(group)
     if spec.name not in points:
-        near = difflib.get_close_matches(spec.name, points, n=3, cutoff=0.5) or list(points)
+        near = nearest(spec.name, points, most=3, cutoff=0.5) or list(points)
         raise InputError(
             f"there is no plug-in {spec.name!r} among the {group}",
             remedy=f"installed are {', '.join(near)}"
@@ -147,7 +146,7 @@ def _names_in(module: ModuleType, group: Group, near: str = "") -> str:
     kin = [name for name, value in public.items() if group_of(value) == group]
     own = [n for n, v in public.items() if getattr(v, "__module__", None) == module.__name__]
     names = kin or own
-    shown: Sequence[str] = difflib.get_close_matches(near, names, n=3, cutoff=0.5) or names[:8]
+    shown: Sequence[str] = nearest(near, names, most=3, cutoff=0.5) or names[:8]
     if kin or not own:
         return f"it has {', '.join(shown)}" if shown else "it defines nothing"
     kind = KINDS[group]

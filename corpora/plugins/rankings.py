@@ -11,7 +11,7 @@ from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit
 from branchwise.corpora.search_answers import MAX_ID_CHARS
-from branchwise.corpora.secrets import without_keys
+from branchwise.corpora.text import storable
 
 MAX_PASSAGE_CHARS = 200_000
 _FORMS = (
@@ -75,7 +75,7 @@ def _of_mapping(item: Mapping[Any, Any]) -> Passage:
     if not isinstance(text, str) or not isinstance(title or "", str):
         raise WrongResult(f"returned a passage without a text; {_FORMS}")
     id = item.get("id")
-    title, text = _whole(title or ""), _whole(text)
+    title, text = storable(title or ""), storable(text)
     if id is None:
         id = passage_id(title, text)
     elif isinstance(id, int) and not isinstance(id, bool):
@@ -90,7 +90,7 @@ def _checked(passage: Passage) -> Passage:
     id, size = passage.id, len(passage.title) + len(passage.text)
     if not id.strip() or not id.isprintable() or len(id) > MAX_ID_CHARS:
         raise WrongResult(
-            f"the passage id {_whole(id)[:80]!r} cannot be shown: printable, at most "
+            f"the passage id {storable(id)[:80]!r} cannot be shown: printable, at most "
             f"{MAX_ID_CHARS} characters"
         )
     if size > MAX_PASSAGE_CHARS:
@@ -99,7 +99,7 @@ def _checked(passage: Passage) -> Passage:
             "taken; cut the corpus into passages"
         )
     said = {"id": id, "title": passage.title, "text": passage.text}
-    whole = {key: _whole(text) for key, text in said.items()}
+    whole = {key: storable(text) for key, text in said.items()}
     changed = whole != said
     return passage.model_copy(update=whole) if changed else passage
 
@@ -113,15 +113,6 @@ def _score(score: Any) -> float:
         pass
     said = f"{score!r:.40}" if isinstance(score, int | float) else _kind(score)
     raise WrongResult(f"returned {said} as a score; make it a finite number")
-
-
-def _whole(text: str) -> str:
-    """Without keys and half characters (lone surrogates), which nothing that is sent or stored may
-    have."""
-    text = without_keys(text)
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _kind(value: Any) -> str:

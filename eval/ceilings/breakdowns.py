@@ -1,13 +1,12 @@
 """Breakdowns: scores and ceilings by a property of the question, or by what was spent on it."""
 
-import difflib
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
 from branchwise.eval.ceilings.traced import TracedItem, in_order
@@ -138,8 +137,7 @@ def get_grouping(name: str) -> Grouping:
     """The grouping of this name. Raises InputError that says which there are."""
     if name in GROUPINGS:
         return GROUPINGS[name]
-    near = difflib.get_close_matches(name, GROUPINGS, n=1, cutoff=0.5)
-    remedy = f"did you mean {near[0]}?" if near else f"known are {', '.join(GROUPINGS)}"
+    remedy = did_you_mean(name, GROUPINGS, cutoff=0.5)
     raise InputError(f"there is no breakdown by {name[:80]!r}", remedy=remedy)
 
 

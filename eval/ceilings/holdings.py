@@ -14,6 +14,7 @@ from branchwise.corpora.graph.vocabulary import written_id
 from branchwise.corpora.progress import Progress
 from branchwise.corpora.questions import Question
 from branchwise.corpora.records import to_passage
+from branchwise.corpora.text import encodable
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph
@@ -214,4 +215,4 @@ def _known_ids(path: Path, sha256: str | None, wanted: Collection[WantedEntity])
 
 def _id(qid: str) -> str | None:
     """A gold id as the index writes it; None for what is no id, also where it is no text."""
-    return written_id(qid.encode("utf-8", "replace").decode())
+    return written_id(encodable(qid))

@@ -83,6 +83,12 @@ class Costs:
         }
 
 
+NO_COSTS = Costs(
+    0, 0, (), Unsplit(), RoleUsage(), 0.0, dict.fromkeys((*COUNTS, "cost")), unpriced=()
+)
+"""Of what asked no model."""
+
+
 @dataclass(frozen=True)
 class Spent:
     """Model calls that are no item's: a matcher's or a judge's of a run."""

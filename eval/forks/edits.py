@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from branchwise.agents.bodies import whole_characters
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.text import whole_characters
 from branchwise.eval.forks.written_turn import read_turn, written_turn
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.tool_node import bounded

@@ -1,13 +1,12 @@
 """Making a fork and running it to its end."""
 
-import difflib
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import QuestionSet
@@ -136,9 +135,8 @@ def _ended_item(reader: RunReader, question: str, epoch: int) -> ItemRow:
             f"{question[:80]!r} has no epoch {epoch}", where=where, remedy=f"there are: {there}"
         )
     ids = list(dict.fromkeys(row.question.id for row in rows))
-    near = difflib.get_close_matches(question, ids, n=3)
     first = f"the first ids are {', '.join(ids[:3])}"
-    remedy = f"did you mean {' or '.join(near)}?" if near else first
+    remedy = did_you_mean(question, ids, else_=first, most=3)
     raise InputError(f"no question has the id {question[:80]!r}", where=where, remedy=remedy)
 
 

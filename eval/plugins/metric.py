@@ -7,6 +7,7 @@ from typing import Any, ClassVar, overload
 
 from branchwise.corpora.plugins.declaring import Declaration, Plugin, decorating, first_paragraph
 from branchwise.corpora.plugins.specs import Group
+from branchwise.corpora.text import one_line, printable
 
 SECONDS = 10.0
 MAX_HEADING, MAX_NOTE, MAX_DIGITS = 40, 300, 6
@@ -100,5 +101,4 @@ def _check_signature(declaration: Declaration) -> None:
 
 def _one_line(text: str) -> str:
     """Printable, on one line: it stands in tables of every kind."""
-    line = " ".join(text.split())
-    return line if line.isprintable() else "".join(c if c.isprintable() else "?" for c in line)
+    return printable(one_line(text), "?")

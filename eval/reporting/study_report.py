@@ -4,11 +4,14 @@ A single run is a report of one system.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
 from branchwise.corpora.questions import Question
+from branchwise.eval.analysis import Analysis
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.question_scores import told_subsets
 from branchwise.eval.reporting.question_reports import (
     QuestionReport,
     SystemAnswer,
@@ -34,6 +37,25 @@ class SystemReport:
         """The scores that the report shows; those by names alone are `run.lexical`."""
         return self.run.scores
 
+    def mean(self, metric: str, subset: str) -> Aggregate:
+        """A mean of the system; one of nothing where it was not scored with the metric."""
+        return self.scores.mean(metric, subset)
+
+    def by_matcher(self) -> "list[SystemReport]":
+        """Itself, or a system a matcher where both were asked; what was analysed is the last."""
+        if self.run.lexical is None:
+            return [self]
+        return [
+            replace(self, name=f"{self.name} · {matcher}", run=run)
+            for matcher, run in (
+                (
+                    "lexical",
+                    replace(self.run, scores=self.run.lexical, lexical=None, analysis=None),
+                ),
+                ("llm", replace(self.run, lexical=None)),
+            )
+        ]
+
 
 @dataclass(frozen=True)
 class StudyReport:
@@ -52,6 +74,33 @@ class StudyReport:
     version: str
     benchmark: str | None = None
 
+    @classmethod
+    def beside(cls, systems: Sequence[SystemReport]) -> "StudyReport":
+        """Systems of one task beside each other, neither compared nor with their questions."""
+        task = get_task(systems[0].scores.scorer.task)
+        return cls("", tuple(systems), {}, (), task, "", version("branchwise"))
+
+    @classmethod
+    def by_task(cls, systems: Sequence[SystemReport]) -> "list[StudyReport]":
+        """One for each task of the systems, these beside each other."""
+        tasks = dict.fromkeys(one.scores.scorer.task for one in systems)
+        return [cls.beside([s for s in systems if s.scores.scorer.task == task]) for task in tasks]
+
+    def by_matcher(self) -> "StudyReport":
+        """With two systems for each that both matchers aligned, the model's alignment last."""
+        systems = tuple(found for one in self.systems for found in one.by_matcher())
+        return replace(self, systems=systems)
+
+    def with_evidence(self) -> "StudyReport | None":
+        """With the systems that recorded what they retrieved; None where none did."""
+        kept = tuple(
+            one
+            for one in self.systems
+            if one.run.analysis
+            and one.run.analysis.ceilings.aggregates["all"]["ceiling_retrieved"].n
+        )
+        return replace(self, systems=kept) if kept else None
+
     @property
     def base(self) -> SystemReport:
         """The system that the others are compared with."""
@@ -66,6 +115,33 @@ class StudyReport:
     def further(self) -> list[Column]:
         """The plug-ins' metrics that every system has, so that they are compared."""
         return common_columns([one.scores for one in self.systems])
+
+    @property
+    def compared(self) -> tuple[Column, ...]:
+        """The metrics that a change is told by: the task's headline, then those of plug-ins."""
+        return (*self.task.headline, *self.further)
+
+    @property
+    def subsets(self) -> tuple[str, ...]:
+        """The subsets that any system has questions of, the one that the report turns on first."""
+        return told_subsets(
+            lambda kind: any(system.scores.questions(kind) for system in self.systems)
+        )
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The subsets that share no question."""
+        return tuple(subset for subset in self.subsets if subset != "all") or ("all",)
+
+    @property
+    def analysed(self) -> list[tuple[int, str, Analysis]]:
+        """Number, name and analysis of the systems whose items were analysed; none for tasks of
+        sentences."""
+        return [
+            (index, system.name, system.run.analysis)
+            for index, system in enumerate(self.systems)
+            if system.run.analysis
+        ]
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable, all of it."""

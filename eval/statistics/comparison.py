@@ -17,6 +17,10 @@ from branchwise.eval.tasks import totals_of
 _SCORER_FIELDS = ("version", "matcher", "threshold", "model", "judge", "prompts")
 
 
+SIGNIFICANT = 0.05
+"""Reports call a difference better or worse below this corrected p."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """One metric on one subset: the other system minus the base, over `n` questions of both.
@@ -46,6 +50,11 @@ class Difference:
     left_out: LeftOut
     p_holm: float | None = None
     family: int = 1
+
+    @property
+    def corrected_p(self) -> float | None:
+        """After Holm, where there was anything to correct for."""
+        return self.p if self.p_holm is None else self.p_holm
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "left_out": self.left_out.to_json()}

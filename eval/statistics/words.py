@@ -1,5 +1,6 @@
 """A difference in words, its numbers as papers print them."""
 
+from branchwise.eval.numbers import interval, p_value, signed
 from branchwise.eval.statistics.comparison import Difference
 
 
@@ -17,36 +18,13 @@ def summary_line(difference: Difference, *, name: str | None = None, digits: int
     effect = f"{subject} {signed(difference.difference, digits)}"
     if difference.low is None or difference.high is None:
         return f"{effect} (no interval, no test, {_n(difference)})"
-    interval = f"[{number(difference.low, digits)}, {number(difference.high, digits)}]"
-    return f"{effect} {interval} ({_p(difference)}, {_n(difference)})"
+    ends = interval(difference.low, difference.high, digits)
+    return f"{effect} {ends} ({_p(difference)}, {_n(difference)})"
 
 
 def metric_words(metric: str) -> str:
     """ "strict_em" is read "strict EM"."""
     return " ".join("EM" if word == "em" else word for word in metric.split("_"))
-
-
-def number(value: float, digits: int = 2) -> str:
-    """Without a zero before the point; a negative value keeps its sign when it rounds to zero."""
-    shown = f"{abs(value):.{digits}f}"
-    bare = shown.removeprefix("0") if digits and abs(float(shown)) < 1 else shown
-    return f"-{bare}" if value < 0 else bare
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """As `number`, always with a sign; "±" for no difference at all."""
-    if value == 0:
-        return f"±{number(0.0, digits)}"
-    return number(value, digits) if value < 0 else f"+{number(value, digits)}"
-
-
-def p_value(p: float) -> str:
-    """ "p = .004", "p < .001", "p > .999", "p = 1"."""
-    if p < 0.001:
-        return "p < .001"
-    if p == 1:
-        return "p = 1"
-    return "p > .999" if p > 0.999 else f"p = {number(p, 3)}"
 
 
 def _p(difference: Difference) -> str:

@@ -12,6 +12,7 @@ import orjson
 
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.questions import Question
+from branchwise.corpora.text import one_line
 
 
 class StoredPassage(NamedTuple):
@@ -98,17 +99,12 @@ def _fold_text(content: str, passages: list[StoredPassage]) -> list[Any]:
         text = passage.text
         found = content.find(text, at)
         if found < 0:
-            reference, text = {"p": passage.hash, "line": True}, on_one_line(text)
+            reference, text = {"p": passage.hash, "line": True}, one_line(text)
             found = content.find(text, at)
         if found >= 0 and text:
             pieces += [content[at:found], reference]
             at = found + len(text)
     return [*pieces, content[at:]]
-
-
-def on_one_line(text: str) -> str:
-    """The text with its white space collapsed, as tools print passages."""
-    return " ".join(text.split())
 
 
 def references(record: Mapping[str, Any]) -> list[str]:
@@ -151,7 +147,7 @@ def _unfold_text(pieces: Iterable[Any], texts: Mapping[str, str]) -> str:
         [
             piece
             if isinstance(piece, str)
-            else on_one_line(texts[piece["p"]])
+            else one_line(texts[piece["p"]])
             if "line" in piece
             else texts[piece["p"]]
             for piece in pieces

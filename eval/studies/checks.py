@@ -1,40 +1,41 @@
 """What a study names must be there: models, tools, folders, indexes. Nothing is opened or asked."""
 
-from difflib import get_close_matches
 from pathlib import Path
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, is_replay
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, Words, nearest
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.graph.open import graph_folder, open_graph
-from branchwise.corpora.manifest import index_names
-from branchwise.corpora.open import HYBRID, absolute_name, is_plugin_retriever, needs_corpus
+from branchwise.corpora.kinds import FLASHRAG, SERVERS
+from branchwise.corpora.open import (
+    absolute_name,
+    chosen_index,
+    is_plugin_retriever,
+    needs_corpus,
+)
 from branchwise.corpora.plugins.loading import load_plugin
 from branchwise.corpora.search_server import server_url
 from branchwise.eval.judging.readiness import role_spec
 from branchwise.eval.store.recordings import open_recordings
-from branchwise.eval.studies.complaints import StudyError, did_you_mean
+from branchwise.eval.studies.complaints import StudyError
 from branchwise.eval.studies.parts import check_tools
 from branchwise.eval.studies.paths import (
-    FLASHRAG,
     absolute,
     is_elsewhere,
     kind_of,
     near_paths,
     resolved,
 )
-from branchwise.eval.studies.settings import MODELS, SCORING_ONLY, Value
-from branchwise.eval.studies.yaml_lines import Place, shown
-from branchwise.graphs.system import System, searches
-from branchwise.tools.registry import GRAPH_TOOLS
-
-SEARCH_TOOL = "local_retriever"
+from branchwise.eval.studies.settings import FACTORS, FIELDS, MODELS, WORDS, Value
+from branchwise.eval.yaml_lines import Place, shown
+from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import check_system
 
 
 def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
     """Raise StudyError where a setting's value names nothing that there is."""
-    if value is None:
+    if value is None or key not in FIELDS:
         return
     if key in MODELS:
         check_model(key, str(value), place)
@@ -42,16 +43,16 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
             _check_run(key, str(value), folder, place)
     elif isinstance(value, tuple):
         check_tools(value, folder, place)
-    elif key in ("corpus", "kg", "prompts"):
+    elif FIELDS[key].setting.holds in ("folder", "graph"):
         _check_folder(key, str(value), folder, place)
-    elif key == "retriever" and not needs_corpus(str(value)):
+    elif FIELDS[key].setting.holds == "retriever" and not needs_corpus(str(value)):
         _check_retriever(str(value), folder, place)
 
 
 def check_model(key: str, text: str, place: Place) -> None:
     """Raise StudyError where a text is no model spec."""
     try:
-        if key in SCORING_ONLY:
+        if key not in FACTORS:
             role_spec(key, text)
         ModelSpec.parse(text)
     except InputError as error:
@@ -72,10 +73,10 @@ def _check_run(key: str, text: str, folder: Path, place: Place) -> None:
 def _near_model(text: str) -> str | None:
     """The spec that a text may have meant: a misspelt provider, or a name without one."""
     provider, colon, name = text.partition(":")
-    if get_close_matches(provider.casefold(), ("offline", "offline reader"), n=1, cutoff=0.7):
+    if nearest(provider, ("offline", "offline reader"), cutoff=0.7):
         return "offline"
     near = f"openai:{name}" if colon else f"openai:{text}"
-    if colon and not get_close_matches(provider.casefold(), ("openai", "open_ai"), n=1):
+    if colon and not nearest(provider, ("openai", "open_ai")):
         return None
     try:
         ModelSpec.parse(near)
@@ -151,59 +152,32 @@ def _look_into(key: str, path: Path) -> None:
         )
 
 
-def tools_of(system: System) -> tuple[str, ...]:
-    """The tools that a system's agent has: those named, else all that corpus and graph allow."""
-    if system.tools is not None:
-        return tuple(dict.fromkeys(system.tools))
-    return (*((SEARCH_TOOL,) if searches(system) else ()), *(GRAPH_TOOLS if system.kg else ()))
-
-
 def retriever_of(system: System) -> str | None:
     """The retriever that a system searches with; None where it searches nothing."""
     if system.retriever is not None and not needs_corpus(system.retriever):
-        is_server = system.retriever.startswith(("http:", "https:"))
+        is_server = system.retriever.startswith(SERVERS)
         return server_url(system.retriever) if is_server else system.retriever
-    if system.retriever or not system.corpus:
+    if not system.corpus:
         return system.retriever
-    names = index_names(Path(system.corpus))
-    return names[0] if len(names) == 1 else "flat"
+    return chosen_index(Path(system.corpus), system.retriever)
 
 
-def check_parts(system: System) -> tuple[str, str, str] | None:
-    """The first part of a system that lacks another: the key, what is wrong, what to do."""
-    for tool in tools_of(system):
-        if tool in GRAPH_TOOLS and system.kg is None:
-            return "tools", f"the tool {tool} has no graph to ask", "add kg: DIR or kg: URL to base"
-        if tool == SEARCH_TOOL and not searches(system):
-            return "tools", f"the tool {tool} has no corpus to search", "add corpus: DIR to base"
-    if system.extract and not tools_of(system):
-        what = "there are no tools whose passages evidence could be extracted from"
-        return "extraction", what, "add corpus: DIR to base, or leave out extraction"
-    return _missing_index(system)
+class _Keys(Words):
+    """The words of a study file: `corpus`, `add corpus: DIR to base`."""
+
+    def name(self, setting: str) -> str:
+        return WORDS.get(setting, setting)
+
+    def add(self, setting: str, value: str = "on") -> str:
+        return f"add {self.name(setting)}: {value} to base"
 
 
-def _missing_index(system: System) -> tuple[str, str, str] | None:
-    if not system.corpus or not needs_corpus(system.retriever):
-        return None
-    names, wanted = index_names(Path(system.corpus)), system.retriever
-    if SEARCH_TOOL not in tools_of(system) and wanted is None:
-        return None
-    known = [*names, HYBRID] if {"flat", "bm25"} <= set(names) else names
-    if wanted is None:
-        if len(names) == 1 or "flat" in names:
-            return None
-        if names:
-            remedy = f"add retriever: {names[0]} to base"
-            what = f"the corpus has several indexes ({', '.join(names)}) and none is called flat"
-            return "corpus", what, remedy
-    elif wanted in known:
-        return None
-    kinds = (*names, "flat", "bm25", HYBRID, "http:URL", "flashrag:CONFIG.yaml")
-    if wanted and wanted not in kinds:
-        remedy = did_you_mean(wanted, dict.fromkeys(kinds))
-        return "retriever", f"there is no retriever {shown(wanted)}", remedy
-    has = f"it has {', '.join(names)}" if names else "it has none yet"
-    missing = next(k for k in ("flat", "bm25") if k not in names) if wanted == HYBRID else wanted
-    command = f"branchwise corpus index {system.corpus} --kind {missing or 'flat'}"
-    key = "retriever" if wanted else "corpus"
-    return key, f"the corpus has no index {shown(missing or 'flat')} ({has})", f"make it: {command}"
+_KEYS = _Keys()
+
+
+def check_parts(system: System) -> None:
+    """Raise SettingError, in the file's words, where a system's parts do not fit, or it has no
+    such index; the same rules as on the command line."""
+    check_system(system, _KEYS)
+    if system.corpus and needs_corpus(system.retriever):
+        chosen_index(Path(system.corpus), system.retriever, _KEYS)

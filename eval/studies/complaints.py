@@ -1,15 +1,14 @@
 """What is wrong with a study file in one line: where, what, and the nearest right name."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.settings import FACTORS, FIELDS, SCORING_ONLY
+from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.eval.studies.settings import FACTORS, FIELDS
 from branchwise.eval.studies.study import Questions, Study
-from branchwise.eval.studies.yaml_lines import Place, line_of, shown
+from branchwise.eval.yaml_lines import Place, line_of, shown
 
 
 class StudyError(Exception):
@@ -22,16 +21,6 @@ class StudyError(Exception):
     def located(self, where: str) -> InputError:
         """The error that the user reads."""
         return InputError(self.what, where=where, remedy=self.remedy)
-
-
-def did_you_mean(name: str, known: Iterable[str], *, else_: str = "", cutoff: float = 0.6) -> str:
-    """The nearest known name as a question; without a near one, `else_` or all known names."""
-    names = list(known)
-    folded = {other.casefold(): other for other in names}
-    near = difflib.get_close_matches(name[:200].casefold(), folded, n=1, cutoff=cutoff)
-    if near:
-        return f"did you mean {folded[near[0]]}?"
-    return else_ or f"known are {', '.join(names)}"
 
 
 def first_error(
@@ -114,7 +103,7 @@ def _as_written(name: str) -> str:
 
 def _elsewhere(section: Place, name: str) -> str | None:
     """What to say of a key that is known in another place."""
-    if section == ("factors",) and name in SCORING_ONLY:
+    if section == ("factors",) and name in FIELDS and name not in FACTORS:
         return "all systems are scored alike: write it at the top of the file"
     if section in (("base",), ("factors",)) and name in Study.model_fields:
         return "write it at the top of the file"

@@ -8,11 +8,11 @@ from branchwise.agents.spec import REPLAY, ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.specs import is_mcp, is_plugin, short_spec
-from branchwise.eval.studies.settings import MODELS, Value
+from branchwise.corpora.text import printable
+from branchwise.eval.studies.settings import FIELDS, MODELS, Value
 
 BASE = "base"
 MAX_NAME, MAX_SLUG, _MAX_VALUE = 80, 60, 40
-_NOTHING = {"corpus": "none", "kg": "none", "prompts": "built-in", "tools": "all"}
 
 
 def system_name(
@@ -59,7 +59,7 @@ def _tool(spec: str) -> str:
 def _brief(key: str, value: Value) -> str:
     """A value as short as it can be read: a model without its server, a path's last part."""
     if value is None:
-        return _NOTHING.get(key, "default")
+        return FIELDS[key].setting.none
     text = str(value)
     if key in MODELS:
         try:
@@ -69,14 +69,14 @@ def _brief(key: str, value: Value) -> str:
             return text
     if key == "retriever" and is_plugin_retriever(text):
         return short_spec(text)
-    if "://" not in text and key in ("corpus", "kg", "prompts", "retriever"):
+    if "://" not in text and FIELDS[key].setting.holds in ("folder", "graph", "retriever"):
         return Path(text).name or text
     return text
 
 
 def _bounded(text: str, most: int) -> str:
     """Printable, and its two ends where it is too long: what differs is often at the end."""
-    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    text = printable(text)
     if len(text) <= most:
         return text
     half = (most - 1) // 2

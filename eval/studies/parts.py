@@ -12,17 +12,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, SettingError, did_you_mean
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.loading import load_plugin
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.corpora.plugins.settings import check_settings
-from branchwise.corpora.plugins.specs import absolute_spec, is_mcp, is_plugin
-from branchwise.eval.studies.complaints import StudyError, did_you_mean
+from branchwise.corpora.plugins.specs import absolute_spec, is_mcp
+from branchwise.eval.studies.complaints import StudyError
 from branchwise.eval.studies.settings import Value
 from branchwise.eval.studies.study import Study
-from branchwise.eval.studies.yaml_lines import Place, shown
-from branchwise.tools.registry import installed_tools, known_tools
+from branchwise.eval.yaml_lines import Place, shown
+from branchwise.tools.registry import check_known, known_tools
 
 
 @contextmanager
@@ -40,11 +40,12 @@ def check_tools(names: Sequence[str], folder: Path, place: Place) -> None:
     for n, name in enumerate(names):
         if name in names[:n]:
             raise StudyError(f"the tool {name} stands twice", (*place, n), "keep one of them")
+        try:
+            check_known(name)
+        except SettingError as error:
+            raise StudyError(error.what, (*place, n), error.remedy) from None
         if name in known_tools() or is_mcp(name):
             continue
-        if not is_plugin(name) and name not in installed_tools():
-            remedy = did_you_mean(name, [*known_tools(), *installed_tools()])
-            raise StudyError(f"there is no tool {shown(name)}", (*place, n), remedy)
         with refusing("tools", (*place, n)):
             _tool(absolute_spec(name, folder))
 

@@ -1,42 +1,43 @@
 """Paths in a study file: relative to the file, so that it works from any folder."""
 
-import difflib
 import stat
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from branchwise.agents.spec import REPLAY, ModelSpec, is_replay, located
+from branchwise.corpora.errors import nearest
 from branchwise.corpora.graph.open import is_address
+from branchwise.corpora.kinds import FLASHRAG
 from branchwise.corpora.open import absolute_name, is_plugin_retriever, needs_corpus
-from branchwise.eval.studies.settings import MODELS
+from branchwise.eval.studies.settings import FIELDS
 
-FLASHRAG = "flashrag:"
-_PATHS = frozenset({"corpus", "kg", "prompts"})
 _MOST_NEIGHBOURS = 2000
 
 
 def is_elsewhere(key: str, text: str) -> bool:
     """Whether a value of this key is an address, or a retriever that brings its own corpus."""
-    if key == "retriever":
+    holds = FIELDS[key].setting.holds
+    if holds == "retriever":
         return not needs_corpus(text)
     try:
-        return key == "kg" and is_address(text)
+        return holds == "graph" and is_address(text)
     except ValueError:  # an address with brackets that do not close
         return True
 
 
 def resolved(key: str, text: str, folder: Path) -> str:
     """A value with the path in it made absolute, as a system keeps it."""
-    if key == "retriever" and text.startswith(FLASHRAG):
-        return FLASHRAG + str(absolute(text.removeprefix(FLASHRAG), folder))
-    if key == "retriever" and is_plugin_retriever(text):
-        return absolute_name(text, folder)
-    if is_replay(text):
+    holds = FIELDS[key].setting.holds
+    if holds == "model" and is_replay(text):
         return f"{REPLAY}{absolute(str(ModelSpec.parse(text).run), folder)}"
-    if key in MODELS:
+    if holds == "model":
         return located(text)
-    if key not in _PATHS or is_elsewhere(key, text):
+    if holds == "retriever" and text.startswith(FLASHRAG):
+        return FLASHRAG + str(absolute(text.removeprefix(FLASHRAG), folder))
+    if holds == "retriever" and is_plugin_retriever(text):
+        return absolute_name(text, folder)
+    if holds in ("value", "retriever") or is_elsewhere(key, text):
         return text
     return str(absolute(text, folder))
 
@@ -73,7 +74,7 @@ def near_paths(path: Path, written: str) -> str:
     except OSError:
         return whole
     others = [name for name in names if name != path.name]
-    near = difflib.get_close_matches(path.name, others, n=1)
+    near = nearest(path.name, others)
     return f"did you mean {Path(written).with_name(near[0])}?" if near else whole
 
 

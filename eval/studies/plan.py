@@ -11,11 +11,12 @@ from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices
-from branchwise.eval.studies.checks import SEARCH_TOOL, tools_of
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
 from branchwise.graphs.system import System
+from branchwise.graphs.system_checks import tools_of
+from branchwise.tools.registry import SEARCH_TOOL
 
 AGENT_INPUT, MODULE_INPUT, REPLY = 128_000, 4_000, 16_000
 """Tokens that one request is taken to have at most: a conversation, a module's prompt with its

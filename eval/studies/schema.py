@@ -6,18 +6,18 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.keys import Keys
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import check_file, check_model
-from branchwise.eval.studies.complaints import StudyError, did_you_mean, first_error
+from branchwise.eval.studies.complaints import StudyError, first_error
 from branchwise.eval.studies.parts import check_metrics
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.study import Questions, Study
 from branchwise.eval.studies.systems import NamedSystem, systems_of
-from branchwise.eval.studies.yaml_lines import Place, line_of, read_document
+from branchwise.eval.yaml_lines import Place, line_of, read_document
 
 __all__ = ["LoadedStudy", "Questions", "Study", "load_study"]
 
@@ -74,7 +74,8 @@ def load_study(path: Path | str) -> LoadedStudy:
     index, and does not read the questions.
     """
     path = Path(path)
-    document = read_document(path)
+    remedy = "see examples/studies for files to start from"
+    document = read_document(path, wanted="a study file", remedy=remedy)
     if not isinstance(document.value, dict):
         what = "is empty" if document.value is None else "holds no study"
         raise InputError(what, where=f"{path}:1", remedy="see examples/studies")

@@ -1,9 +1,8 @@
-"""What a study may say of a system: the words of its file, each with the field that it sets."""
+"""What a study may say of a system: the settings that `System` declares, by words of its file."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_origin
 
 from annotated_types import Ge, Le
 from pydantic import (
@@ -17,49 +16,19 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from branchwise.agents.decoding import Decoding
-from branchwise.graphs.system import Budget, Roles, System
+from branchwise.agents.setting import Declared
+from branchwise.graphs.system import SETTINGS
 
 Value = bool | int | float | str | tuple[str, ...] | None
 """What a setting can be; null is the default of those that have none of their own."""
 
-FIELDS: Mapping[str, tuple[type[BaseModel], str]] = MappingProxyType(
-    {
-        "model": (System, "model"),
-        "corpus": (System, "corpus"),
-        "kg": (System, "kg"),
-        "retriever": (System, "retriever"),
-        "k": (System, "k"),
-        "tools": (System, "tools"),
-        "expansion": (System, "expand"),
-        "extraction": (System, "extract"),
-        "prompts": (System, "prompts"),
-        "temperature": (Decoding, "temperature"),
-        "max_tokens": (Decoding, "max_tokens"),
-        "seed": (Decoding, "seed"),
-        "tool_protocol": (Decoding, "tool_protocol"),
-        "structured": (Decoding, "structured"),
-        "stream": (Decoding, "stream"),
-        "timeout": (Decoding, "timeout"),
-        "max_turns": (Budget, "turns"),
-        "max_calls": (Budget, "calls"),
-        "max_tokens_total": (Budget, "tokens"),
-        "max_seconds": (Budget, "seconds"),
-        "expander": (Roles, "expander"),
-        "extractor": (Roles, "extractor"),
-        "matcher": (Roles, "matcher"),
-        "judge": (Roles, "judge"),
-    }
-)
-"""By its word in a study file, the settings object of a system and the field that it sets."""
-
-SCORING_ONLY = frozenset({"matcher", "judge"})
-"""Settings that no answer depends on: the systems of a study are scored alike."""
-FACTORS = tuple(key for key in FIELDS if key not in SCORING_ONLY)
-"""Settings that may be varied."""
-MODULES: Mapping[str, str] = MappingProxyType({"expander": "expansion", "extractor": "extraction"})
-"""By the role whose model is asked, the module that asks it."""
-MODELS = ("model", "expander", "extractor", "matcher", "judge")
+FIELDS: Mapping[str, Declared] = {one.word: one for one in SETTINGS if one.word}
+"""The settings of a system by their words in a study file."""
+FACTORS = tuple(key for key, one in FIELDS.items() if one.setting.changes != "scores")
+"""Settings that may be varied: the systems of a study are scored alike."""
+WORDS: Mapping[str, str] = {one.name: key for key, one in FIELDS.items()}
+"""The words in a study file by the settings' own names."""
+MODELS = tuple(key for key, one in FIELDS.items() if one.setting.holds == "model")
 """Settings that are model specs."""
 
 Section = Literal["base", "factors"]
@@ -116,28 +85,24 @@ Text = Annotated[str, AfterValidator(no_empty_text)]
 Texts = Annotated[tuple[Text, ...], BeforeValidator(_as_tuple)]
 
 
-def _annotation(key: str) -> Any:
-    """The type and bounds of a setting: those of the field that it sets."""
-    part, name = FIELDS[key]
-    found = part.model_fields[name]
-    kind, optional = found.annotation, type(None) in get_args(found.annotation)
-    if key == "tools":
+def _annotation(one: Declared) -> Any:
+    """The type and bounds of a setting: those of its field."""
+    if get_origin(one.kind) is tuple:
         return Texts | None
-    if key == "structured":
-        return Annotated[kind, BeforeValidator(_as_word)]
-    plain = [one for one in get_args(kind) if one is not type(None)] if optional else [kind]
     # Of two bounds of a kind the later one holds: the field's own.
-    bounds = [*_more_bounds(plain[0]), *found.metadata]
-    inner: Any = Annotated[(plain[0], *bounds)] if bounds else plain[0]
-    return inner | None if optional else inner
+    kind = (one.kind, *_more_bounds(one), *one.info.metadata)
+    inner: Any = Annotated[kind]
+    return inner | None if one.optional else inner
 
 
-def _more_bounds(kind: Any) -> list[Any]:
-    if kind is str:
+def _more_bounds(one: Declared) -> list[Any]:
+    if one.is_choice:
+        return [BeforeValidator(_as_word)]
+    if one.kind is str:
         return [AfterValidator(no_empty_text)]
-    if kind is int:
+    if one.kind is int:
         return [Ge(-_LARGEST), Le(_LARGEST)]
-    return [AllowInfNan(False)] if kind is float else []
+    return [AllowInfNan(False)] if one.kind is float else []
 
 
 def _check_distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -156,7 +121,7 @@ def _check_distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
 
 
 def _in_words(value: Value) -> str:
-    from branchwise.eval.studies.yaml_lines import shown
+    from branchwise.eval.yaml_lines import shown
 
     return f"[{', '.join(value)}]"[:80] if isinstance(value, tuple) else shown(value)
 
@@ -173,9 +138,9 @@ def _section(section: Section, nodes: tuple[str, ...]) -> type[BaseModel]:
     The fields of nodes are numbered: a name of the user's may be one that pydantic keeps.
     """
     if section == "base":
-        fields, of_node = {key: _annotation(key) for key in FIELDS}, bool
+        fields, of_node = {key: _annotation(one) for key, one in FIELDS.items()}, bool
     else:
-        fields, of_node = {key: _factor(_annotation(key)) for key in FACTORS}, _factor(bool)
+        fields, of_node = {key: _factor(_annotation(FIELDS[key])) for key in FACTORS}, _factor(bool)
     definitions: dict[str, Any] = {key: (kind, None) for key, kind in fields.items()}
     for n, name in enumerate(nodes):
         definitions[f"node_{n}"] = (of_node, Field(default=None, alias=name))

@@ -14,6 +14,7 @@ from pydantic import (
     ValidationInfo,
 )
 
+from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 from branchwise.eval.studies.settings import (
     Text,
     Texts,
@@ -40,7 +41,7 @@ class Questions(BaseModel):
     source: Text
     ids: Texts | Text | None = Field(default=None, union_mode="left_to_right")
     limit: int | None = Field(default=None, ge=1, le=2**31)
-    epochs: int = Field(default=1, ge=1, le=1000)
+    epochs: int = Field(default=1, ge=1, le=MAX_EPOCHS)
 
 
 def _as_questions(value: Any) -> Any:
@@ -93,7 +94,7 @@ class Study(BaseModel):
     base: _Settings = Field(default={})
     factors: _Factors
     design: Design = "vary"
-    concurrency: int = Field(default=8, ge=1, le=1024)
+    concurrency: int = Field(default=CONCURRENCY, ge=1, le=MAX_CONCURRENCY)
     max_cost: float | None = Field(default=None, gt=0, le=1_000_000, allow_inf_nan=False)
     matcher: Text = "lexical"
     judge_entities: bool = False

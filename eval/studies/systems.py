@@ -8,29 +8,27 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, SettingError
 from branchwise.corpora.plugins.kinds import KINDS
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import (
-    SEARCH_TOOL,
     check_parts,
     check_value,
     retriever_of,
-    tools_of,
 )
 from branchwise.eval.studies.complaints import StudyError
 from branchwise.eval.studies.names import distinct_names, slugs, system_name
 from branchwise.eval.studies.parts import StudyPlugins
 from branchwise.eval.studies.paths import resolved
-from branchwise.eval.studies.settings import FIELDS, MODULES, Value
+from branchwise.eval.studies.settings import FIELDS, WORDS, Value
 from branchwise.eval.studies.study import Study
-from branchwise.eval.studies.yaml_lines import Place, shown
-from branchwise.graphs.system import Budget, Roles, SettingError, System, check_system
-from branchwise.tools.registry import GRAPH_TOOLS
+from branchwise.eval.yaml_lines import Place, shown
+from branchwise.graphs.system import MODULES, Roles, System
+from branchwise.graphs.system_checks import tools_of
+from branchwise.tools.registry import GRAPH_TOOLS, SEARCH_TOOL
 
 MAX_SYSTEMS = 256
 
@@ -114,29 +112,27 @@ class _Systems:
         yield from _combined(base, levels) if factorial else _alone(base, levels)
 
     def _system(self, settings: Mapping[str, Value]) -> System:
-        parts: dict[type, dict[str, Any]] = {part: {} for part, _ in FIELDS.values()}
-        for key, value in settings.items():
-            if key in self.study.nodes:
-                continue
-            part, name = FIELDS[key]
-            if key in MODULES and not settings.get(MODULES[key]):
-                continue
-            is_path = isinstance(value, str) and part in (System, Roles)
-            parts[part][name] = resolved(key, str(value), self.folder) if is_path else value
-            if isinstance(value, tuple):
-                parts[part][name] = tuple(absolute_spec(spec, self.folder) for spec in value)
         nodes = [name for name in self.study.nodes if settings.get(name)]
-        return System(
-            **parts[System],
-            nodes=tuple(absolute_spec(self.study.nodes[name], self.folder) for name in nodes),
-            settings=self._plugins.settings_of(
-                nodes, settings.get("tools"), settings.get("retriever")
-            ),
-            decoding=Decoding(**parts[Decoding]),
-            budget=Budget(**parts[Budget]),
-            roles=Roles(**parts[Roles]),
-            keys=self.study.keys,
+        given = {key: value for key, value in settings.items() if key not in self.study.nodes}
+        plugins = self._plugins.settings_of(nodes, given.get("tools"), given.get("retriever"))
+        return System.of(
+            {
+                FIELDS[key].path: self._located(key, given[key])
+                for key in given
+                if _asked(key, given)
+            }
+            | {
+                ("nodes",): self._located("nodes", tuple(self.study.nodes[name] for name in nodes)),
+                ("settings",): plugins,
+                ("keys",): self.study.keys,
+            }
         )
+
+    def _located(self, key: str, value: Value) -> Value:
+        """The value with the paths in it made absolute."""
+        if isinstance(value, tuple):
+            return tuple(absolute_spec(spec, self.folder) for spec in value)
+        return resolved(key, value, self.folder) if isinstance(value, str) else value
 
     def _check_values(self) -> None:
         for key, value in self.study.base.items():
@@ -168,24 +164,23 @@ class _Systems:
 
     def _check_modules(self, found: Sequence[NamedSystem]) -> None:
         """A model that no system asks is a module that was forgotten."""
-        for role, module in MODULES.items():
+        for role, setting in MODULES.items():
+            module = WORDS[setting]
             section = "base" if self.study.base.get(role) else "factors"
             named = self.study.base.get(role) or role in self.study.factors
-            if named and not any(getattr(one.system, FIELDS[module][1]) for one in found):
+            if named and not any(getattr(one.system, setting) for one in found):
                 remedy = f"write {module}: on in base, make it a factor, or leave out {role}"
                 what = f"no {role} is asked: {module} is off in every system"
                 raise StudyError(what, (section, role), remedy)
 
     def _check(self, named: NamedSystem) -> None:
         """Raise StudyError where the parts of a system do not fit, by the command line's rules."""
-        words = {field: key for key, (_, field) in FIELDS.items()}
         try:
-            check_system(named.system, lambda setting: words.get(setting, setting))
+            check_parts(named.system)
         except SettingError as error:
-            key = words[error.setting]
-            self._refuse(named, key, f"{key}: {error.what}", error.remedy)
-        if problem := check_parts(named.system):
-            self._refuse(named, *problem)
+            key = WORDS[error.setting]
+            prefix = f"{key}: " if error.where == key else ""
+            self._refuse(named, key, f"{prefix}{error.what}", error.remedy)
         study = self.study
         choice = ScoringChoice.parse(
             study.matcher, judge_entities=study.judge_entities, judge=study.judge
@@ -220,9 +215,16 @@ class _Systems:
             raise StudyError(what, place, self._why_same(named, key))
 
     def _why_same(self, named: NamedSystem, key: str) -> str:
-        if (module := MODULES.get(key)) and not getattr(named.system, FIELDS[module][1]):
+        if (setting := MODULES.get(key)) and not getattr(named.system, setting):
+            module = WORDS[setting]
             return f"{module} is off in both: write {module}: on in base, or design: vary"
         return f"this {key} changes nothing there: leave it out"
+
+
+def _asked(key: str, given: Mapping[str, Value]) -> bool:
+    """Whether the setting is not the model of a module that is off."""
+    module = FIELDS[key].setting.module
+    return module is None or bool(given.get(WORDS[module]))
 
 
 def _alone(

@@ -2,7 +2,7 @@
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.tasks.branches import BranchesTask
-from branchwise.eval.tasks.column import Column, Family, Metrics, Role, Total, totals_of
+from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
 from branchwise.eval.tasks.task import Task
 
@@ -10,7 +10,6 @@ __all__ = [
     "DEFAULT",
     "TASKS",
     "Column",
-    "Family",
     "Metrics",
     "Role",
     "Task",

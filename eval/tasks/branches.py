@@ -4,7 +4,7 @@ from branchwise.eval.alignment import MATCHER
 from branchwise.eval.branch_scores import align_answers, gold_branches, pooled_score, strict_score
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.support import DEPTHS, support_recall
-from branchwise.eval.tasks.column import Column, Family, Metrics
+from branchwise.eval.tasks.column import Column, Metrics
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows.branches import BRANCHES
 
@@ -76,21 +76,6 @@ class BranchesTask(Task):
         Column("precision_answered", "answered\nstrict P", _MORE, note=_ANSWERED_NOTE),
         *map(_support_column, DEPTHS),
     )
-
-    @property
-    def families(self) -> tuple[Family, ...]:
-        return (
-            Family(
-                "Scores by branch (strict)",
-                tuple((column.key, column.short) for column in _STRICT),
-                "An answer is right only under the branch that it belongs to.",
-            ),
-            Family(
-                "Scores with branches ignored (pooled)",
-                tuple((column.key, column.short) for column in _POOLED),
-                "The answers of all branches are put together, on both sides.",
-            ),
-        )
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Strict and pooled set scores, and support recall.

@@ -1,8 +1,8 @@
 """Columns of reports: what a metric is called, what it is among the others, how it is combined."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 Metrics = Mapping[str, float | None]
 """Metric key to value; None is unscored on purpose and stays out of the mean."""
@@ -80,27 +80,3 @@ def totals_of(columns: Iterable[Column]) -> dict[str, Total]:
 def capital(text: str) -> str:
     """As a caption begins; the rest stays as it is."""
     return text[:1].upper() + text[1:]
-
-
-class Family(NamedTuple):
-    """Columns that a page shows side by side: caption, (metric, heading) pairs, what they mean;
-    `digits` after the point where they are not two."""
-
-    caption: str
-    columns: tuple[tuple[str, str], ...]
-    note: str
-    digits: Mapping[str, int] = {}
-
-    @classmethod
-    def by_table(cls, columns: Sequence[Column]) -> "tuple[Family, ...]":
-        """A family for each table of the columns."""
-        return tuple(
-            cls(
-                capital(table),
-                tuple((c.key, c.title) for c in chosen),
-                " ".join(f"{capital(c.note)}." for c in chosen if c.note),
-                {c.key: c.digits for c in chosen},
-            )
-            for table in dict.fromkeys(column.table for column in columns)
-            for chosen in [[column for column in columns if column.table == table]]
-        )

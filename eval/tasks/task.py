@@ -7,7 +7,7 @@ from typing import Protocol
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks.column import Column, Family, Metrics, Role
+from branchwise.eval.tasks.column import Column, Metrics, Role
 from branchwise.graphs.flows import Brief, Flow, Setting
 
 _SHOWN = 3
@@ -31,7 +31,7 @@ class Task(Protocol):
 
     `flow` is how its questions go through a graph; `version` changes whenever a score of the same
     item may change; `matcher` says by what predicted branches are aligned with gold ones.
-    `families`: how a page puts its columns side by side. `is_attributable`: answers are entities
+    `is_attributable`: answers are entities
     in the answer format `branches`, which texts mention, so that it can be said where one was lost
     and models may align and judge them. Such a task has a column with the role `recall`: the share
     of the gold answers that are right under their branch.
@@ -63,10 +63,6 @@ class Task(Protocol):
         return None
 
     @property
-    def families(self) -> tuple[Family, ...]:
-        return Family.by_table(self.columns)
-
-    @property
     def headline(self) -> tuple[Column, ...]:
         """The metrics that a change is told by."""
         return tuple(column for column in self.columns if column.role)
@@ -78,9 +74,9 @@ class Task(Protocol):
 
     @property
     def shown(self) -> tuple[Column, ...]:
-        """The metrics that a line has room for, those of the headline first."""
+        """The metrics of a line: the headline, and others where that is short."""
         others = tuple(column for column in self.columns if not column.role)
-        return (*self.headline, *others)[:_SHOWN]
+        return (*self.headline, *others[: max(0, _SHOWN - len(self.headline))])
 
     def of_role(self, role: Role) -> Column | None:
         """The column of a role; None where there is none."""

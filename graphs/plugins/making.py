@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.injection import InjectionContext, fill
 from branchwise.corpora.plugins.kinds import made
@@ -52,10 +51,9 @@ def check_named(settings: Iterable[str], names: Iterable[str], retriever: str | 
         known.append(found.name)
     for name in settings:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
             listed = f"the system has {', '.join(known)}" if known else "the system has none"
             raise InputError(
                 f"no plug-in is called {name!r}",
                 where=f"--set {name}",
-                remedy=f"did you mean {near[0]}?" if near else listed,
+                remedy=did_you_mean(name, known, else_=listed),
             )

@@ -12,11 +12,11 @@ from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import Asker, CallKey
 from branchwise.corpora.plugins.injection import Filled
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
+from branchwise.corpora.text import one_line, storable
 from branchwise.graphs.plugins.declared import NodePlugin
 from branchwise.graphs.plugins.updates import applied, update_of
 from branchwise.graphs.run_contexts import PluginCall, count_asked
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext
-from branchwise.tools.plugins.results import whole
 from branchwise.trace.events import Node as NodeEvent
 from branchwise.trace.parts import ModelQuestion, Update
 from branchwise.trace.records import Record
@@ -106,8 +106,8 @@ async def _called(
         printed, error = failure.printed, failure.line
     return NodeResult(
         asked=tuple(its_call.asked),
-        printed=whole(printed),
-        error=error and " ".join(whole(error).split())[:MAX_ERROR_CHARS],
+        printed=storable(printed),
+        error=error and one_line(storable(error))[:MAX_ERROR_CHARS],
         update=update,
     )
 

@@ -9,11 +9,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from branchwise.corpora.plugins.faults import WrongResult
+from branchwise.corpora.text import one_line, storable
 from branchwise.graphs.plugins.slots import RETURNS, NodeSlot
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.reduce import StateUpdate, tokens_of
 from branchwise.graphs.state import AgentState
-from branchwise.tools.plugins.results import bounded, read_artifact, whole
+from branchwise.tools.plugins.results import bounded, read_artifact
 from branchwise.trace.events import Node
 from branchwise.trace.parts import ChangedMessage, Update
 
@@ -107,7 +108,7 @@ def _plain(message: BaseMessage, number: int) -> ChangedMessage:
 def _readings(value: Any, state: AgentState) -> tuple[str, ...] | None:
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
         raise WrongResult("returned readings that are no list of texts")
-    readings = tuple(" ".join(whole(one).split()) for one in value)
+    readings = tuple(one_line(storable(one)) for one in value)
     if len(readings) > MAX_READINGS or any(not 0 < len(one) <= MAX_CHARS for one in readings):
         raise WrongResult(
             f"returned readings that are not at most {MAX_READINGS} texts of 1 to {MAX_CHARS} "

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.bodies import MAX_TEXT, StreamFold, read_body, read_usage
-from branchwise.agents.failures import one_line, retry_after
+from branchwise.agents.failures import error_line, retry_after
 from branchwise.agents.reply import Completion, ModelError
-from branchwise.agents.retries import backoff
+from branchwise.agents.retries import retry_wait
 from branchwise.agents.think import split_thinking
 from branchwise.trace.parts import Usage
 
@@ -176,16 +176,16 @@ def test_retry_after_is_read_in_both_forms(headers: dict[str, str], seconds: flo
 @given(st.integers(1, 10_000))
 def test_backoff_doubles_up_to_a_minute(attempt: int) -> None:
     longest = min(60.0, 2.0 ** min(attempt - 1, 10))
-    assert longest / 2 <= backoff(attempt, None) <= longest
+    assert longest / 2 <= retry_wait(attempt, None) <= longest
 
 
 @given(st.integers(1, 50), st.floats(0, 1e6))
 def test_the_server_is_never_asked_earlier_than_it_wants(attempt: int, asked: float) -> None:
-    assert asked <= backoff(attempt, asked) <= asked + 1
+    assert asked <= retry_wait(attempt, asked) <= asked + 1
 
 
 @given(st.text())
 def test_messages_are_one_short_printable_line(text: str) -> None:
-    line = one_line(text)
+    line = error_line(text)
     assert line == "" or line.isprintable()
     assert len(line) <= 300

@@ -1,13 +1,18 @@
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from rich.console import Console
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.costs.usage import NO_COSTS
+from branchwise.eval.judging.settle import Settled
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.scores import Scores, score_items
+from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.tasks import get_task
-from branchwise.ui.cells import mean_cell, number
-from branchwise.ui.report_table import report_tables
+from branchwise.ui.cells import mean_cell
+from branchwise.ui.report_table import score_tables
 from support.eval.scoring_cases import item
 
 ONE = {"default": ["A", "B"]}
@@ -17,9 +22,14 @@ TWO = {"in 1986": ["A"], "in 1995": ["B"]}
 def printed(runs: Sequence[tuple[str, Scores]], width: int = 80) -> str:
     console = Console(width=width, force_terminal=False, highlight=False, legacy_windows=False)
     with console.capture() as capture:
-        for part in report_tables(runs):
-            console.print(part)
+        for report in StudyReport.by_task([system(*run) for run in runs]):
+            for part in score_tables(report):
+                console.print(part)
     return capture.get()
+
+
+def system(name: str, scores: Scores) -> SystemReport:
+    return SystemReport(name, ScoredRun(Path(name), scores, NO_COSTS, Settled(())))
 
 
 def scores(task: str = "branches", **changes: object) -> Scores:
@@ -124,16 +134,6 @@ def test_a_cell_holds_mean_interval_and_its_own_n() -> None:
     assert str(mean_cell(Aggregate(-0.5, 9, -1.25, 0.25), 2, 9)) == "-.50\n-1.25 to .25"
     assert str(mean_cell(Aggregate(0.5, 1, None, None), 2, 1)) == ".50"
     assert str(mean_cell(Aggregate(None, 0, None, None), 2, 1)) == "–"
-
-
-def test_numbers_are_rounded_without_a_leading_zero() -> None:
-    assert [number(x, 2) for x in (0.999, 0.005, -0.001, -0.4, 10.5)] == [
-        "1.00",
-        ".01",
-        ".00",
-        "-.40",
-        "10.50",
-    ]
 
 
 def test_the_widest_cells_are_whole_at_80_columns() -> None:

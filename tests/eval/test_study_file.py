@@ -85,7 +85,7 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
     [
         ("expansion:", "expnsion:", "9: unknown factor 'expnsion'; did you mean expansion?"),
         ("expansion:", "max-turns:", "9: unknown factor 'max-turns'; did you mean max_turns?"),
-        ("expansion:", "zebra:", "9: unknown factor 'zebra'; known are model, corpus, kg, "),
+        ("expansion:", "zebra:", "9: unknown factor 'zebra'; known are model, prompts, corpus, "),
         ("factors:", "factor:", "8: unknown key 'factor'; did you mean factors?"),
         ("  kg:", "  knowledge: ", "5: unknown key 'knowledge'; known are model, "),
         ("  corpus:", "  corpsu:", "4: unknown key 'corpsu'; did you mean corpus?"),
@@ -198,10 +198,10 @@ def test_what_is_wrong_is_said_with_its_line(
          "search; add corpus: DIR to base"),
         ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], GRAPH]}},
          "the tool wikisparql has no graph to ask (system 'tools: +wikisparql +wikidata_search'); "
-         "add kg: DIR or kg: URL to base"),
-        ({"base": {"k": 5}}, "k: there is no corpus to search; add corpus DIR"),
-        ({"base": {}, "factors": {"extraction": [False, True]}}, "there are no tools whose "
-         "passages evidence could be extracted from (system '+extraction')"),
+         "add kg: DIR or URL to base"),
+        ({"base": {"k": 5}}, "k: there is no corpus to search; add corpus: DIR to base"),
+        ({"base": {}, "factors": {"extraction": [False, True]}}, "extraction: there are no "
+         "tools whose passages evidence could be extracted from (system '+extraction')"),
         ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
          "asked: expansion is off in every system; write expansion: on in base"),
         ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is asked"),

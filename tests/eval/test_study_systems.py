@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.commands.system_options import SystemOptions
+from branchwise.commands.system_options import system_of
 from branchwise.eval.studies.names import MAX_NAME, MAX_SLUG, distinct_names, slugs, system_name
 from branchwise.eval.studies.study import Study
 from branchwise.eval.studies.systems import NamedSystem, systems_of
@@ -96,17 +96,18 @@ def test_a_system_is_what_the_command_line_would_make_of_the_same_words(parts: P
         "expander": "openai:a", "extractor": "openai:b@http://h:1/v1",
     }  # fmt: skip
     at = parts.resolve()
-    options = SystemOptions(
-        model="openai:gpt-5-mini", prompts=at / "short", corpus=at / "corpus", retriever="bm25",
-        k=5, kg=str(at / "graph"), tool=GRAPH, expand=True, extract=True, expander="openai:a",
-        extractor="openai:b@http://h:1/v1", temperature=0.5, max_tokens=900, seed=3,
-        tool_protocol="text", structured="off", stream=True, timeout=7.5, max_turns=6, max_calls=9,
-        max_tokens_total=50_000, max_seconds=60.5,
-    )  # fmt: skip
+    options = {
+        "model": "openai:gpt-5-mini", "prompts": at / "short", "corpus": at / "corpus",
+        "retriever": "bm25", "k": 5, "kg": str(at / "graph"), "tool": GRAPH, "expand": True,
+        "extract": True, "expander": "openai:a", "extractor": "openai:b@http://h:1/v1",
+        "temperature": 0.5, "max_tokens": 900, "seed": 3, "tool_protocol": "text",
+        "structured": "off", "stream": True, "timeout": 7.5, "max_turns": 6, "max_calls": 9,
+        "max_tokens_total": 50_000, "max_seconds": 60.5,
+    }  # fmt: skip
     made = systems(parts, base=base, factors={"k": [3, 5]})[0].system
-    assert made == options.to_system()
+    assert made == system_of(options)
     silent = systems(parts, base={}, factors={"max_turns": [12, 3]})[0].system
-    assert silent == SystemOptions().to_system()
+    assert silent == system_of({})
 
 
 def test_a_model_of_a_module_is_left_out_where_the_module_is_off(parts: Path) -> None:

@@ -1,13 +1,6 @@
 """A difference in words."""
 
-from branchwise.eval.statistics import (
-    Difference,
-    LeftOut,
-    number,
-    p_value,
-    signed,
-    summary_line,
-)
+from branchwise.eval.statistics import Difference, LeftOut, summary_line
 
 
 def difference(**changes) -> Difference:
@@ -48,17 +41,3 @@ def test_what_could_not_be_compared_is_said():
     )
     one = difference(n=1, difference=1.0, low=None, high=None, p=None)
     assert summary_line(one).endswith("questions +1.00 (no interval, no test, n = 1)")
-
-
-def test_numbers_are_printed_as_papers_print_them():
-    assert [number(v) for v in (0.5, -0.5, 1.0, -1.25, 0.0, 0.999, 12.3)] == [
-        ".50", "-.50", "1.00", "-1.25", ".00", "1.00", "12.30",
-    ]  # fmt: skip
-    assert [signed(v) for v in (0.5, -0.5, 0.0, 0.001, -0.0)] == [
-        "+.50", "-.50", "±.00", "+.00", "±.00",
-    ]  # fmt: skip
-    assert signed(0.0834, 3) == "+.083"
-    assert number(3.4, 0) == "3"
-    assert [p_value(p) for p in (0.0001, 0.001, 0.0342, 0.5, 0.9996, 1.0)] == [
-        "p < .001", "p = .001", "p = .034", "p = .500", "p > .999", "p = 1",
-    ]  # fmt: skip

@@ -19,7 +19,9 @@ def plain(world_300: Path) -> PlainGraph:
 
 @pytest.fixture(scope="module")
 def remote(world_300: Path) -> Iterator[RemoteGraph]:
-    with serve_graph(world_300 / "kg.nt.gz") as url:
+    # That server reads every name for a part of one: minutes, where every core is busy.
+    with serve_graph(world_300 / "kg.nt.gz") as url, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("branchwise.corpora.graph.remote.graph.DEFAULT_SECONDS", 300.0)
         graph = RemoteGraph(url)
         yield graph
         graph.close()

@@ -16,7 +16,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/sparql-results+json\r\n"
     "reaction",
     [
         hang(),
-        drip(b""),
+        drip(b"HTTP/1.1 200"),
         drip(b"HTTP/1.1 200 OK\r\nX-Long: "),
         drip(HEAD + b"\r\n"),
         drip(HEAD + b"Content-Length: 100000\r\n\r\n{"),

@@ -15,18 +15,21 @@ from rich.console import Console
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.costs.usage import NO_COSTS
 from branchwise.eval.experiment import run
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.settle import Settled
 from branchwise.eval.plugins.loading import load_metrics, metrics_of
 from branchwise.eval.plugins.metric import MetricPlugin, metric
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.scores import Scorer, Scores, score_items
-from branchwise.eval.scoring import ScoringSettings, score, score_run
+from branchwise.eval.scoring import ScoredRun, ScoringSettings, score, score_run
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.statistics import compare
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.system import System
-from branchwise.ui.report_table import report_tables
+from branchwise.ui.report_table import score_tables
 from branchwise.ui.traces.scores import RunScores
 
 HEAD = "import sys, threading\nfrom branchwise import metric\n"
@@ -256,8 +259,9 @@ def test_a_text_of_a_metric_is_shown_as_one_harmless_line(write: Write) -> None:
 
 def test_a_heading_in_square_brackets_is_shown_as_it_is(write: Write) -> None:
     body = '@metric(heading="[red]count")\ndef found(item):\n    """T."""\n    return 1\n'
-    shown = io.StringIO()
-    Console(width=100, file=shown).print(*report_tables([("a run", scored(write(body)))]))
+    made = ScoredRun(Path(), scored(write(body)), NO_COSTS, Settled(()))
+    system, shown = SystemReport("a run", made), io.StringIO()
+    Console(width=100, file=shown).print(*score_tables(StudyReport.beside([system])))
     assert "[red]count" in shown.getvalue()
 
 

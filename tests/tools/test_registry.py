@@ -22,7 +22,7 @@ def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo, graph):
 
 
 def test_a_graph_tool_without_its_graph_says_what_to_give():
-    with pytest.raises(InputError, match=r"wikisparql has no graph to ask; give one with --kg DIR"):
+    with pytest.raises(InputError, match=r"wikisparql has no graph to ask; add --kg DIR or URL"):
         make_tools(["wikisparql"], ToolContext())
 
 
@@ -34,7 +34,7 @@ def test_an_unknown_tool_names_the_nearest(echo):
 
 
 def test_a_tool_without_its_corpus_says_what_to_give():
-    with pytest.raises(InputError, match=r"no corpus to search; give one with --corpus DIR"):
+    with pytest.raises(InputError, match=r"no corpus to search; add --corpus DIR"):
         make_tools(["local_retriever"], ToolContext())
 
 

@@ -1,23 +1,32 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
 from rich.console import Console
 
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, Spent, run_costs
+from branchwise.eval.judging.settle import Settled
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.scores import score_items
+from branchwise.eval.scoring import ScoredRun
+from branchwise.eval.tasks import get_task
 from branchwise.graphs.ledger import RoleUsage
-from branchwise.ui.cost_table import cost_tables, count_cell, usd_cell
+from branchwise.ui.cost_table import cost_tables
 
 PRICES = Prices.load()
+SCORES = score_items(get_task("branches"), [])
 
 
 def printed(runs: Sequence[tuple[str, Costs]], width: int = 80) -> str:
     console = Console(width=width, force_terminal=False, highlight=False, legacy_windows=False)
     with console.capture() as capture:
-        for part in cost_tables(runs):
+        for part in cost_tables(StudyReport.beside([system(*run) for run in runs])):
             console.print(part)
     return capture.get()
+
+
+def system(name: str, costs: Costs) -> SystemReport:
+    return SystemReport(name, ScoredRun(Path(name), SCORES, costs, Settled(())))
 
 
 def some(model: str = "openai:gpt-5-mini", extractor: str | None = None) -> Costs:
@@ -30,7 +39,7 @@ def some(model: str = "openai:gpt-5-mini", extractor: str | None = None) -> Cost
 
 
 def rows(text: str, label: str) -> list[list[str]]:
-    return [line.split() for line in text.splitlines() if line.startswith(label)]
+    return [line.split() for line in text.splitlines() if line.strip().startswith(label)]
 
 
 def one_line(text: str) -> str:
@@ -163,53 +172,3 @@ def test_hostile_names_are_shown_as_text() -> None:
     assert "[red]" in text
     assert "openai:[b]x" in text
     assert "\x1b" not in text
-
-
-def test_no_runs_no_table() -> None:
-    assert printed([]) == ""
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (None, "–"),
-        (0, "0"),
-        (7, "7"),
-        (7.26, "7.3"),
-        (99.96, "100"),
-        (9999, "9,999"),
-        (9999.4, "9,999"),
-        (10_000, "10.0k"),
-        (99_960, "100k"),
-        (999_400, "999k"),
-        (999_600, "1.00M"),
-        (1_234_567, "1.23M"),
-        (9_996_000, "10.0M"),
-    ],
-)
-def test_counts_have_three_digits_or_are_whole(value: float | None, shown: str) -> None:
-    assert count_cell(value) == shown
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (None, "–"),
-        (0, "0"),
-        (9e-7, "<.000001"),
-        (1e-6, ".0000010"),
-        (0.0000123, ".000012"),
-        (0.0000996, ".00010"),
-        (0.00012, ".00012"),
-        (0.000994, ".00099"),
-        (0.000996, ".0010"),
-        (0.00123, ".0012"),
-        (0.5, ".5000"),
-        (0.99994, ".9999"),
-        (0.99996, "1.00"),
-        (1234.5, "1,234.50"),
-        (12_345.6, "12,346"),
-    ],
-)
-def test_money_that_was_spent_is_never_shown_as_0(value: float | None, shown: str) -> None:
-    assert usd_cell(value) == shown

@@ -1,49 +1,60 @@
-"""The table of spread over epochs."""
+"""The table of spread over epochs, as a terminal shows it."""
 
+from dataclasses import replace
+
+import pytest
 from rich.console import Console
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.epochs import EpochSpread, MetricSpread
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables import terminal_tables
 from branchwise.eval.tasks import get_task
-from branchwise.ui.epoch_table import epoch_tables
+from branchwise.ui.report_table import with_notes
+from support.ui.report_cases import BASE, Case, make_report
 
-SPREAD = EpochSpread(
-    3,
-    {
-        "all": {
-            "strict_precision": MetricSpread(8, 0.1, 0.02, 0.6, 0.5),
-            "strict_recall": MetricSpread(8, 0.25, 0.125, 0.75, 0.5),
-            "strict_em": MetricSpread(0),
-        }
-    },
-    {
-        "all": {
-            "union_recall": Aggregate(0.875, 8, None, None),
-            "mean_recall": Aggregate(0.625, 8, None, None),
-        }
-    },
-)
+METRICS = {
+    **{column.key: MetricSpread(0) for column in get_task("branches").headline},
+    "strict_precision": MetricSpread(8, 0.1, 0.02, 0.6, 0.5),
+    "strict_recall": MetricSpread(8, 0.25, 0.125, 0.75, 0.5),
+    "strict_em": MetricSpread(0),
+}
+UNION = {
+    "union_recall": Aggregate(0.875, 8, None, None),
+    "mean_recall": Aggregate(0.625, 8, None, None),
+}
+SPREAD = EpochSpread(3, dict.fromkeys(("all", "ambiguous", "unambiguous"), METRICS), {"all": UNION})
 
 
-def shown(*runs: tuple[str, EpochSpread]) -> list[str]:
+def shown(*cases: Case, spread: EpochSpread | None = SPREAD) -> list[str]:
+    report = make_report(cases)
+    systems = []
+    for one in report.systems:
+        analysis = replace(one.run.analysis)  # type: ignore[type-var]
+        analysis.__dict__["epochs"] = spread  # as if it had been worked out
+        systems.append(replace(one, run=replace(one.run, analysis=analysis)))
     console = Console(width=80, no_color=True)
     with console.capture() as captured:
-        headline = get_task("branches").headline
-        for part in epoch_tables([(*run, headline) for run in runs]):
-            console.print(part)
+        for table in terminal_tables(StudyReport.beside(systems)):
+            for part in with_notes(table):
+                console.print(part)
     return [" ".join(line.split()) for line in captured.get().splitlines()]
 
 
 def test_a_row_a_metric_and_what_asking_again_finds() -> None:
-    lines = shown(("base", SPREAD))
-    assert "strict R 8 3 .25 .12 .75 .50" in lines
+    lines = shown(BASE)
+    assert "spread over epochs · base" in lines
+    assert lines.count("strict R 8 3 .250 .125 .75 .50") == 3  # ambiguous, unambiguous, all
     assert "strict EM 0 3 – – – –" in lines
-    assert "all epochs together find .88 of the gold answers, one finds .62" in " ".join(lines)
+    assert "All epochs together find .88 of the gold answers, one finds .62." in " ".join(lines)
 
 
 def test_runs_with_one_epoch_show_nothing() -> None:
-    assert shown() == []
+    assert shown(BASE, spread=None) == []
 
 
-def test_names_show_as_text() -> None:
-    assert any("[bold]x" in line for line in shown(("[bold]x\x1b[31m", SPREAD)))
+@pytest.mark.parametrize("others", [(), (replace(BASE, name="b"),)])
+def test_names_show_as_text(others: tuple[Case, ...]) -> None:
+    lines = shown(replace(BASE, name="[bold]x\x1b[31m"), *others)
+    assert any("[bold]x" in line for line in lines)
+    assert not any("\x1b" in line for line in lines)

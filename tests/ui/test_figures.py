@@ -93,19 +93,21 @@ def test_bins_stand_with_their_questions(files: dict[str, bytes]) -> None:
     assert {"2", "3", "n=2"} <= set(texts(files["recall-by-steps.svg"]))
 
 
-def test_systems_of_unknown_cost_are_left_out_and_named(files: dict[str, bytes]) -> None:
+def test_a_system_without_a_price_makes_tokens_the_unit_of_all(files: dict[str, bytes]) -> None:
     shown = texts(files["cost.svg"])
-    assert "unknown, not shown: +extraction" in shown
-    assert "+extraction" not in shown
-    assert {"base", "+expansion", "USD an item"} <= set(shown)
-    assert "not shown: +extraction." in files["captions.txt"].decode()
-    assert "(base, +expansion)" in files["captions.txt"].decode()
+    assert {"base", "+expansion", "+extraction", "tokens an item"} <= set(shown)
+    captions = files["captions.txt"].decode()
+    assert "(base, +expansion)" in captions
+    assert "No price is known for openai:local@http://localhost:8000/v1" in captions
+    priced = figure_files(make_report([BASE, EXPANDED]))
+    assert "USD an item" in texts(priced["cost.svg"])
+    assert "No price" not in priced["captions.txt"].decode()
 
 
 @pytest.mark.parametrize(
     ("changed", "axis"),
     [
-        ({"model": "openai:local@http://localhost:8000/v1"}, "tokens an item, input and output"),
+        ({"model": "openai:local@http://localhost:8000/v1"}, "tokens an item"),
         ({"model": "offline", "tokens": 0}, "model calls an item"),
     ],
 )

@@ -8,14 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.reporting.pareto import pareto_front
-from branchwise.ui.html.bars import StackedBar, draw_stacked
-from branchwise.ui.html.line_chart import LineChart, Series, draw
+from branchwise.eval.reporting.figures.cost import Cost, Point, pareto_front
+from branchwise.eval.reporting.figures.lines import Lines, Series
+from branchwise.eval.reporting.figures.losses import PLACES, Bar
+from branchwise.eval.reporting.spending import CALLS, COST, TOKENS, ratio_words, spending
+from branchwise.eval.tasks import get_task
+from branchwise.ui.html.bars import draw_stacked
+from branchwise.ui.html.line_chart import draw_lines
 from branchwise.ui.html.scales import around_zero, digits, from_zero, tick_words
-from branchwise.ui.html.scatter import Spent, draw_scatter
-from branchwise.ui.html.spending import CALLS, COST, TOKENS, ratio_words, spending
+from branchwise.ui.html.scatter import draw_scatter
 from branchwise.ui.html.summary import verdict
-from branchwise.ui.html.text import percent, short, shown
+from branchwise.ui.html.text import short, shown
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 NUMBERS = st.floats(0, 1e9, allow_subnormal=False).filter(lambda x: x == 0 or x > 1e-6)
@@ -55,12 +58,6 @@ def test_short_text_is_cut_with_an_ellipsis():
     assert short("x" + " " * 100 + "y", 5).endswith("…")
 
 
-def test_shares_are_whole_per_cents():
-    assert [percent(*pair) for pair in ((1, 3), (1, 1000), (0, 5), (0, 0))] == [
-        "33%", "<1%", "0%", "–",
-    ]  # fmt: skip
-
-
 @given(st.lists(NUMBERS, max_size=8))
 def test_a_scale_from_zero_holds_all_values(values):
     scale = from_zero(values, 200, 10)
@@ -90,7 +87,12 @@ def test_ticks_have_the_digits_that_tell_them_apart():
 
 
 def spent(index, cost, recall):
-    return Spent(index, f"s{index}", cost, "", Aggregate(recall, 9, None, None))
+    return Point(index, f"s{index}", cost, Aggregate(recall, 9, None, None))
+
+
+def scatter(points):
+    cost = Cost(COST, get_task("branches").main, "ambiguous", tuple(points), ())
+    return draw_scatter(cost)
 
 
 def test_the_front_is_what_no_other_beats():
@@ -121,7 +123,7 @@ def test_spending_is_in_the_unit_that_all_have():
     free = [case.__class__(**{**vars(case), "tokens": 0}) for case in (BASE, EXPANDED)]
     report = make_report(free)
     assert spending(report) is CALLS
-    assert ratio_words(report, report.systems[1]) == "model calls ×1.3"  # four calls for three
+    assert ratio_words(report, report.systems[1]) == "model calls ×1.33"  # four calls for three
 
 
 def test_a_verdict_needs_a_small_p_after_correction():
@@ -154,23 +156,18 @@ def coordinates(drawing):
 @pytest.mark.parametrize("columns", [1, 3, 40])
 def test_a_line_chart_stays_in_its_box(columns):
     means = tuple(Aggregate(i / columns, 5, max(0, i / columns - 0.1), 1.0) for i in range(columns))
-    gap = (None, *means[1:])
-    chart = LineChart(
-        "t", "x", tuple(map(str, range(columns))), (Series(0, "a", means), Series(7, "<b>", gap))
-    )
-    root, found = coordinates(draw(chart))
+    pairs = tuple((mean, mean.n) for mean in means)
+    series = (Series(0, "a", pairs), Series(7, "<b>", (None, *pairs[1:])))
+    chart = Lines("n", "t", "x", "recall", tuple(map(str, range(columns))), series, "")
+    root, found = coordinates(draw_lines(chart))
     assert all(0 <= value <= most for value, most in found)
     marks = [one for one in root.iter() if "mark" in one.attrib.get("class", "")]
     assert len(marks) == 2 * columns - 1
 
 
-def test_an_empty_chart_says_so():
-    none = Aggregate(None, 0, None, None)
-    assert LineChart("t", "x", ("1",), (Series(0, "a", (none,)),)).is_empty
-
-
 def test_parts_of_a_bar_are_as_long_as_their_shares():
-    root, _ = coordinates(draw_stacked("t", [StackedBar("<a>", ((1, "x"), (0, "y"), (3, "z")))]))
+    bar = Bar(0, "<a>", (1, 0, 3, *[0] * (len(PLACES) - 3)))
+    root, _ = coordinates(draw_stacked("t", [bar]))
     widths = [float(one.attrib["width"]) for one in root.iter("rect")]
     assert widths == [93, 279]
     assert [one.text for one in root.iter("text")] == ["<a>", "25%", "75%"]
@@ -178,7 +175,7 @@ def test_parts_of_a_bar_are_as_long_as_their_shares():
 
 def test_a_scatter_draws_every_system_and_rings_the_front():
     systems = [spent(0, 1, 0.2), spent(1, 2, 0.5), spent(2, 2, 0.4)]
-    root, found = coordinates(draw_scatter("t", "x", "y", systems))
+    root, found = coordinates(scatter(systems))
     assert all(0 <= value <= most for value, most in found)
     rings = [one for one in root.iter("circle") if one.attrib["class"] == "ring"]
     assert len(rings) == 2
@@ -214,7 +211,7 @@ def test_the_names_of_a_scatter_cover_no_point_and_no_other_name(places):
     systems = [
         replace(spent(index, *place), name=f"model={index}") for index, place in enumerate(places)
     ]
-    root, _ = coordinates(draw_scatter("t", "x", "y", systems))
+    root, _ = coordinates(scatter(systems))
     marks, names = list(places_of_marks(root)), list(boxes_of_names(root))
     assert len(marks) == len(names) == len(places)
     for n, (left, right, top, bottom) in enumerate(names):

@@ -12,10 +12,11 @@ import pytest
 from branchwise.__main__ import main
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.agreement import Agreement, Disagreement
 from branchwise.eval.reporting.study_report import SystemReport, study_report
+from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.scores import score_items
 from branchwise.eval.tasks import get_task
 from branchwise.ui.html.page import render_html, write_html
@@ -23,8 +24,7 @@ from support.ui.hostile import SHOWN, hostile_report
 from support.ui.page_reading import Page, words
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
-STRICT = "Scores by branch (strict)"
-POOLED = "Scores with branches ignored (pooled)"
+SCORES = "Results: answer sets"
 
 
 @pytest.fixture(scope="module")
@@ -38,83 +38,114 @@ def cells(row):
 
 
 def test_the_main_table_holds_the_means_by_system_and_subset(page):
-    groups, headings, *rows = page.tables[STRICT]
-    assert groups == ["", "non-ambiguous, n = 2", "ambiguous, n = 2"]
-    assert headings == ["system", "P", "R", "EM", "P", "R", "EM"]
-    assert [cells(row) for row in rows] == [
-        ["base", ".50", ".50", ".50", ".75", ".33", ".00"],
-        ["+expansion", "1.00", "1.00", "1.00", "1.00", ".83", ".50"],
-        ["+extraction", ".50", ".25", ".00", ".50", ".17", ".00"],
+    headings, *rows = page.tables[SCORES]
+    assert headings == [
+        "system", "n", "strict P", "strict R", "strict EM", "pooled P", "pooled R", "pooled EM",
+    ]  # fmt: skip
+    assert [cells(row)[:5] for row in rows] == [
+        ["ambiguous"],
+        ["base", "2", ".75", ".33", ".00"],
+        ["+expansion", "2", "1.00", ".83", ".50"],
+        ["+extraction", "2", ".50", ".17", ".00"],
+        ["unambiguous"],
+        ["base", "2", ".50", ".50", ".50"],
+        ["+expansion", "2", "1.00", "1.00", "1.00"],
+        ["+extraction", "2", ".50", ".25", ".00"],
+        ["all"],
+        ["base", "4", ".62", ".42", ".25"],
+        ["+expansion", "4", "1.00", ".92", ".75"],
+        ["+extraction", "4", ".50", ".21", ".00"],
     ]
 
 
 def test_the_summary_says_each_change_with_its_interval_and_what_it_costs():
     told = words(Page(render_html(make_report([BASE, EXPANDED]))).text)
     # By hand: changes of 2/3 and 1/3; t(.975, 1) = 12.71; two of four sign vectors are as extreme.
-    change = "recall on ambiguous questions +.50 [-1.62, 2.62] (p = .500, n = 2), cost ×2.0"
-    assert f"+expansion: {change}" in told
+    change = "strict recall on ambiguous questions +.50 [-1.62, 2.62] (p = .500, n = 2)"
+    assert f"+expansion: {change}, cost ×2.00" in told
     assert "5 of 9 gold answers are missing: 60% left out by the agent, 40% never retrieved" in told
 
 
 def test_spending_is_in_tokens_where_a_price_is_unknown(page):
-    assert "tokens ×2.0" in page.text
+    assert "tokens ×2.00" in page.text
     assert "cost ×" not in page.text
     assert "+extraction: 1 of 4 items failed; each is 0." in words(page.text)
 
 
 def test_changes_are_the_differences_of_the_means(page):
-    rows = page.tables["Change against the base"][2:]
-    assert [cells(row)[:-1] for row in rows] == [
-        ["+expansion", "+.50", "+.50", "+.50", "+.25", "+.50", "+.50"],
-        ["+extraction", "±.00", "-.25", "-.50", "-.25", "-.17", "±.00"],
+    rows = page.tables["Changes against base"][1:]
+    assert [cells(row)[:5] for row in rows if len(row) > 1][:4] == [
+        ["+expansion", "2", "+.25", "+.50", "+.50"],
+        ["+extraction", "2", "-.25", "-.17", "±.00"],
+        ["+expansion", "2", "+.50", "+.50", "+.50"],
+        ["+extraction", "2", "±.00", "-.25", "-.50"],
     ]
+    assert rows[1][3] == "+.50|[-1.62, 2.62] p 1"
 
 
 def test_published_numbers_stand_beside_the_same_benchmark_alone_and_are_marked(page):
     assert "published" not in words(str(page.tables))
     known = Page(render_html(make_report(meta={"benchmark": "deepambigqa"})))
-    rows = {row[0].split("|")[0]: row for row in known.tables[POOLED][2:]}
-    assert rows["GPT-5"][1:] == [".93", ".71", ".21", ".91", ".48", ".13"]
-    assert rows["GPT-5"][0].split("|")[1] == "published, Table 4"
-    assert "GPT-5" not in str(known.tables[STRICT])
+    rows = [row for row in known.tables[SCORES] if row[0] == "GPT-5"]
+    empty = ["–"] * 4
+    assert rows == [
+        ["GPT-5", "published (Table 4)", *empty, ".91", ".48", ".13"],
+        ["GPT-5", "published (Table 4)", *empty, ".93", ".71", ".21"],
+    ]
     assert "Published numbers are those of Ji et al. 2025, arXiv:2511.01323." in words(known.text)
     assert "swap the rows of GPT-4o and GPT-4o-mini" in words(known.text)
-    modules = known.tables["Published: modules of GPT-5"]
-    assert [row[0].split("|")[0] for row in modules[2:]] == [
-        "GPT-5", "GPT-5 + expansion", "GPT-5 + extraction",
-    ]  # fmt: skip
-    tools = {row[0].split("|")[0]: row for row in known.tables["Tools and scores"][2:]}
-    assert tools["GPT-5 + graph tool"][1:] == ["", "", ".30", ".28", ".03", ".14", ".12", ".02"]
+    graph = [row[-3:] for row in known.tables[SCORES] if row[0] == "GPT-5 + graph tool"]
+    assert graph == [[".14", ".12", ".02"], [".30", ".28", ".03"]]
+
+
+def test_tools_stand_with_their_calls(page):
+    assert page.tables["Tools"] == [
+        ["tool", "calls", "calls an item", "failed"],
+        *(
+            row
+            for name, calls in (("base", 2), ("+expansion", 3), ("+extraction", 2))
+            for row in ([name], ["local_retriever", f"{4 * calls}", f"{calls}", "0"])
+        ),
+    ]
 
 
 def test_a_figure_has_a_title_a_description_and_its_numbers(page):
     drawings = [found for tag, found in page.elements if tag == "svg" and "role" in found]
-    assert len(drawings) == 3 + 2 + 4 + 1 + 2
+    assert len(drawings) == len(get_task("branches").headline) + 2 + 4 + 1 + 3
     tags = [tag for tag, _ in page.elements]
     assert tags.count("figure") == tags.count("desc") == len(drawings)
-    assert tags.count("details") == len(drawings) + 1  # and how to read the page
+    more = sum(table.section == "more" for table in report_tables(make_report()))
+    assert tags.count("details") == len(drawings) + more + 1  # and how to read the page
     for found in drawings:
         assert found["role"] == "img"
 
 
 def test_one_system_is_a_report_without_changes():
     page = Page(render_html(make_report([BASE])))
-    assert "Change against the base" not in page.tables
+    assert "Changes against base" not in page.tables
     assert "#changes" not in page.attribute("href")
-    assert [cells(row)[0] for row in page.tables[STRICT][2:]] == ["base"]
+    assert [cells(row)[0] for row in page.tables[f"{SCORES} · base"][1:]] == [
+        "ambiguous",
+        "unambiguous",
+        "all",
+    ]
 
 
 def test_a_task_whose_answers_are_sentences_has_its_own_metrics():
     task = get_task("condambigqa")
-    questions = [Question(id=f"q{n}", question="?", ambiguous=True) for n in range(2)]
-    scores = score_items(task, [AnsweredItem(question, Prediction()) for question in questions])
+    gold = (Branch(name="if cold", answers=(Answer(text="ice"),)),)
+    questions = [
+        Question(id=f"q{n}", question="?", ambiguous=True, branches=gold) for n in range(2)
+    ]
+    said = Prediction(answers={"cold": ("ice",)})
+    scores = score_items(task, [AnsweredItem(question, said) for question in questions])
     run = replace(make_report().base.run, scores=scores, analysis=None)
     report = study_report(
         "c", [SystemReport("a", run), SystemReport("b", run)], questions, "condambigqa:f"
     )
     page = Page(render_html(report))
-    shown = {heading for table in page.tables.values() for heading in table[1]}
-    assert {words(column.heading) for column in task.columns} <= shown
+    shown = {heading for table in page.tables.values() for heading in table[0]}
+    assert {"answer F1", "condition F1", "answers +/-", "answers off by"} <= shown
     assert "The answers of this task are sentences" in words(page.text)
 
 
@@ -209,17 +240,17 @@ def test_where_no_file_can_be_written_one_line_says_so(tmp_path, place):
 
 
 def test_agreement_of_the_matchers_is_shown_where_both_were_asked(page):
-    assert "Names and model agree on" not in page.tables
+    assert "Agreement of the matchers" not in page.tables
     report = make_report([BASE])
     run = report.base.run
     # By hand: observed 9/10; by chance .4 x .3 + .6 x .7 = .54; kappa (.9 - .54) / .46 = .78.
     agreed = Agreement(3, 1, 0, 6, 4, (Disagreement("q1", 0, {"a": "b"}, {"a": None}),))
     run = replace(run, settled=replace(run.settled, agreement=agreed), lexical=run.scores)
     found = Page(render_html(replace(report, systems=(replace(report.base, run=run),))))
-    assert found.tables["Names and model agree on"][1] == [
-        "base", "10", ".90", ".78", "1", "0", "1 of 4",
+    assert found.tables["Agreement of the matchers"][1] == [
+        "base", "4", "10", ".90", ".78", "3", "1", "0", "6", "1",
     ]  # fmt: skip
-    assert len(found.tables["Recall by matcher"]) == 4
+    assert len(found.tables[f"{SCORES} · base"]) == 1 + 3 * 2
 
 
 def test_runs_become_a_page_by_one_command(tmp_path, monkeypatch, capfd):
@@ -242,8 +273,8 @@ def test_runs_become_a_page_by_one_command(tmp_path, monkeypatch, capfd):
     page = Page(file.read_text(encoding="utf-8"))
     systems = page.tables["Systems"][1:]
     assert [row[:4] for row in systems] == [
-        ["plain", "it is the base", "offline", "3"],
-        ["expanded", "expand: on", "offline", "3"],
+        ["plain", "–", "offline", "lexical"],
+        ["expanded", "expand: on", "offline", "lexical"],
     ]
     (data,) = [text for kind, text in page.scripts if "type" in kind]
     assert len(json.loads(data)["questions"]) == 3

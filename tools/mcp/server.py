@@ -13,10 +13,10 @@ from mcp.types import CallToolResult
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.mcp_specs import Server
+from branchwise.corpora.text import storable
 from branchwise.tools.mcp.loop import submit
 from branchwise.tools.mcp.session import START_SECONDS, LostError, Session
-from branchwise.tools.mcp.transport import fault, printable
-from branchwise.tools.plugins.results import whole
+from branchwise.tools.mcp.transport import fault, short_line
 
 MAX_TOOLS = 128
 
@@ -105,9 +105,9 @@ class _Held:
         hello = session.hello
         assert hello is not None
         return Listed(
-            printable(hello.serverInfo.name),
-            printable(hello.serverInfo.version),
-            whole(hello.instructions or ""),
+            short_line(hello.serverInfo.name),
+            short_line(hello.serverInfo.version),
+            storable(hello.instructions or ""),
             tuple(tools[: MAX_TOOLS + 1]),
         )
 

@@ -19,7 +19,7 @@ from mcp.types import (
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.mcp_specs import Server
 from branchwise.tools.mcp.loop import closed, opened
-from branchwise.tools.mcp.transport import ErrorOutput, conversation, fault, printable
+from branchwise.tools.mcp.transport import ErrorOutput, conversation, fault, short_line
 
 START_SECONDS = 60.0
 """A server may have to be fetched first, as uvx and npx do."""
@@ -174,8 +174,8 @@ class Session:
         if not self._task.done():
             return f"it was not ready within {seconds:g} seconds"
         if self._nonsense is not None:
-            said = printable(str(self._nonsense).split("input_value=")[-1].split(", input_type")[0])
-            return f"it does not speak MCP: {said}"
+            said = str(self._nonsense).split("input_value=")[-1].split(", input_type")[0]
+            return f"it does not speak MCP: {short_line(said)}"
         return self._ended()
 
     def _ended(self) -> str:
@@ -185,9 +185,9 @@ class Session:
         error = _first(self._task.exception())
         if error is None or isinstance(error, McpError):
             why = f"; its last words: {line}" if line else ""
-            return f"it has ended{why}" if line or not error else printable(str(error))
+            return f"it has ended{why}" if line or not error else short_line(str(error))
         said, url = fault(error), self._server.url
-        return printable(said.replace(url, self._server.place) if url else said)
+        return short_line(said.replace(url, self._server.place) if url else said)
 
 
 async def _ping(session: ClientSession, wait: timedelta) -> None:

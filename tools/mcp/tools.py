@@ -28,11 +28,12 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.faults import WrongResult, fault_line
 from branchwise.corpora.plugins.mcp_specs import McpSpec
 from branchwise.corpora.plugins.sources import PluginSource
+from branchwise.corpora.text import storable
 from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
 from branchwise.tools.mcp.session import LostError
-from branchwise.tools.mcp.transport import fault, printable
+from branchwise.tools.mcp.transport import fault, short_line
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, failed
-from branchwise.tools.plugins.results import bounded, read_artifact, whole
+from branchwise.tools.plugins.results import bounded, read_artifact
 
 
 def read_call(name: str, result: CallToolResult) -> PluginResult:
@@ -55,21 +56,21 @@ def _said(content: Iterable[ContentBlock]) -> Iterable[str]:
             yield block.text
         elif isinstance(block, ImageContent | AudioContent):
             kind = "image" if isinstance(block, ImageContent) else "audio"
-            yield f"[left out: {kind}, {printable(block.mimeType)}, {_bytes(block.data)}]"
+            yield f"[left out: {kind}, {short_line(block.mimeType)}, {_bytes(block.data)}]"
         elif isinstance(block, ResourceLink):
-            about = f": {printable(block.description)}" if block.description else ""
-            yield f"[resource {printable(str(block.uri))}, {printable(block.name)}{about}]"
+            about = f": {short_line(block.description)}" if block.description else ""
+            yield f"[resource {short_line(str(block.uri))}, {short_line(block.name)}{about}]"
         elif isinstance(block, EmbeddedResource):
             yield from _resource(block)
 
 
 def _resource(block: EmbeddedResource) -> Iterable[str]:
     resource = block.resource
-    kind = f", {printable(resource.mimeType)}" if resource.mimeType else ""
+    kind = f", {short_line(resource.mimeType)}" if resource.mimeType else ""
     if isinstance(resource, BlobResourceContents):
-        yield f"[left out: resource {printable(str(resource.uri))}{kind}, {_bytes(resource.blob)}]"
+        yield f"[left out: resource {short_line(str(resource.uri))}{kind}, {_bytes(resource.blob)}]"
     else:
-        yield f"[resource {printable(str(resource.uri))}{kind}]\n{resource.text}"
+        yield f"[resource {short_line(str(resource.uri))}{kind}]\n{resource.text}"
 
 
 def _bytes(base64: str) -> str:
@@ -131,7 +132,7 @@ class McpTool(PluggedTool):
 def _whole(value: Any) -> Any:
     """The same without half characters, which no message of the protocol can hold."""
     if isinstance(value, str):
-        return whole(value)
+        return storable(value)
     if isinstance(value, Mapping):
         return {_whole(key): _whole(inner) for key, inner in value.items()}
     return [_whole(inner) for inner in value] if isinstance(value, list) else value
@@ -160,7 +161,7 @@ def _chosen(spec: McpSpec, listed: Listed) -> list[BaseTool]:
     if spec.tool:
         one = [tool for tool in listed.tools if tool.name == spec.tool][:1]
         if not one:
-            known = whole(", ".join(names[:20]))[:500] or "none"
+            known = storable(", ".join(names[:20]))[:500] or "none"
             raise InputError(
                 f"the MCP server has no tool {spec.tool!r}", where=place, remedy=f"it has {known}"
             )
@@ -174,7 +175,7 @@ def _chosen(spec: McpSpec, listed: Listed) -> list[BaseTool]:
         )
     if twice := {name for name in names if names.count(name) > 1}:
         raise InputError(
-            f"the MCP server has the tool {whole(min(twice))!r} twice",
+            f"the MCP server has the tool {storable(min(twice))!r} twice",
             where=place,
             remedy="give one of them another name there",
         )
@@ -185,7 +186,7 @@ def _tool(one: BaseTool, server: McpServer, listed: Listed) -> McpTool:
     _check(one, server.server.place)
     return McpTool(
         name=one.name,
-        description=whole(one.description),
+        description=storable(one.description),
         args_schema=_whole(one.args_schema),
         response_format="content_and_artifact",
         server=server,
@@ -207,7 +208,7 @@ def _check(tool: BaseTool, place: str) -> None:
     """What model servers refuse in every request is refused before the first."""
     problem = ""
     schema = tool.args_schema
-    if whole(tool.name) != tool.name:
+    if storable(tool.name) != tool.name:
         problem = "its name holds a key"
     elif not _NAME.fullmatch(tool.name):
         problem = "its name is not made of 1 to 64 letters, digits, _ and -"
@@ -219,7 +220,7 @@ def _check(tool: BaseTool, place: str) -> None:
         problem = f"its description and schema are larger than {MAX_DESCRIPTION_BYTES} bytes"
     if problem:
         raise InputError(
-            f"the tool {whole(tool.name)[:80]!r} of the MCP server cannot be given to a model: "
+            f"the tool {storable(tool.name)[:80]!r} of the MCP server cannot be given to a model: "
             f"{problem}",
             where=place,
             remedy="name the others as #NAME behind the server",

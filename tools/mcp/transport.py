@@ -19,6 +19,7 @@ from branchwise.corpora.files import first_problem
 from branchwise.corpora.keys import Keys, Origin
 from branchwise.corpora.plugins.mcp_specs import Server
 from branchwise.corpora.secrets import without_keys
+from branchwise.corpora.text import one_line, printable
 from branchwise.tools.mcp.program import program
 
 _TAIL_BYTES = 4096
@@ -46,7 +47,7 @@ class ErrorOutput:
         lines = [
             line for line in self._tail.decode("utf-8", "replace").splitlines() if line.strip()
         ]
-        return printable(lines[-1]) if lines else ""
+        return short_line(lines[-1]) if lines else ""
 
     def _read(self, reading: int) -> None:
         with os.fdopen(reading, "rb", buffering=0) as source:
@@ -54,10 +55,9 @@ class ErrorOutput:
                 self._tail = (self._tail + chunk)[-_TAIL_BYTES:]
 
 
-def printable(text: str) -> str:
+def short_line(text: str) -> str:
     """On one line, short, without keys and what a terminal would obey."""
-    flat = " ".join(without_keys(text).split())[:300]
-    return "".join(character if character.isprintable() else "?" for character in flat)
+    return printable(one_line(without_keys(text))[:300], "?")
 
 
 def fault(error: BaseException) -> str:

@@ -12,12 +12,12 @@ from pydantic import SkipValidation, ValidationError
 from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.corpora.plugins.sources import PluginSource
+from branchwise.corpora.text import storable
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, bad_arguments, told
 from branchwise.tools.plugins.results import (
     WHAT_TO_RETURN,
     bounded,
     read_artifact,
-    whole,
 )
 
 
@@ -68,7 +68,7 @@ class ForeignTool(PluggedTool):
             if isinstance(failure.error, ValidationError) and self._is_of_arguments(failure.error):
                 return bad_arguments(failure.error)
             return told(failure)
-        return replace(called.value, printed=whole(called.printed))
+        return replace(called.value, printed=storable(called.printed))
 
     def _is_of_arguments(self, error: ValidationError) -> bool:
         return error.title in (self.name, getattr(self.inner.args_schema, "__name__", None))

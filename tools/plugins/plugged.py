@@ -12,9 +12,10 @@ from pydantic import SkipValidation, ValidationError
 from branchwise.corpora.plugins.injection import Filled
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.corpora.plugins.sources import PluginSource
+from branchwise.corpora.text import storable
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.declared import Render, ToolPlugin
-from branchwise.tools.plugins.results import read_result, whole
+from branchwise.tools.plugins.results import read_result
 
 RENDERED = "rendered"
 """The key of the artifact that holds the lines."""
@@ -42,9 +43,9 @@ async def rendered(
             lines, given, seconds=SECONDS, read=str
         )
     except PluginFailure as failure:
-        return [whole(failure.line)]
+        return [storable(failure.line)]
     text = called.value
-    shown = whole(text)[:MAX_CHARS].splitlines()[:MAX_LINES]
+    shown = storable(text)[:MAX_CHARS].splitlines()[:MAX_LINES]
     return [*shown, f"[cut: {len(text)} characters]"] if len(text) > MAX_CHARS else shown
 
 
@@ -151,16 +152,16 @@ class FunctionTool(PluggedTool):
         if self.render is not None:
             lines = await rendered(self.render, self.name, arguments, text, artifact)
             artifact = {**artifact, RENDERED: lines}
-        return PluginResult(text, artifact, whole(called.printed))
+        return PluginResult(text, artifact, storable(called.printed))
 
 
 def told(failure: PluginFailure) -> PluginResult:
     """A failed call; a ToolError's own words stand as they are."""
-    printed = whole(failure.printed)
+    printed = storable(failure.printed)
     if isinstance(failure.error, ToolError):
-        text = whole(str(failure.error))
+        text = storable(str(failure.error))
         return PluginResult(f"Error: {text}", {}, printed, " ".join(text.split()), "failed")
-    return failed(whole(failure.line), printed)
+    return failed(storable(failure.line), printed)
 
 
 def bad_arguments(error: ValidationError) -> PluginResult:

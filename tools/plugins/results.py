@@ -9,7 +9,7 @@ import orjson
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from branchwise.corpora.plugins.faults import WrongResult
-from branchwise.corpora.secrets import without_keys
+from branchwise.corpora.text import encodable, storable
 from branchwise.tools.artifacts import ToolArtifact
 
 MAX_RESULT_CHARS = 200_000
@@ -53,21 +53,10 @@ def bounded(text: str) -> str:
 
     Half characters (lone surrogates), which no record can hold, become whole or "?".
     """
-    shown = whole(text)  # before it is cut: half a key must not remain either
+    shown = storable(text)  # before it is cut: half a key must not remain either
     if len(shown) <= MAX_RESULT_CHARS:
         return shown
     return f"{shown[:MAX_RESULT_CHARS]}\n[cut: {len(text)} characters]"
-
-
-def whole(text: str) -> str:
-    """A plug-in's text: pairs of surrogates joined, lone ones replaced, keys struck out."""
-    text = without_keys(text)
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _json_text(value: Any) -> str:
@@ -93,7 +82,7 @@ def _plain(value: Any, what: str) -> Any:
         return to_jsonable_python(value)
     except Exception as error:  # noqa: BLE001 - serializers of anyone's models
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        said = first.encode("utf-8", "replace").decode()[:200]
+        said = encodable(first)[:200]
         raise WrongResult(
             f"it returned {what} that JSON cannot hold ({said}); {WHAT_TO_RETURN}"
         ) from None
@@ -129,7 +118,7 @@ def read_artifact(value: Any) -> dict[str, Any]:
 def _whole_within(value: Any) -> Any:
     """The same with whole characters everywhere; its depth is what pydantic serialised."""
     if isinstance(value, str):
-        return whole(value)
+        return storable(value)
     if isinstance(value, dict):
         return {_whole_within(key): _whole_within(inner) for key, inner in value.items()}
     if isinstance(value, list):

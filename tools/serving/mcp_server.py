@@ -13,8 +13,8 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
+from branchwise.corpora.text import encodable
 from branchwise.tools.errors import ToolError
-from branchwise.tools.serving.requests import whole_characters
 
 CALL_SECONDS = 120.0
 MAX_TEXT_CHARS = 200_000
@@ -90,7 +90,7 @@ def _error(problem: str, *, one_line: bool = True) -> types.CallToolResult:
 
 
 def _text(text: str) -> list[types.ContentBlock]:
-    return [types.TextContent(type="text", text=whole_characters(text))]
+    return [types.TextContent(type="text", text=encodable(text))]
 
 
 def _bounded(text: str) -> str:

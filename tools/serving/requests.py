@@ -9,6 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from branchwise.corpora.text import encodable, one_line
+
 STOPPING = "the server is stopping"
 _MAX_CHARS = 500
 
@@ -23,7 +25,7 @@ class RefusalError(Exception):
 
 def refused(status: int, message: str, *, last: bool = False) -> Response:
     """The answer that says why there is none."""
-    line = " ".join(whole_characters(message).split())[:_MAX_CHARS]
+    line = one_line(encodable(message))[:_MAX_CHARS]
     headers = {"connection": "close"} if last else None
     return json_response({"error": line}, status, headers)
 
@@ -33,11 +35,6 @@ def json_response(
 ) -> Response:
     """An answer of JSON."""
     return Response(orjson.dumps(value), status, headers, "application/json")
-
-
-def whole_characters(text: str) -> str:
-    """The text with a question mark for each half of a character, which UTF-8 cannot hold."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 async def say_refusal(_: Request, error: Exception) -> Response:

@@ -21,6 +21,7 @@ from starlette.types import Receive
 
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, RetrieverError
+from branchwise.corpora.text import encodable
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
 from branchwise.tools.serving.guard import LoopbackOnly
 from branchwise.tools.serving.requests import (
@@ -31,7 +32,6 @@ from branchwise.tools.serving.requests import (
     refused,
     say_no_route,
     say_refusal,
-    whole_characters,
 )
 
 MAX_QUERIES, MAX_QUERY_CHARS = 8192, 16_000
@@ -80,7 +80,7 @@ def _whole_queries(queries: Any) -> dict[str, Any]:
     """Halves of characters would be refused; a model's stray one must not cost all the queries."""
     if not isinstance(queries, list):
         return {}
-    return {"queries": [whole_characters(q) if isinstance(q, str) else q for q in queries]}
+    return {"queries": [encodable(q) if isinstance(q, str) else q for q in queries]}
 
 
 PATH = "/retrieve"

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.tables import Cell, Column, Table
-from branchwise.ui.exports.text import one_line
+from branchwise.ui.exports.text import MAX_TEXT, one_line
 
 DICTIONARY = "columns"
 """Name of the file that says what the columns of the others hold."""
+_MAX_NOTES = 10_000  # all of a table's, each of which may hold a model's name
 _Value = str | int | float | None
 
 _ENDS = ("", "_low", "_high", "_n")
@@ -25,9 +26,9 @@ def csv_files(tables: Sequence[Table]) -> dict[str, bytes]:
     return {**files, f"{DICTIONARY}.csv": _dictionary(tables)}
 
 
-def guarded(text: str) -> str:
+def guarded(text: str, most: int = MAX_TEXT) -> str:
     """A text that no spreadsheet takes for a formula, on one line."""
-    line = one_line(text)
+    line = one_line(text, most)
     return f"'{line}" if line.startswith(_FORMULA) else line
 
 
@@ -62,7 +63,13 @@ def _values(cell: Cell, is_mean: bool) -> tuple[_Value, ...]:
 
 def _dictionary(tables: Sequence[Table]) -> bytes:
     rows = [
-        [f"{table.name}.csv", column.key, guarded(column.title), _unit(column), guarded(notes)]
+        [
+            f"{table.name}.csv",
+            column.key,
+            guarded(column.title),
+            _unit(column),
+            guarded(notes, _MAX_NOTES),
+        ]
         for table in tables
         for notes in [" ".join(table.notes)]
         for column in table.columns

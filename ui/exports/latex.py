@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from branchwise.eval.numbers import UNKNOWN
 from branchwise.eval.reporting.tables import Column, Table
-from branchwise.ui.exports.text import UNKNOWN, Shown, one_line, shown_rows
+from branchwise.ui.exports.text import Shown, one_line, shown_rows
 
 _HEAD = """\
 % Needs \\usepackage{booktabs}, and pdfLaTeX from 2020 on, LuaLaTeX or XeLaTeX (these two where a

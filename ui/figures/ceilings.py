@@ -1,12 +1,10 @@
 """Ceilings: what a perfect reader would have found at each place on the way."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.figures.lines import Series, ceilings
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.losses import analysed
-from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.ui.figures.drawing import (
     BLACK,
     BLUE,
@@ -25,62 +23,42 @@ from branchwise.ui.figures.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_PLACES: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("ceiling_reach", "within reach of the tools", {"color": BLUE, "marker": "|"}),
-    ("ceiling_retrieved", "retrieved", {"color": ORANGE, "marker": "D"}),
-    ("ceiling_extracted", "after extraction", {"color": GREEN, "marker": "v"}),
-    ("ceiling_shown", "shown to the agent", {"color": VERMILION, "marker": "s"}),
-)
-_OWN = {"color": BLACK, "marker": "o"}
+_LOOKS: dict[str, dict[str, Any]] = {
+    "within reach": {"color": BLUE, "marker": "|"},
+    "retrieved": {"color": ORANGE, "marker": "D"},
+    "after extraction": {"color": GREEN, "marker": "v"},
+    "shown": {"color": VERMILION, "marker": "s"},
+    "answered": {"color": BLACK, "marker": "o"},
+}
 _HOLLOW = {"markerfacecolor": "white", "markeredgewidth": 0.8}
 
 
 def draw_ceilings(report: StudyReport) -> Drawing | None:
     """A panel a subset, a row a system, a marker a place; None where no evidence was recorded."""
-    known = [
-        (name, analysis.ceilings.aggregates)
-        for name, analysis in analysed(report)
-        if analysis.ceilings.aggregates["all"]["ceiling_retrieved"].n
-    ]
-    if not known:
+    found = [(subset, lines) for subset in report.parts if (lines := ceilings(report, subset))]
+    if not found:
         return None
-    kinds = [subset for subset in subsets(report) if subset != "all"] or ["all"]
-    names = [name for name, _ in known]
-    recall = report.task.main
-    own = (*_PLACES, (recall.key, "answered", _OWN))
-    places = [place for place in own if _is_told(place[0], [found for _, found in known])]
-    height = 0.95 + len(kinds) * (0.25 + len(names) * row_height(names))
-    figure, panels = new_figure(height, len(kinds))
-    for axes, subset in zip(panels, kinds, strict=True):
-        for row, (_, found) in enumerate(known):
-            _draw(axes, row, found[subset], places)
+    first = found[0][1]
+    names = [one.name for one in first.series]
+    height = 0.95 + len(found) * (0.25 + len(names) * row_height(names))
+    figure, panels = new_figure(height, len(found))
+    for axes, (subset, lines) in zip(panels, found, strict=True):
+        for row, one in enumerate(lines.series):
+            _draw(axes, row, one, lines.columns)
         axes.set_title(f"{subset} questions")
         axes.grid(axis="x", color="0.9", linewidth=0.5)
         axes.set_axisbelow(True)
         name_rows(axes, names)
     panels[-1].set_xlim(-0.02, 1.02)
     share_ticks(panels[-1].xaxis)
-    panels[-1].set_xlabel(f"{recall.name} of a perfect reader, and of the agent")
-    add_legend(figure, [_handle(look) for _, _, look in places], [words for _, words, _ in places])
-    caption = (
-        "Recall that a perfect reader would have had over what the tools could have given, what "
-        "they returned, what extraction left and what the agent was shown; then the agent's own."
-    )
-    return finish(figure, "ceilings", caption)
+    panels[-1].set_xlabel(f"{first.y} of a perfect reader, and of the agent")
+    add_legend(figure, [_handle(_LOOKS[place]) for place in first.columns], first.columns)
+    return finish(figure, "ceilings", first.caption)
 
 
-def _is_told(key: str, systems: list[Mapping[str, Mapping[str, Aggregate]]]) -> bool:
-    """Whether a place is known; extraction's only where it is not what was shown."""
-    if key == "ceiling_extracted":
-        return any(found["all"]["context_loss"].mean for found in systems)
-    return any(found["all"][key].n for found in systems)
-
-
-def _draw(
-    axes: "Axes", row: int, found: Mapping[str, Aggregate], places: list[tuple[str, str, Any]]
-) -> None:
-    means = [(found[key].mean, look) for key, _, look in places]
-    known = [(mean, look) for mean, look in means if mean is not None]
+def _draw(axes: "Axes", row: int, one: Series, places: Sequence[str]) -> None:
+    pairs = zip(places, one.means, strict=True)
+    known = [(of[0].mean, _LOOKS[place]) for place, of in pairs if of and of[0].mean is not None]
     if known:
         ends = [min(mean for mean, _ in known), max(mean for mean, _ in known)]
         axes.plot(ends, [row, row], color="0.7", linewidth=1.5, zorder=1)

@@ -24,7 +24,6 @@ WIDTH = 3.35  # inches
 MAX_NAME = 48
 _NAME_LINE = 20
 _LEGEND_LINE = 60  # letters, all columns together
-_GREY = "0.45"
 
 BLACK, BLUE, VERMILION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
 PURPLE, ORANGE, SKY, YELLOW = "#CC79A7", "#E69F00", "#56B4E9", "#F0E442"
@@ -142,26 +141,11 @@ def _legend_columns(labels: Sequence[str]) -> int:
     return max(1, min(len(labels), _LEGEND_LINE // longest))
 
 
-def add_note(axes: "Axes", text: str) -> None:
-    """A remark under an axis."""
-    lines = "\n".join(wrap(text, 64))
-    axes.annotate(
-        lines,
-        (0, 0),
-        (0, -28),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        va="top",
-        fontsize=6,
-        color=_GREY,
-    )
-
-
 def share_ticks(axis: Any) -> None:
     """Numbers of an axis as the tables print them: no zero before the point."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    from branchwise.eval.statistics import number
+    from branchwise.eval.numbers import number
 
     axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _trimmed(number(value, 3))))

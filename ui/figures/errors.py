@@ -3,11 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from branchwise.eval.analysis import Analysis
-from branchwise.eval.reporting.fates import MISSING_KINDS, right_answers
+from branchwise.eval.reporting.figures.losses import PLACES, losses
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.losses import analysed
-from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.ui.figures.drawing import (
     BLUE,
     ORANGE,
@@ -26,7 +23,6 @@ from branchwise.ui.figures.drawing import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_WORDS = ("right", *(kind.words for kind in MISSING_KINDS))
 # From dark to light as far as the hatches go, so that neighbours differ in grey, too.
 _LOOKS: tuple[dict[str, Any], ...] = (
     {"facecolor": BLUE},
@@ -44,36 +40,26 @@ _ON_DARK = (0,)
 
 def draw_errors(report: StudyReport) -> Drawing | None:
     """A panel a subset, a bar a system, all bars 100%; None for tasks of sentences."""
-    known = analysed(report)
-    kinds = [one for one in subsets(report) if any(sum(_counts(a, one)) for _, a in known)]
-    kinds = [one for one in kinds if one != "all"] or kinds
-    if not kinds:
+    found = [lost for subset in report.parts if (lost := losses(report, subset))]
+    if not found:
         return None
-    names = [name for name, _ in known]
-    height = 0.95 + len(kinds) * (0.25 + len(names) * row_height(names))
-    figure, panels = new_figure(height, len(kinds))
-    used: set[int] = set()
-    for axes, subset in zip(panels, kinds, strict=True):
-        counts = [_counts(analysis, subset) for _, analysis in known]
-        _draw(axes, counts)
-        used |= {place for row in counts for place, count in enumerate(row) if count}
-        axes.set_title(f"{subset} questions")
+    names = [bar.name for bar in found[0].bars]
+    height = 0.95 + len(found) * (0.25 + len(names) * row_height(names))
+    figure, panels = new_figure(height, len(found))
+    for axes, lost in zip(panels, found, strict=True):
+        _draw(axes, [bar.counts for bar in lost.bars])
+        axes.set_title(f"{lost.subset} questions")
         name_rows(axes, names)
     panels[-1].set_xlim(0, 1)
     panels[-1].set_xticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100"])
     panels[-1].set_xlabel("gold answers, %")
-    places = sorted(used)
-    add_legend(figure, [_handle(place) for place in places], [_WORDS[place] for place in places])
+    used = sorted({place for lost in found for place in lost.used})
+    add_legend(figure, [_handle(place) for place in used], [PLACES[place] for place in used])
     caption = (
         "Gold answers by branch that are right, and where the others were lost, as shares of all "
         "gold answers of all items."
     )
     return finish(figure, "errors", caption)
-
-
-def _counts(analysis: Analysis, subset: str) -> list[int]:
-    found = analysis.errors.subsets[subset]
-    return [right_answers(analysis, subset), *(kind.count(found) for kind in MISSING_KINDS)]
 
 
 def _draw(axes: "Axes", counts: Sequence[Sequence[int]]) -> None:

@@ -1,32 +1,27 @@
 """All figures of a report as files."""
 
-from collections.abc import Callable
-
+from branchwise.eval.reporting.figures.lines import line_figures
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.ceilings import draw_ceilings
 from branchwise.ui.figures.changes import draw_changes
 from branchwise.ui.figures.cost import draw_cost
 from branchwise.ui.figures.drawing import Drawing, paper_style
 from branchwise.ui.figures.errors import draw_errors
-from branchwise.ui.figures.recall import draw_recall_by, draw_retrieved
+from branchwise.ui.figures.recall import draw_lines
 
 CAPTIONS = "captions.txt"
-_FIGURES: tuple[Callable[[StudyReport], Drawing | None], ...] = (
-    draw_changes,
-    draw_errors,
-    lambda report: draw_recall_by(report, "calls"),
-    draw_retrieved,
-    lambda report: draw_recall_by(report, "branches"),
-    lambda report: draw_recall_by(report, "steps"),
-    draw_cost,
-    draw_ceilings,
-)
 
 
 def draw_all(report: StudyReport) -> tuple[Drawing, ...]:
     """Every figure that the report has anything for. Loads matplotlib."""
     with paper_style():
-        drawn = [draw(report) for draw in _FIGURES]
+        drawn = [
+            draw_changes(report),
+            draw_errors(report),
+            *map(draw_lines, line_figures(report)),
+            draw_cost(report),
+            draw_ceilings(report),
+        ]
     return tuple(drawing for drawing in drawn if drawing)
 
 

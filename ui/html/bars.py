@@ -1,46 +1,25 @@
 """Bars: where gold answers are, and how many items have an error of each kind."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from branchwise.eval.numbers import percent
+from branchwise.eval.reporting.figures.losses import PLACES, Bar, LabelShare
 from branchwise.ui.html.svg import colour, element, figure, label, mark, text
-from branchwise.ui.html.text import percent
 
 _LEFT, _RIGHT = 4, 376
 _SHARE_SHOWN = 0.075
 
 
-@dataclass(frozen=True)
-class StackedBar:
-    """A system's bar: (count, words) of each part, in the order of the legend."""
-
-    name: str
-    parts: tuple[tuple[int, str], ...]
-
-    @property
-    def whole(self) -> int:
-        return sum(count for count, _ in self.parts)
-
-
-def draw_stacked(title: str, bars: Sequence[StackedBar]) -> Markup:
+def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
     """Bars of equal length, each a whole; parts are told apart by colour, order and number."""
     drawn = [part for place, bar in enumerate(bars) for part in _stacked(bar, 46.0 * place)]
     said = f"shares of {len(bars)} systems; values below"
     return figure(46 * len(bars) + 2, title, said, drawn)
 
 
-@dataclass(frozen=True)
-class LabelBar:
-    """Of one kind of error: the systems' numbers and shares (count of a whole)."""
-
-    words: str
-    shares: tuple[tuple[int, str, int, int], ...]
-    """System's number, its name, count, whole."""
-
-
-def draw_labels(title: str, labels: Sequence[LabelBar]) -> Markup:
+def draw_labels(title: str, labels: Sequence[LabelShare]) -> Markup:
     """Under each kind a bar a system."""
     parts: list[Markup] = []
     y = 0.0
@@ -54,14 +33,16 @@ def draw_labels(title: str, labels: Sequence[LabelBar]) -> Markup:
     return figure(y, title, "shares of items with each kind of error; values below", parts)
 
 
-def _stacked(bar: StackedBar, top: float) -> Iterator[Markup]:
+def _stacked(bar: Bar, top: float) -> Iterator[Markup]:
     yield text(_LEFT, top + 14, label(bar.name, 50), "name")
     x = float(_LEFT)
-    for index, (count, words) in enumerate(bar.parts):
-        width = (_RIGHT - _LEFT) * count / (bar.whole or 1)
+    for index, count in enumerate(bar.counts):
+        width = (_RIGHT - _LEFT) * count / (bar.gold or 1)
         if not count:
             continue
-        said = f"{bar.name}: {words}: {count:,} of {bar.whole:,} ({percent(count, bar.whole)})"
+        said = (
+            f"{bar.name}: {PLACES[index]}: {count:,} of {bar.gold:,} ({percent(count, bar.gold)})"
+        )
         yield element(
             "rect",
             element("title", said),
@@ -71,8 +52,8 @@ def _stacked(bar: StackedBar, top: float) -> Iterator[Markup]:
             height=20,
             class_=f"part e{index}",
         )
-        if count / bar.whole >= _SHARE_SHOWN:
-            shown = percent(count, bar.whole)
+        if count / bar.gold >= _SHARE_SHOWN:
+            shown = percent(count, bar.gold)
             yield text(x + width / 2, top + 33, shown, f"inside i{index}", "middle")
         x += width
 

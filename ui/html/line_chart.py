@@ -1,15 +1,14 @@
 """Line charts: recall against something that comes in steps."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.ui.cells import number
+from branchwise.eval.numbers import interval, number
+from branchwise.eval.reporting.figures.lines import Lines, Series
 from branchwise.ui.html.scales import Scale, from_zero, tick_words
 from branchwise.ui.html.svg import colour, figure, label, line, mark, path, text
-from branchwise.ui.html.tables import interval
 
 HEIGHT = 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 368, 24, 204
@@ -18,32 +17,7 @@ _MOST_INTERVALS = 32
 _MOST_LABELS = 9
 
 
-@dataclass(frozen=True)
-class Series:
-    """A system's line: its number in the report, its name, and a mean for some of the columns."""
-
-    index: int
-    name: str
-    means: tuple[Aggregate | None, ...]
-
-
-@dataclass(frozen=True)
-class LineChart:
-    """Lines over columns. `x_title`, `y_title`: what the axes are."""
-
-    title: str
-    x_title: str
-    columns: tuple[str, ...]
-    series: tuple[Series, ...]
-    y_title: str = "recall"
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to draw."""
-        return not any(found.n for one in self.series for found in one.means if found)
-
-
-def draw(chart: LineChart) -> Markup:
+def draw_lines(chart: Lines) -> Markup:
     """The chart as SVG."""
     y = from_zero(_tops(chart), _BOTTOM, _TOP)
     step = (_RIGHT - _LEFT) / max(1, len(chart.columns))
@@ -54,12 +28,12 @@ def draw(chart: LineChart) -> Markup:
         # Beside each other, so that intervals of equal means are all to be seen.
         shift = 0.0 if not few else (place - (len(chart.series) - 1) / 2) * min(5.0, step / 6)
         parts += _series(one, chart, y, [x + shift for x in xs], with_intervals=few)
-    said = f"{chart.y_title} by {chart.x_title} for {len(chart.series)} systems; values below"
+    said = f"{chart.y} by {chart.x} for {len(chart.series)} systems; values below"
     return figure(HEIGHT, chart.title, said, parts)
 
 
-def _tops(chart: LineChart) -> list[float]:
-    found = [one for series in chart.series for one in series.means if one]
+def _tops(chart: Lines) -> list[float]:
+    found = [one for series in chart.series for one in _means(series) if one]
     few = _few(chart)
     return [
         one.high if few and one.high is not None else one.mean
@@ -68,28 +42,32 @@ def _tops(chart: LineChart) -> list[float]:
     ]
 
 
-def _few(chart: LineChart) -> bool:
+def _means(one: Series) -> list[Aggregate | None]:
+    return [found[0] if found else None for found in one.means]
+
+
+def _few(chart: Lines) -> bool:
     return len(chart.series) * len(chart.columns) <= _MOST_INTERVALS
 
 
-def _axes(chart: LineChart, y: Scale, xs: Sequence[float]) -> Iterator[Markup]:
+def _axes(chart: Lines, y: Scale, xs: Sequence[float]) -> Iterator[Markup]:
     for tick, said in zip(y.ticks, tick_words(y.ticks), strict=True):
         yield line(_LEFT, y.place(tick), _RIGHT, y.place(tick), "grid" if tick else "axis")
         yield text(_LEFT - 6, y.place(tick) + 4, said, "tick", "end")
-    yield text(4, 12, chart.y_title, "axis-title")
+    yield text(4, 12, chart.y, "axis-title")
     every = -(-len(xs) // _MOST_LABELS)
     for place, (x, said) in enumerate(zip(xs, chart.columns, strict=True)):
         if place % every == 0:
             yield text(x, _BOTTOM + 17, label(said, 12), "tick", "middle")
-    yield text((_LEFT + _RIGHT) / 2, HEIGHT - 8, chart.x_title, "axis-title", "middle")
+    yield text((_LEFT + _RIGHT) / 2, HEIGHT - 8, chart.x, "axis-title", "middle")
 
 
 def _series(
-    one: Series, chart: LineChart, y: Scale, xs: Sequence[float], *, with_intervals: bool
+    one: Series, chart: Lines, y: Scale, xs: Sequence[float], *, with_intervals: bool
 ) -> Iterator[Markup]:
     known = [
         (x, column, found)
-        for x, column, found in zip(xs, chart.columns, one.means, strict=True)
+        for x, column, found in zip(xs, chart.columns, _means(one), strict=True)
         if found and found.mean is not None
     ]
     kind = colour(one.index)

@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
+from branchwise.eval.reporting.loss_kinds import LABELS
 from branchwise.eval.reporting.question_reports import QuestionReport, SystemAnswer
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.tasks import Column
-from branchwise.ui.html.lost import LABELS
-from branchwise.ui.html.summary import metric_name
-from branchwise.ui.html.systems import system_name
+from branchwise.ui.html.tables import MAX_NAME
 from branchwise.ui.html.text import short
 from branchwise.ui.lost_answers import why_missing, why_wrong
 
@@ -35,13 +34,13 @@ def questions_json(report: StudyReport) -> str:
     labels = {label.value: index for index, label in enumerate(LABELS)} | {FAILED: len(LABELS)}
     columns = report.task.shown
     document = {
-        "systems": [system_name(system) for system in report.systems],
+        "systems": [short(system.name, MAX_NAME) for system in report.systems],
         "labels": [*LABELS.values(), "the item failed"],
         "epochs": len({answer.epoch for one in report.questions for answer in one.answers}),
         "metrics": [column.short or column.title for column in columns],
         "main": columns.index(report.task.main),
         "exact": next((n for n, column in enumerate(columns) if column.role == "exact"), None),
-        "called": metric_name(report.task.main),
+        "called": report.task.main.name,
         "questions": [_question(one, columns, numbers, labels) for one in report.questions],
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from branchwise.eval.statistics import number, signed
+from branchwise.eval.numbers import number, signed
 
 _STEPS = (1, 2, 2.5, 5, 10)
 _UNITS = ((1e9, "B"), (1e6, "M"), (1e3, "k"))

@@ -1,16 +1,13 @@
 """What is spent against recall, with the systems that no other beats in both."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.reporting.pareto import pareto_front
-from branchwise.ui.cells import number
+from branchwise.eval.numbers import as_text, interval, number
+from branchwise.eval.reporting.figures.cost import Cost, Point
 from branchwise.ui.html.scales import Scale, from_zero, tick_words
 from branchwise.ui.html.svg import colour, element, figure, label, line, mark, path, text
-from branchwise.ui.html.tables import interval
 
 _HEIGHT = 270
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 366, 24, 222
@@ -18,34 +15,20 @@ _MOST_NAMES = 8
 _LETTER, _LINE, _MARK = 6.2, 13.0, 8.0
 
 
-@dataclass(frozen=True)
-class Spent:
-    """A system's number, name, spending on a question, and recall."""
-
-    index: int
-    name: str
-    spent: float
-    said: str
-    recall: Aggregate
-
-    @property
-    def value(self) -> float:
-        return self.recall.mean or 0.0
-
-
-def draw_scatter(title: str, x_title: str, y_title: str, systems: Sequence[Spent]) -> Markup:
+def draw_scatter(cost: Cost) -> Markup:
     """Points with intervals of recall; the front is a step line, and its points have a ring."""
+    systems, x_title, y_title = cost.points, cost.unit.axis, cost.metric.name
     x = from_zero([one.spent for one in systems], _LEFT, _RIGHT, 4)
-    y = from_zero([one.recall.high or one.value for one in systems], _BOTTOM, _TOP)
-    front = pareto_front(systems)
+    y = from_zero([one.found.high or one.value for one in systems], _BOTTOM, _TOP)
+    front = cost.front
     parts = [*_axes(x, y, x_title, y_title)]
     parts.append(path(_steps(front, x, y), "front"))
     for one in systems:
-        parts += _point(one, x, y, on_front=one in front)
+        parts += _point(cost, one, x, y, on_front=one in front)
     if len(systems) <= _MOST_NAMES:
         parts += _names(systems, x, y)
     said = f"{y_title} against {x_title} of {len(systems)} systems; values below"
-    return figure(_HEIGHT, title, said, parts)
+    return figure(_HEIGHT, cost.title, said, parts)
 
 
 def _axes(x: Scale, y: Scale, x_title: str, y_title: str) -> Iterator[Markup]:
@@ -59,7 +42,7 @@ def _axes(x: Scale, y: Scale, x_title: str, y_title: str) -> Iterator[Markup]:
     yield text((_LEFT + _RIGHT) / 2, _HEIGHT - 8, x_title, "axis-title", "middle")
 
 
-def _steps(front: Sequence[Spent], x: Scale, y: Scale) -> list[tuple[float, float]]:
+def _steps(front: Sequence[Point], x: Scale, y: Scale) -> list[tuple[float, float]]:
     """From the cheapest to the right edge: what recall can be had for at most so much."""
     points: list[tuple[float, float]] = []
     for one in front:
@@ -69,17 +52,18 @@ def _steps(front: Sequence[Spent], x: Scale, y: Scale) -> list[tuple[float, floa
     return [*points, (float(_RIGHT), points[-1][1])] if points else []
 
 
-def _point(one: Spent, x: Scale, y: Scale, *, on_front: bool) -> Iterator[Markup]:
-    at, found = x.place(one.spent), one.recall
+def _point(cost: Cost, one: Point, x: Scale, y: Scale, *, on_front: bool) -> Iterator[Markup]:
+    at, found = x.place(one.spent), one.found
     if found.low is not None and found.high is not None:
         yield line(at, y.place(found.low), at, y.place(found.high), f"whisker {colour(one.index)}")
     if on_front:
         yield element("circle", cx=at, cy=y.place(one.value), r=8, class_="ring")
-    said = f"{one.name}: {number(one.value)} {interval(found.low, found.high)} for {one.said}"
+    spent = f"{as_text(one.spent, cost.unit.unit)} {cost.unit.axis}"
+    said = f"{one.name}: {number(one.value)} {interval(found.low, found.high)} for {spent}"
     yield mark(one.index, at, y.place(one.value), said)
 
 
-def _names(systems: Sequence[Spent], x: Scale, y: Scale) -> Iterator[Markup]:
+def _names(systems: Sequence[Point], x: Scale, y: Scale) -> Iterator[Markup]:
     """Names beside the points, on the side with more room, none over another or over a point."""
     taken = [_place_of_mark(one, x, y) for one in systems]
     for one in sorted(systems, key=lambda one: -one.value):
@@ -92,7 +76,7 @@ def _names(systems: Sequence[Spent], x: Scale, y: Scale) -> Iterator[Markup]:
         yield text(edge, baseline, said, "name", "start" if right else "end")
 
 
-def _place_of_mark(one: Spent, x: Scale, y: Scale) -> tuple[float, float, float]:
+def _place_of_mark(one: Point, x: Scale, y: Scale) -> tuple[float, float, float]:
     """What a point covers, as if it were a name."""
     at = x.place(one.spent)
     return at - _MARK, at + _MARK, y.place(one.value) + 4

@@ -1,17 +1,15 @@
 """The report in words: what each change does, what it costs, and what still goes wrong."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from branchwise.eval.numbers import interval, number
+from branchwise.eval.reporting.figures.losses import losses
+from branchwise.eval.reporting.spending import ratio_words, spending
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.statistics import Difference, summary_line
-from branchwise.eval.tasks import Column, Role
-from branchwise.ui.cells import number
-from branchwise.ui.html.lost import losses
-from branchwise.ui.html.spending import ratio_words, spending
-from branchwise.ui.html.systems import aggregate, main_subset, subsets, system_name
-from branchwise.ui.html.tables import interval, subset_words
+from branchwise.eval.statistics import SIGNIFICANT, Difference, summary_line
+from branchwise.eval.tasks import Column
+from branchwise.ui.html.tables import MAX_NAME
 from branchwise.ui.html.text import shares, short
 
 Verdict = Literal["better", "worse", "unclear", "same", "none"]
@@ -22,8 +20,6 @@ VERDICTS: dict[Verdict, tuple[str, str]] = {
     "same": ("=", "the same on every question"),
     "none": ("·", "nothing to compare"),
 }
-_LEVEL = 0.05
-_NAMES: Mapping[Role | None, str] = {"recall": "recall", "precision": "precision", "exact": "EM"}
 
 
 @dataclass(frozen=True)
@@ -55,19 +51,14 @@ def told(report: StudyReport) -> list[Column]:
     return sorted(report.task.headline, key=lambda column: column.role != "recall")
 
 
-def metric_name(column: Column) -> str:
-    """What a metric is called where it is clear how its task scores."""
-    return _NAMES.get(column.role, column.title)
-
-
 def verdict(difference: Difference) -> Verdict:
     """Better or worse where the corrected p-value is below .05."""
     if difference.difference is None:
         return "none"
     if not difference.higher + difference.lower:
         return "same"
-    p = difference.p if difference.p_holm is None else difference.p_holm
-    if p is None or p >= _LEVEL:
+    p = difference.corrected_p
+    if p is None or p >= SIGNIFICANT:
         return "unclear"
     return "better" if difference.difference > 0 else "worse"
 
@@ -75,26 +66,26 @@ def verdict(difference: Difference) -> Verdict:
 def base_words(report: StudyReport) -> list[str]:
     """Where the base stands: its main metrics on each subset."""
     lines = []
-    for subset in reversed(subsets(report)):
-        found = [(column, aggregate(report.base, column.key, subset)) for column in told(report)]
+    for subset in report.parts:
+        found = [(column, report.base.mean(column.key, subset)) for column in told(report)]
         means = ", ".join(
-            f"{metric_name(column)} {number(one.mean)} {interval(one.low, one.high)}".strip()
+            f"{column.name} {number(one.mean)} {interval(one.low, one.high)}".strip()
             for column, one in found
         )
         n = report.base.scores.questions(subset)
-        lines.append(f"{means} on {n:,} {subset_words(subset)} questions")
+        lines.append(f"{means} on {n:,} {subset} questions")
     return lines
 
 
 def still_wrong(report: StudyReport) -> list[tuple[str, str]]:
     """System and sentence: how many gold answers it lost, and where."""
     told = []
-    for system in report.systems:
-        if found := losses(system):
-            lost = found.gold - found.right
-            where = f": {shares(found.parts, lost)}" if lost else ""
-            sentence = f"{lost:,} of {found.gold:,} gold answers are missing{where}."
-            told.append((system_name(system), sentence))
+    found = losses(report, "all")
+    for bar in found.bars if found else ():
+        lost = bar.gold - bar.counts[0]
+        where = f": {shares(bar.lost, lost)}" if lost else ""
+        sentence = f"{lost:,} of {bar.gold:,} gold answers are missing{where}."
+        told.append((short(bar.name, MAX_NAME), sentence))
     return told
 
 
@@ -102,7 +93,7 @@ def warnings(report: StudyReport) -> list[str]:
     """What makes the numbers less than they seem: failed and unfinished items, unequal sets."""
     told = []
     for system in report.systems:
-        counts, name = system.scores.counts, system_name(system)
+        counts, name = system.scores.counts, short(system.name, MAX_NAME)
         if counts.pending:
             told.append(f"{name}: {counts.pending:,} items have not ended and are not counted.")
         if counts.failed:
@@ -118,7 +109,7 @@ def warnings(report: StudyReport) -> list[str]:
 
 def _finding(report: StudyReport, system: SystemReport) -> Finding:
     compared = report.comparisons[system.name]
-    main, subset = report.task.main, main_subset(report)
+    main, subset = report.task.main, report.subsets[0]
     headline = compared.find(main.key, subset)
     ratio = ratio_words(report, system)
     line = _line(headline, main) + (f", {ratio}" if ratio else "")
@@ -128,12 +119,12 @@ def _finding(report: StudyReport, system: SystemReport) -> Finding:
     named = [(column, compared.find(column.key, on)) for column, on in others]
     lines = [(verdict(one), _line(one, column)) for column, one in named if one.n]
     cautions = tuple(short(caution) for caution in compared.cautions)
-    return Finding(system_name(system), verdict(headline), line, tuple(lines), cautions)
+    return Finding(short(system.name, MAX_NAME), verdict(headline), line, tuple(lines), cautions)
 
 
 def _others(report: StudyReport, main: Column, subset: str) -> list[tuple[Column, str]]:
     """Metric and subset of what is said below the main difference."""
-    first = [(main, "unambiguous")] if subset != "all" else []
+    first = [(main, one) for one in report.parts if one != subset]
     more = [
         (column, "all" if column.role == "exact" else subset)
         for column in told(report)
@@ -143,5 +134,4 @@ def _others(report: StudyReport, main: Column, subset: str) -> list[tuple[Column
 
 
 def _line(difference: Difference, column: Column) -> str:
-    line = summary_line(difference, name=metric_name(column))
-    return line.replace(" on unambiguous questions", " on non-ambiguous questions", 1)
+    return summary_line(difference, name=column.name)

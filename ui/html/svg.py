@@ -28,7 +28,9 @@ def element(tag: str, *children: Markup | str, **attributes: str | float) -> Mar
         Markup(' {}="{}"').format(key.strip("_").replace("_", "-"), _value(value))
         for key, value in attributes.items()
     )
-    inner = Markup("").join(escape(child) for child in children)
+    inner = Markup("").join(
+        child if isinstance(child, Markup) else escape(short(child)) for child in children
+    )
     return Markup("<{0}{1}>{2}</{0}>").format(tag, Markup("").join(named), inner)
 
 
@@ -91,3 +93,11 @@ def label(name: str, most: int = 28) -> str:
 
 def _value(value: str | float) -> str:
     return value if isinstance(value, str) else f"{round(value, 2):g}"
+
+
+def swatch(kind: str) -> Markup:
+    """A patch of colour for a legend; `kind` is a class of the style sheet."""
+    return Markup(
+        '<svg viewBox="0 0 14 14" class="key" aria-hidden="true">'
+        '<rect x="1" y="1" width="12" height="12" rx="2" class="part {}"></rect></svg>'
+    ).format(kind)

@@ -1,12 +1,18 @@
 """Tables as the page shows them: cells of text, nothing of it markup."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.ui.cells import NOTHING, number
+from branchwise.eval.numbers import interval, number
+from branchwise.eval.reporting import tables as model
+from branchwise.eval.statistics import SIGNIFICANT
+from branchwise.ui.exports.text import Shown, shown_rows
+from branchwise.ui.html.text import short
 
+MAX_NAME = 120
 RowKind = Literal["plain", "group", "published", "base"]
 
 
@@ -31,58 +37,83 @@ class Row:
 class Table:
     """A table with its caption.
 
-    `groups`: headings that span columns, with how many each spans; none where there is one line of
-    headings. `columns`: headings, that of the row headings first. `words`: numbers of the columns
-    that hold words, the one after the row headings being 1.
+    `columns`: headings, that of the row headings first. `words`: numbers of the columns that hold
+    words, the one after the row headings being 1.
     """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
-    groups: tuple[tuple[str, int], ...] = ()
     words: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """ "[.03, .13]", or nothing where there is none."""
-    if low is None or high is None:
-        return ""
-    return f"[{number(low, digits)}, {number(high, digits)}]"
+def laid_out(table: model.Table, base: str = "") -> Table:
+    """A table of the report: rows in groups, a p-value under the change that it is of.
+
+    `base`: the system whose rows are marked.
+    """
+    printed = table.as_printed()
+    *groups, label = printed.key_columns
+    names = {*groups, label}
+    shown = [
+        i
+        for i, one in enumerate(printed.columns)
+        if not one.is_key and one.unit != "p" and i not in names
+    ]
+    rows = list(zip(printed.rows, shown_rows(printed, short), strict=True))
+    laid: list[Row] = []
+    for _, chosen in groupby(rows, lambda row: [row[0][i] for i in groups]):
+        first, *others = chosen
+        if groups:
+            named = " · ".join(first[1][i].text for i in groups)
+            laid.append(Row(Cell(named), kind="group"))
+        for found, cells in (first, *others):
+            kind = _kind(printed, found, base if label == 0 else "")
+            laid.append(Row(Cell(cells[label].text), _cells(printed, found, cells, shown), kind))
+    return Table(
+        short(_caption(printed)),
+        (printed.columns[label].title, *(short(printed.columns[i].title) for i in shown)),
+        tuple(laid),
+        tuple(n for n, i in enumerate(shown, 1) if printed.columns[i].unit == "text"),
+        tuple(short(note) for note in printed.notes),
+    )
 
 
-def mean(found: Aggregate, questions: int | None = None, digits: int = 2) -> Cell:
-    """A mean over its interval, and over n where that is not the number of questions."""
-    under = interval(found.low, found.high, digits)
-    if questions is not None and 0 < found.n != questions:
-        under = f"{under} n={found.n}".strip()
-    return Cell(number(found.mean, digits), under)
+def _caption(table: model.Table) -> str:
+    """The title; it names the system where no row does."""
+    named = 0 not in table.key_columns
+    return f"{table.title} · {table.rows[0][0]}" if named else table.title
 
 
-def count(value: float | None) -> Cell:
-    """A whole number with separators; one digit behind the point for a small mean."""
-    if value is None:
-        return Cell(NOTHING)
-    whole = value == int(value) or value >= 100
-    return Cell(f"{value:,.0f}" if whole else f"{value:.1f}")
+def mean(found: Aggregate, questions: int | None = None) -> Cell:
+    """A mean over its interval, and over n where that is asked for."""
+    ends = interval(found.low, found.high)
+    n = "" if questions is None else f"n={questions:,}"
+    return Cell(number(found.mean), f"{ends} {n}".strip())
 
 
-def usd(value: float | None) -> Cell:
-    """US dollars: four digits behind the point below one."""
-    if value is None:
-        return Cell(NOTHING)
-    if value == 0:
-        return Cell("0")
-    if value < 0.00005:
-        return Cell("<.0001")
-    return Cell(f"{value:.4f}".removeprefix("0") if value < 0.99995 else f"{value:,.2f}")
+def _cells(
+    table: model.Table,
+    row: Sequence[model.Cell],
+    shown: Sequence[Shown],
+    places: Sequence[int],
+) -> tuple[Cell, ...]:
+    laid = []
+    for place in places:
+        one = shown[place]
+        under, sign = " ".join(part for part in (one.interval, one.n) if part), ""
+        if place + 1 < len(row) and table.columns[place + 1].unit == "p":
+            p, change = row[place + 1], row[place]
+            under = f"{under} p {shown[place + 1].text}" if p is not None else under
+            if isinstance(p, float) and p < SIGNIFICANT and isinstance(change, Aggregate):
+                sign = " ▲" if (change.mean or 0) > 0 else " ▼"
+        laid.append(Cell(one.text + sign, under.strip()))
+    return tuple(laid)
 
 
-def text_row(heading: str, cells: Iterable[str], kind: RowKind = "plain") -> Row:
-    """A row of plain texts."""
-    return Row(Cell(heading), tuple(Cell(cell) for cell in cells), kind)
-
-
-def subset_words(subset: str) -> str:
-    """What a subset of the questions is called in the page."""
-    return {"unambiguous": "non-ambiguous", "all": "all questions"}.get(subset, subset)
+def _kind(table: model.Table, row: Sequence[model.Cell], base: str) -> RowKind:
+    origin = table.place("origin")
+    if origin is not None and row[origin] != "measured":
+        return "published"
+    return "base" if row[0] == base else "plain"

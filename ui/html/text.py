@@ -4,6 +4,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from branchwise.eval.numbers import percent
+
 MAX_TEXT = 400
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 _CONTROL, _FORMAT, _SURROGATE, _PRIVATE, _UNASSIGNED = "Cc", "Cf", "Cs", "Co", "Cn"
@@ -34,14 +36,6 @@ def shares(parts: Iterable[tuple[int, str]], whole: int) -> str:
     """ "53% never retrieved, 4% under the wrong branch": what there is, largest first."""
     ranked = sorted((part for part in parts if part[0]), key=lambda part: -part[0])
     return ", ".join(f"{percent(count, whole)} {words}" for count, words in ranked)
-
-
-def percent(count: int, whole: int) -> str:
-    """A share as whole per cents; "<1%" for what is there and rounds to nothing."""
-    if not whole:
-        return "–"
-    rounded = round(100 * count / whole)
-    return "<1%" if count and not rounded else f"{rounded}%"
 
 
 def _visible(character: str) -> str:

@@ -8,6 +8,7 @@ plug-in, is shown as it was recorded.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from branchwise.corpora.text import printable
 from branchwise.trace.events import Event, Unknown
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
@@ -25,7 +26,7 @@ def label(event: Event) -> str:
     """
     body = event.body
     said = words_of(body).label(body) if _is_understood(event) else _as_recorded(event)
-    return short(_plain(f"edited {said}" if body.edited else said), MAX_LABEL)
+    return short(printable(f"edited {said}" if body.edited else said, " "), MAX_LABEL)
 
 
 def describe(event: Event, *, passages: int = SHOWN_RESULTS) -> list[str]:
@@ -38,7 +39,7 @@ def describe(event: Event, *, passages: int = SHOWN_RESULTS) -> list[str]:
         first, *more = words_of(body).lines(body, passages)
     else:
         first, more = _as_recorded(event), []
-    return [_plain(line) for line in (f"{first} (edited)" if body.edited else first, *more)]
+    return [printable(line, " ") for line in (f"{first} (edited)" if body.edited else first, *more)]
 
 
 def blocks(event: Event, around: Around) -> list[Block]:
@@ -66,10 +67,3 @@ def _as_recorded(event: Event) -> str:
 
 def _record(event: Event) -> Mapping[str, Any]:
     return event.data if event.body.problems else event.body.more
-
-
-def _plain(line: str) -> str:
-    """Without control and formatting characters: nothing in a passage can steer a terminal."""
-    if line.isprintable():
-        return line
-    return "".join(c if c.isprintable() else " " for c in line)

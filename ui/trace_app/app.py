@@ -112,14 +112,17 @@ class TraceApp(App[None]):
 
         self.push_screen(TraceScreen(run, row, step))
 
-    def compare(self, run: RunView, row: int, other: RunView) -> None:
-        """Show a question's traces in two runs side by side, or say that one has none."""
+    def compare(self, run: RunView, row: int, other: RunView, *, side: int = 0) -> None:
+        """Show a question's traces in two runs side by side, or say that one has none.
+
+        The cursor begins on `side`.
+        """
         from branchwise.ui.trace_app.screens.compare import CompareScreen
 
         line = safe_line(run, row)
         beside = self.row_of(other, line.id, line.epoch)
         if beside is not None:
-            self.push_screen(CompareScreen(run, row, other, beside))
+            self.push_screen(CompareScreen(run, row, other, beside, side=side))
 
     def row_of(self, run: RunView, question: str, epoch: int) -> int | None:
         """A question's row in a run; where it has none, None, and a line that says so."""

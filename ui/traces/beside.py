@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from branchwise.eval.numbers import number
 from branchwise.eval.tasks.task import Beside
-from branchwise.ui.cells import number
 from branchwise.ui.traces.answers import one_line
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
 

@@ -1,8 +1,6 @@
 """A question that somebody names: its row, or what was probably meant."""
 
-import difflib
-
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.ui.traces.runs import RunView
 
 
@@ -12,14 +10,9 @@ def named_row(run: RunView, question: str, epoch: int = 0) -> int:
     if row is not None:
         return row
     ids = [line.id for line in run.lines() if line.epoch == epoch]
-    near = difflib.get_close_matches(question, ids, n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"the first ids are {_first(ids)}"
+    hint = did_you_mean(question, ids, else_=f"the first ids are {', '.join(ids[:3])}", most=3)
     if not ids:
         hint = "epochs are counted from 0"
     raise InputError(
         f"no item has the id {question[:80]!r} in epoch {epoch}", where=str(run.path), remedy=hint
     )
-
-
-def _first(ids: list[str]) -> str:
-    return ", ".join(ids[:3])

@@ -7,11 +7,11 @@ image, no HTML and no heading.
 import re
 from collections.abc import Iterator, Sequence
 
-from branchwise.ui.cells import number
+from branchwise.eval.numbers import number
 from branchwise.ui.exports.markdown import escape
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.traces.detail import blocks
-from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.lines import ItemLine, named
 from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace
 
 MAX_LINE = 2_000
@@ -59,8 +59,8 @@ def _facts(line: ItemLine, run_name: str, heads: Sequence[str]) -> Iterator[str]
     if line.epoch:
         yield f"epoch {line.epoch}"
     yield escape(line.status)
-    scores = zip(heads, (line.precision, line.recall, line.em), strict=True)
-    yield from (f"{escape(h)} {number(v)}" for h, v in scores if h and v is not None)
+    scores = named(heads, line.scores)
+    yield from (f"{escape(h)} {number(v)}" for h, v in scores if v is not None)
     if line.labels:
         yield escape(", ".join(line.labels))
     if line.tokens is not None:

@@ -1,6 +1,6 @@
 """Which rows of a run are shown, and in which order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,19 +8,6 @@ from branchwise.corpora.errors import InputError
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 
-SORTS = (
-    "order",
-    "id",
-    "question",
-    "status",
-    "precision",
-    "recall",
-    "em",
-    "labels",
-    "tokens",
-    "seconds",
-)
-"""What rows are sorted by; `order` is the store's."""
 SUBSETS = ("all", "ambiguous", "unambiguous")
 _STATUSES = ("running", "failed", "pending", "done")
 """What somebody looks for comes first."""
@@ -30,10 +17,10 @@ _STATUSES = ("running", "failed", "pending", "done")
 class Arrangement:
     """How rows are arranged.
 
-    `sort`: one of `SORTS`; `subset`: one of `SUBSETS`; `label` and `status`: only rows that have
-    it; `text`: only rows in whose id or question every word of it occurs, whatever its case;
-    `differs`: only rows that the other run has ended otherwise. Raises InputError for a sort or a
-    subset that there is not.
+    `sort`: one of `sorts` of the run's metrics; `subset`: one of `SUBSETS`; `label` and `status`:
+    only rows that have it; `text`: only rows in whose id or question every word of it occurs,
+    whatever its case; `differs`: only rows that the other run has ended otherwise. Raises
+    InputError for a subset that there is not.
     """
 
     sort: str = "order"
@@ -45,17 +32,26 @@ class Arrangement:
     differs: bool = False
 
     def __post_init__(self) -> None:
-        for value, known in ((self.sort, SORTS), (self.subset, SUBSETS)):
-            if value not in known:
-                raise InputError(f"unknown: {value!r}", remedy=f"known are {', '.join(known)}")
+        _check(self.subset, SUBSETS)
+
+
+def sorts(heads: Sequence[str]) -> tuple[str, ...]:
+    """What rows are sorted by: `order` is the store's, `heads` are the run's metrics."""
+    return ("order", "id", "question", "status", *heads, "labels", "tokens", "seconds")
+
+
+def _check(value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise InputError(f"unknown: {value!r}", remedy=f"known are {', '.join(known)}")
 
 
 def arranged(run: RunView, how: Arrangement, other: RunView | None = None) -> list[int]:
     """Numbers of the rows that are shown, in order.
 
     Rows without a value come last in either direction, equal ones in the store's order. `differs`
-    without another run shows all.
+    without another run shows all. Raises InputError for a sort that there is not.
     """
+    _check(how.sort, sorts(run.heads))
     lines = run.lines()
     rows = [row for row, line in enumerate(lines) if _is_shown(line, how)]
     if how.differs and other is not None:
@@ -64,7 +60,7 @@ def arranged(run: RunView, how: Arrangement, other: RunView | None = None) -> li
         rows = [row for row, beside in found if differs(lines[row], beside)]
     if how.sort == "order":
         return rows[::-1] if how.descending else rows
-    value = _VALUES[how.sort]
+    value = _VALUES.get(how.sort) or _score(run.heads.index(how.sort))
     valued = [(value(lines[row]), row) for row in rows]
     # A sort in reverse keeps equal ones in their order.
     known = sorted(
@@ -85,8 +81,7 @@ def differs(a: ItemLine, b: ItemLine | None) -> bool:
 def _ending(line: ItemLine) -> tuple[Any, ...]:
     # Scores are kept with all their digits and worked out with the same arithmetic; rounding only
     # keeps two ways of adding apart from a difference.
-    metrics = (line.precision, line.recall, line.em)
-    return line.status, *(None if one is None else round(one, 8) for one in metrics)
+    return line.status, *(None if one is None else round(one, 8) for one in line.scores)
 
 
 def _is_shown(line: ItemLine, how: Arrangement) -> bool:
@@ -116,13 +111,14 @@ _VALUES: dict[str, Callable[[ItemLine], Any]] = {
     "id": lambda line: _natural(line.id),
     "question": lambda line: line.question.casefold(),
     "status": _status,
-    "precision": lambda line: line.precision,
-    "recall": lambda line: line.recall,
-    "em": lambda line: line.em,
     "labels": _labels,
     "tokens": lambda line: line.tokens,
     "seconds": lambda line: line.seconds,
 }
+
+
+def _score(place: int) -> Callable[[ItemLine], Any]:
+    return lambda line: line.scores[place] if line.scores else None
 
 
 def _natural(id: str) -> tuple[tuple[int, int | str], ...]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from branchwise.corpora.errors import InputError
-from branchwise.ui.cells import NOTHING, number
+from branchwise.eval.numbers import UNKNOWN, number
 from branchwise.ui.console import printable
 from branchwise.ui.traces.detail import blocks
-from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.lines import ItemLine, named
 from branchwise.ui.traces.plain import gold_lines, plain_lines, trace_lines
 from branchwise.ui.traces.records import ENDED
 from branchwise.ui.traces.runs import RunView
@@ -35,7 +35,7 @@ def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
     # Names may be in a script whose letters are two columns wide.
     from rich.cells import cell_len
 
-    rows = [_cells(line, with_epoch=len(epochs) > 1) for line in chosen]
+    rows = [_cells(line, run.heads, with_epoch=len(epochs) > 1) for line in chosen]
     widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
     right = {"tokens", "seconds", *run.heads}
     for row in [heads, *rows]:
@@ -62,15 +62,15 @@ def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
     return plain_lines(blocks(trace, step))
 
 
-def _cells(line: ItemLine, *, with_epoch: bool) -> Sequence[str]:
-    labels = NOTHING if line.labels == () else "?" if line.labels is None else ",".join(line.labels)
+def _cells(line: ItemLine, heads: Sequence[str], *, with_epoch: bool) -> Sequence[str]:
+    labels = UNKNOWN if line.labels == () else "?" if line.labels is None else ",".join(line.labels)
     id = printable(line.id)[:_MAX_ID]
     return (
         line.status,
-        *map(number, (line.precision, line.recall, line.em)),
-        NOTHING if line.status in ("pending", "running") else labels,
-        NOTHING if line.tokens is None else str(line.tokens),
-        NOTHING if line.seconds is None else f"{line.seconds:.1f}",
+        *(number(value) for _, value in named(heads, line.scores)),
+        UNKNOWN if line.status in ("pending", "running") else labels,
+        UNKNOWN if line.tokens is None else str(line.tokens),
+        UNKNOWN if line.seconds is None else f"{line.seconds:.1f}",
         f"{id}/{line.epoch}" if with_epoch else id,
         printable(f"{line.question}{f' ({line.error})' if line.error else ''}")[:MAX_QUESTION],
     )

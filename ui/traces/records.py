@@ -1,6 +1,6 @@
 """What the store has of an item, as a row of the list of questions and as scorers read it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store.item_rows import RawItem
 from branchwise.ui.steps.blocks import harmless
-from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.lines import ItemLine, Values
 
 MAX_TEXT = 1000
 """Characters of a question or an error that a row keeps: more is on no screen's line."""
@@ -53,12 +53,9 @@ def line_of(raw: RawItem) -> ItemLine:
         return _damaged(raw, "outcome", error, question, ambiguous)
 
 
-def scored(
-    line: ItemLine, values: Sequence[float | None], labels: tuple[str, ...] | None
-) -> ItemLine:
-    """The row with its three metrics and its labels."""
-    precision, recall, em = values
-    return replace(line, precision=precision, recall=recall, em=em, labels=labels)
+def scored(line: ItemLine, values: Values, labels: tuple[str, ...] | None) -> ItemLine:
+    """The row with its metrics and its labels."""
+    return replace(line, scores=values, labels=labels)
 
 
 def unread(item: int, problem: str) -> ItemLine:

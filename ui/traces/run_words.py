@@ -8,16 +8,13 @@ from typing import Any
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.specs import short_spec
 from branchwise.eval.tasks import Column
-from branchwise.ui.traces.lines import ItemLine, RunLine
+from branchwise.ui.traces.lines import ItemLine, RunLine, Values
 from branchwise.ui.traces.records import one_line
-from branchwise.ui.traces.scores import SHOWN
 
 
-def heads(columns: Sequence[Column]) -> tuple[str, str, str]:
-    """Headings of the metrics that rows show, on one line each; "" where there is none."""
-    named = [c.short or c.title for c in columns]
-    first, second, third = [*named, "", "", ""][:SHOWN]
-    return first, second, third
+def heads(columns: Sequence[Column]) -> tuple[str, ...]:
+    """Headings of the metrics that rows show, on one line each."""
+    return tuple(column.short or column.title for column in columns)
 
 
 def system_words(system: Mapping[str, Any]) -> str:
@@ -42,10 +39,9 @@ def run_line(
     name: str,
     meta: Mapping[str, Any],
     progress: Mapping[str, int],
-    means: Sequence[float | None],
+    means: Values,
 ) -> RunLine:
     """The line; `progress` as `RunReader.progress` counts items."""
-    precision, recall, em = [*means, None, None, None][:SHOWN]
     fork = meta.get("fork") or {}
     return RunLine(
         name=name,
@@ -53,20 +49,19 @@ def run_line(
         total=progress["total"],
         done=progress["done"],
         failed=progress["failed"],
-        precision=precision,
-        recall=recall,
-        em=em,
+        means=means,
         parent=fork.get("run"),
     )
 
 
-def means_of(rows: Iterable[ItemLine], columns: Sequence[Column]) -> list[float | None]:
+def means_of(rows: Iterable[ItemLine], columns: Sequence[Column]) -> Values:
     """Means of the metrics over questions, the epochs of a question averaged first, as scores are;
     None where no row has a value, and of a score that is not a mean: rows do not have its sums."""
-    metrics = [(row.id, (row.precision, row.recall, row.em)) for row in rows]
-    means = [_mean((id, values[k]) for id, values in metrics) for k in range(SHOWN)]
-    of_rows = [*(column.total is None for column in columns), True, True, True]
-    return [mean if known else None for mean, known in zip(means, of_rows, strict=False)]
+    scored = [(row.id, row.scores) for row in rows if row.scores]
+    return tuple(
+        None if column.total else _mean((id, values[k]) for id, values in scored)
+        for k, column in enumerate(columns)
+    )
 
 
 def _mean(values: Iterable[tuple[str, float | None]]) -> float | None:

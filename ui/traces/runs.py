@@ -23,14 +23,13 @@ from branchwise.ui.traces.reading import trace_of
 from branchwise.ui.traces.records import ENDED, answered, line_of, scored, unread
 from branchwise.ui.traces.run_paths import named_runs
 from branchwise.ui.traces.run_words import heads, means_of, run_line
-from branchwise.ui.traces.scores import NO_VALUES, RunScores
+from branchwise.ui.traces.scores import RunScores
 from branchwise.ui.traces.trace import Trace
 
 PAGE = 64
 """Rows that are read at once: more than most screens show."""
 FIRST_SECONDS, LATER_SECONDS = 0.2, 0.05
 """How long rows wait for scores that nobody saved: in all, and anew where the file changed."""
-_NO_SCORES = (None, None, None)
 
 
 class RunView:
@@ -79,8 +78,8 @@ class RunView:
         return len(self._items)
 
     @property
-    def heads(self) -> tuple[str, str, str]:
-        """What a row's precision, recall and em are called: other tasks have other metrics."""
+    def heads(self) -> tuple[str, ...]:
+        """What the metrics of a row are called: tasks have metrics of their own."""
         return heads(self._scores.columns)
 
     def line(self, row: int) -> ItemLine:
@@ -129,11 +128,11 @@ class RunView:
             progress = self._reader.progress()
             fresh = self._scores.items == progress["done"] + progress["failed"]
             fresh = fresh and self._scores.failed == progress["failed"]
-            quickly = self._scores.means if fresh else NO_VALUES
+            quickly = self._scores.means if fresh else ()
             means = quickly if fresh or quick else means_of(self.lines(), self._scores.columns)
             if self.is_damaged and not fresh:
                 # Of the rows that are left: a mean that looks like the run's.
-                means = NO_VALUES
+                means = ()
             return run_line(self.name, self._reader.meta, progress, means)
 
     def question(self, row: int) -> Question:
@@ -254,7 +253,7 @@ class RunView:
                 self._unscored.add(row)
             labels = labels if is_attributable(self.task) else ()
             labels = self._worked_out.get(row) if labels is None else labels
-            line = scored(line, values or _NO_SCORES, labels)
+            line = scored(line, values or (), labels)
         self._lines[row] = line
 
     def _score_some(self, rows: Iterable[int]) -> None:

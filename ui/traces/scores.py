@@ -1,4 +1,4 @@
-"""Scores and error labels of a run's items: those that were kept, else by names, one at a time."""
+"""Values and error labels of a run's items: those that were kept, else by names, one at a time."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,13 +12,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.scores import Scorer
 from branchwise.eval.store import RunReader
 from branchwise.eval.tasks import Column, Task, get_task
-
-SHOWN = 3
-"""Metrics of a row."""
-
-Values = tuple[float | None, ...]
-"""`SHOWN` metrics."""
-NO_VALUES: Values = (None,) * SHOWN
+from branchwise.ui.traces.lines import Values
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, InputError)
 """What reading something that is damaged raises; it is as if it had not been saved."""
@@ -37,7 +31,7 @@ class RunScores:
         self._digests = _digests(reader, self._task) if self._task else []
         self._kept: dict[tuple[str, int], Values] = {}
         self.failed = 0
-        self.means: Values = NO_VALUES
+        self.means: Values = ()
         self.items = 0
         self.digest: str | None = None
         self.version: tuple[int | None, ...] = ()
@@ -53,7 +47,7 @@ class RunScores:
             return False
         self.version = version
         self._kept, self.failed, self.items, self.digest = {}, 0, 0, None
-        self.means = NO_VALUES
+        self.means = ()
         for digest in self._digests:
             try:
                 if saved := self._reader.saved_scores(digest):
@@ -70,14 +64,14 @@ class RunScores:
         Saved scores may be of a pass in which the item failed: with fewer failures in the run now
         (`failures`), a score of nothing may be that of the failed attempt.
         """
-        values = self._kept.get((id, epoch)) if self._task else NO_VALUES
+        values = self._kept.get((id, epoch)) if self._task else ()
         if values and not failed and failures < self.failed and not any(values):
             return None
         return values
 
     def by_names(self, item: AnsweredItem) -> Values:
         """The metrics of one item as names alone decide them."""
-        return self._values(self._task.score(item)) if self._task else NO_VALUES
+        return self._values(self._task.score(item)) if self._task else ()
 
     def kept_errors(self, item: int, *, failed: bool) -> ItemErrors | None:
         """Where the item's answers were lost, as it was saved; None where it was not."""
@@ -122,8 +116,7 @@ class RunScores:
         self._kept = kept
 
     def _values(self, metrics: Mapping[str, float | None]) -> Values:
-        shown = [metrics[column.key] for column in self.columns]
-        return tuple([*shown, *NO_VALUES][:SHOWN])
+        return tuple(metrics[column.key] for column in self.columns)
 
 
 def _known_task(name: str) -> Task | None:

@@ -17,6 +17,7 @@ from branchwise.corpora.graph.names.property_search import meant_properties
 from branchwise.corpora.graph.names.readings import NameReadings, readings
 from branchwise.corpora.graph.names.words import NameWords
 from branchwise.corpora.graph.vocabulary import short_id, written_id
+from branchwise.corpora.text import encodable
 
 MAX_LIMIT = 50
 _NAMES_A_PROPERTY = 4  # that may find the same one
@@ -68,7 +69,7 @@ class NameIndex:
         """
         limit = max(1, min(limit, MAX_LIMIT))
         # Lone surrogates, which JSON may hold, are no text to SQLite.
-        text = text[:_MAX_TEXT].encode("utf-8", "replace").decode()
+        text = encodable(text[:_MAX_TEXT])
         identifier = written_id(text.strip())
         with self._connection() as connection:
             if identifier and (itself := thing(connection, identifier)):

@@ -15,6 +15,7 @@ from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
 from branchwise.corpora.graph.processes.keeper import Keeper, QueryProcess
 from branchwise.corpora.graph.processes.turns import Turns
+from branchwise.corpora.text import encodable
 
 if TYPE_CHECKING:
     from branchwise.corpora.graph.sparql.prepare import Prepared
@@ -82,7 +83,7 @@ class Pool:
             raise GraphError(
                 "busy", f"No query process was free within {wait:g} s: try again."
             ) from None
-        sparql = sparql.encode(errors="replace").decode()  # JSON may hold half of a character
+        sparql = encodable(sparql)  # JSON may hold half of a character
         try:
             return self._converse(seat, {"sparql": sparql}, seconds)
         finally:

@@ -1,7 +1,5 @@
 """Asking a host as its owners want to be asked: named, in turn, and later when it says so."""
 
-import functools
-import os
 import time
 import urllib.request
 from collections.abc import Callable, Mapping
@@ -10,33 +8,14 @@ from urllib.parse import urlencode, urlsplit
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.remote.exchange import MAX_BODY_BYTES, Reply, RetryLaterError, fetch
+from branchwise.corpora.graph.remote.exchange import MAX_BODY_BYTES, RetryLaterError, fetch
 from branchwise.corpora.graph.remote.refusals import refusal
 from branchwise.corpora.graph.remote.throttle import CONCURRENT, NoTurnError, shared_throttle
+from branchwise.corpora.http_exchange import Reply, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys
 
-AGENT_VARIABLE = "BRANCHWISE_USER_AGENT"
 _LONGEST_HOLD = 3600.0
 _MAX_WAITS = 4
-
-
-def user_agent() -> str:
-    """How requests name their sender, from `BRANCHWISE_USER_AGENT` where that is set.
-
-    Wikimedia's policy asks for contact data (an address or a page) in it, and its servers answer
-    403 or 429 to clients without: set it before longer runs, say to
-    "branchwise (https://example.org/us; us@example.org)".
-    """
-    own = "".join(filter(str.isprintable, os.environ.get(AGENT_VARIABLE, ""))).strip()
-    named = own.encode("latin-1", "replace").decode("latin-1")
-    return named or f"branchwise/{_version()} (research harness for search agents)"
-
-
-@functools.cache
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("branchwise")
 
 
 @dataclass(frozen=True)
@@ -84,11 +63,9 @@ class HostClient:
                     raise
 
     def _once(self, request: urllib.request.Request, deadline: float, not_before: float) -> Reply:
-        if key := self._keys.key(request.full_url):
-            request.add_unredirected_header("Authorization", f"Bearer {key}")
         try:
             with self._throttle.turn(deadline, not_before):
-                reply = fetch(request, deadline, self._settings.max_body_bytes)
+                reply = fetch(request, deadline, self._settings.max_body_bytes, self._keys)
         except NoTurnError as blocked:
             raise _no_turn(blocked) from None
         if not 200 <= reply.status < 300:

@@ -12,6 +12,7 @@ from branchwise.corpora.graph.remote.responses import read_json
 from branchwise.corpora.graph.remote.selecting import Select
 from branchwise.corpora.graph.vocabulary import ENTITY
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.corpora.text import one_line, printable
 
 MAX_TEXT = 250
 """Characters of a name: CirrusSearch refuses 300."""
@@ -63,7 +64,7 @@ def search_wikibase(
 
 def searchable(text: str) -> str:
     """The text in one line, cut to `MAX_TEXT`. Raises GraphError where there is none."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:MAX_TEXT]
+    line = one_line(printable(text, " "))[:MAX_TEXT]
     if not line:
         raise GraphError("refused", "The search has no text: give a name, such as the question's.")
     return line

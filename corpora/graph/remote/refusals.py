@@ -8,7 +8,8 @@ from email.utils import parsedate_to_datetime
 import orjson
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.remote.exchange import TOO_SLOW, Reply, RetryLaterError
+from branchwise.corpora.graph.remote.exchange import TOO_SLOW, RetryLaterError
+from branchwise.corpora.http_exchange import Reply
 
 _MAX_READ = 50_000
 MAX_SERVER_WORDS = 300

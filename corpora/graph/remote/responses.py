@@ -9,8 +9,9 @@ import orjson
 
 from branchwise.corpora.graph.answers import MAX_ROWS, GraphError, QueryResult, Term
 from branchwise.corpora.graph.bounds import cut_value
-from branchwise.corpora.graph.remote.exchange import CUT_SHORT, TOO_SLOW, Reply
+from branchwise.corpora.graph.remote.exchange import CUT_SHORT, TOO_SLOW
 from branchwise.corpora.graph.remote.refusals import timed_out
+from branchwise.corpora.http_exchange import Reply
 
 if TYPE_CHECKING:
     import pyoxigraph

@@ -5,8 +5,8 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from SPARQLWrapper import GET, JSON, N3, POST, SPARQLWrapper
 
-from branchwise.corpora.graph.remote.client import user_agent
 from branchwise.corpora.graph.remote.selecting import Form
+from branchwise.corpora.http_exchange import user_agent
 
 _LONG_QUERY = 1_500
 """Characters from which a query is posted: addresses over 8 KB are refused by many servers."""

@@ -26,20 +26,20 @@ _REASONS = {
 _MAX_LINE = 160
 
 
-class Fault(NamedTuple):
+class SyntaxFault(NamedTuple):
     """The place that Oxigraph names (past the fault), and what it gives as reason, or ""."""
 
     at: TextPosition
     reason: str
 
 
-def fault_of(message: str) -> Fault | None:
+def fault_of(message: str) -> SyntaxFault | None:
     """What Oxigraph's message says."""
     match = _POSITION.match(message)
     if match is None:
         return None
     told = next((reason for reason in _REASONS if reason in match[3]), "")
-    return Fault(TextPosition(int(match[1]), int(match[2])), told)
+    return SyntaxFault(TextPosition(int(match[1]), int(match[2])), told)
 
 
 def syntax_error(text: str, offset: int, remedy: str) -> GraphError:

@@ -1,15 +1,33 @@
-"""The tables of a report as plain data, which every exporter reads."""
+"""The tables of a report as plain data, which every output lays out."""
+
+from collections.abc import Callable, Iterable, Iterator
 
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.changes import changes_table, differences_table
+from branchwise.eval.reporting.tables.changes import change_tables
 from branchwise.eval.reporting.tables.costs import costs_table
 from branchwise.eval.reporting.tables.losses import loss_tables
 from branchwise.eval.reporting.tables.properties import breakdown_tables, curve_tables
 from branchwise.eval.reporting.tables.repetition import agreement_tables, epoch_tables
 from branchwise.eval.reporting.tables.results import results_tables, systems_table
-from branchwise.eval.reporting.tables.table import Cell, Column, Table, Unit
+from branchwise.eval.reporting.tables.table import Cell, Column, Table
+from branchwise.eval.reporting.tables.tools import tools_table
 
-__all__ = ["Cell", "Column", "Table", "Unit", "report_tables"]
+__all__ = ["Cell", "Column", "Table", "report_tables", "terminal_tables"]
+
+_Made = Callable[[StudyReport], Iterable[Table]]
+_OF_REPORTS: tuple[_Made, ...] = (
+    lambda report: [systems_table(report)],
+    results_tables,
+    change_tables,
+    loss_tables,
+    lambda report: [costs_table(report)],
+    breakdown_tables,
+    curve_tables,
+    lambda report: [tools_table(report)],
+    agreement_tables,
+)
+"""Tables that a terminal shows in a shape of its own, asks for (`--by`), or says in words."""
+_OF_EVERY_OUTPUT: tuple[_Made, ...] = (epoch_tables,)
 
 
 def report_tables(report: StudyReport) -> tuple[Table, ...]:
@@ -17,10 +35,14 @@ def report_tables(report: StudyReport) -> tuple[Table, ...]:
 
     Names are different, and the same for the same kind of table in every report.
     """
-    found = [*results_tables(report)]
-    if report.comparisons:
-        found += [changes_table(report), differences_table(report)]
-    found += loss_tables(report)
-    found += [costs_table(report), *breakdown_tables(report), *curve_tables(report)]
-    found += [*agreement_tables(report), *epoch_tables(report)]
-    return (systems_table(report), *(table for table in found if table.rows))
+    return tuple(_made(report, (*_OF_REPORTS, *_OF_EVERY_OUTPUT)))
+
+
+def terminal_tables(report: StudyReport) -> tuple[Table, ...]:
+    """Those that a terminal shows as they are."""
+    return tuple(table for table in _made(report, _OF_EVERY_OUTPUT) if table.printed)
+
+
+def _made(report: StudyReport, makers: Iterable[_Made]) -> Iterator[Table]:
+    for make in makers:
+        yield from (table for table in make(report) if table.rows)

@@ -1,8 +1,10 @@
 """What each system changes against the base."""
 
+from collections.abc import Iterator
+
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.reporting.figures.changes import total_notes
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.eval.reporting.tables.table import (
     Cell,
     Column,
@@ -11,7 +13,6 @@ from branchwise.eval.reporting.tables.table import (
     system_column,
 )
 from branchwise.eval.statistics import Difference
-from branchwise.eval.tasks.column import capital
 
 _NOTES = (
     "A difference is the system's mean less the base's, over the questions that both have.",
@@ -21,21 +22,28 @@ _NOTES = (
 _HOLM = "p is corrected by Holm's method over the systems that are compared with the base."
 
 
+def change_tables(report: StudyReport) -> Iterator[Table]:
+    """The main metrics, then everything; nothing without a comparison."""
+    if report.comparisons:
+        yield changes_table(report)
+        yield differences_table(report)
+
+
 def changes_table(report: StudyReport) -> Table:
     """The main metrics side by side: difference with its interval, then p after Holm."""
-    metrics = (*report.task.headline, *report.further)
+    metrics = report.compared
     columns = [system_column(), subset_column(), Column("n", "n", "count")]
     for metric in metrics:
         columns.append(Column(metric.key, metric.title, "change", metric.digits))
         columns.append(Column(f"{metric.key}_p_holm", "p", "p", 3))
     rows: list[tuple[Cell, ...]] = []
-    for subset in subsets(report):
+    for subset in report.subsets:
         for name, comparison in report.comparisons.items():
             found = [comparison.find(metric.key, subset) for metric in metrics]
-            cells = [cell for one in found for cell in (_change(one), corrected_p(one))]
+            cells = [cell for one in found for cell in (_change(one), one.corrected_p)]
             rows.append((name, subset, max(one.n for one in found), *cells))
     title = f"Changes against {report.base.name}"
-    return Table("changes", title, tuple(columns), tuple(rows), _notes(report))
+    return Table("changes", title, tuple(columns), tuple(rows), _notes(report), section="changes")
 
 
 def differences_table(report: StudyReport) -> Table:
@@ -62,12 +70,7 @@ def differences_table(report: StudyReport) -> Table:
         for found in comparison.differences
     )
     title = f"All differences to {report.base.name}"
-    return Table("differences", title, columns, rows, _notes(report), printed=False)
-
-
-def corrected_p(found: Difference) -> float | None:
-    """After Holm where there was anything to correct for."""
-    return found.p if found.p_holm is None else found.p_holm
+    return Table("differences", title, columns, rows, _notes(report), printed=False, section=None)
 
 
 def _change(found: Difference) -> Aggregate:
@@ -90,16 +93,6 @@ def _difference_row(name: str, found: Difference) -> tuple[Cell, ...]:
         found.lower,
         found.same,
         found.left_out.total,
-    )
-
-
-def total_notes(report: StudyReport) -> tuple[str, ...]:
-    """How scores that are not means are compared, a line each."""
-    return tuple(
-        f"{capital(column.name)} is a function of sums over questions: its interval is a paired "
-        "bootstrap's, its test swaps the two systems' sums of a question."
-        for column in report.columns
-        if column.total
     )
 
 

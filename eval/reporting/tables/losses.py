@@ -3,16 +3,17 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from branchwise.eval.analysis import Analysis
+from branchwise.eval.ceilings.ceilings import LOSSES, ceiling_metrics
 from branchwise.eval.errors.totals import SubsetTotals
-from branchwise.eval.reporting.fates import (
+from branchwise.eval.reporting.figures.lines import CEILING_PLACES
+from branchwise.eval.reporting.loss_kinds import (
     ITEM_KINDS,
     MISSING_KINDS,
     WRONG_KINDS,
-    Kind,
+    LossKind,
     right_answers,
 )
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.eval.reporting.tables.table import (
     Cell,
     Column,
@@ -22,28 +23,12 @@ from branchwise.eval.reporting.tables.table import (
 )
 
 _COUNTED = "Answers are counted by branch, over all items (an item is a question in one epoch)."
-_CEILINGS = (
-    ("ceiling_reach", "within reach"),
-    ("ceiling_retrieved", "retrieved"),
-    ("ceiling_extracted", "after extraction"),
-    ("ceiling_shown", "shown"),
-)
-_LOSSES = (
-    ("retrieval_loss", "lost in retrieval"),
-    ("extraction_loss", "lost in extraction"),
-    ("context_loss", "lost in context"),
-    ("reasoning_loss", "lost in reasoning"),
-)
-
-
-def analysed(report: StudyReport) -> list[tuple[str, Analysis]]:
-    """The systems whose items were analysed, by name; none for tasks of sentences."""
-    return [(one.name, one.run.analysis) for one in report.systems if one.run.analysis]
+_PLACES = ("retrieval", "extraction", "context", "reasoning")
 
 
 def loss_tables(report: StudyReport) -> Iterator[Table]:
     """Missing answers, wrong answers and items by what went wrong, and the ceilings."""
-    if not analysed(report):
+    if not report.analysed:
         return
 
     def gold(analysis: Analysis, subset: str, found: SubsetTotals) -> list[int]:
@@ -74,7 +59,7 @@ def loss_tables(report: StudyReport) -> Iterator[Table]:
         ITEM_KINDS,
         "An item may have several; what none has is left out.",
     )
-    yield _ceilings(report)
+    yield ceilings_table(report)
 
 
 def _counts(
@@ -82,12 +67,12 @@ def _counts(
     named: tuple[str, str],
     firsts: Sequence[tuple[str, str]],
     first_values: Callable[[Analysis, str, SubsetTotals], list[int]],
-    kinds: Sequence[Kind],
+    kinds: Sequence[LossKind],
     note: str,
 ) -> Table:
     rows: list[tuple[Cell, ...]] = []
-    for subset in subsets(report):
-        for name, analysis in analysed(report):
+    for subset in report.subsets:
+        for _, name, analysis in report.analysed:
             found = analysis.errors.subsets[subset]
             counts = [kind.count(found) for kind in kinds]
             rows.append((name, subset, *first_values(analysis, subset, found), *counts))
@@ -99,22 +84,31 @@ def _counts(
     return Table(*named, tuple(columns), tuple(rows), (_COUNTED, note))
 
 
-def _ceilings(report: StudyReport) -> Table:
+def ceilings_table(report: StudyReport) -> Table:
+    """What a perfect reader would have found from place to place, and the losses between."""
     recall = report.task.main
-    shares = (*_CEILINGS, (recall.key, "answered"))
+    shares = (*CEILING_PLACES, (recall.key, "answered"))
+    narrow = {
+        "ceiling_reach": "within\nreach",
+        "ceiling_extracted": "extracted",
+        recall.key: "the\nagent",
+    }
     columns = (
         system_column(),
         subset_column(),
         Column("n", "n", "count"),
-        *(Column(key, title) for key, title in shares),
-        *(Column(key, title, "change", printed=False) for key, title in _LOSSES),
+        *(Column(key, title, heading=narrow.get(key, "")) for key, title in shares),
+        *(
+            Column(key, f"lost in {place}", "value", printed=False, heading=f"lost in\n{place}")
+            for key, place in zip(LOSSES, _PLACES, strict=True)
+        ),
     )
     rows: list[tuple[Cell, ...]] = []
     unknown: dict[str, None] = {}
-    for subset in subsets(report):
-        for name, analysis in analysed(report):
+    for subset in report.subsets:
+        for _, name, analysis in report.analysed:
             found = analysis.ceilings.aggregates[subset]
-            means = [found[key] for key, _ in (*shares, *_LOSSES)]
+            means = [found[key] for key in ceiling_metrics(recall.key)]
             rows.append((name, subset, found[recall.key].n, *means))
             unknown |= dict.fromkeys(analysis.ceilings.unknown)
     notes = (
@@ -124,4 +118,5 @@ def _ceilings(report: StudyReport) -> Table:
         "A mention need not state an answer, so all but the last are upper bounds.",
         *unknown,
     )
-    return Table("ceilings", f"Ceilings of {recall.name}", columns, tuple(rows), notes)
+    title = f"Ceilings of {recall.name}"
+    return Table("ceilings", title, columns, tuple(rows), notes, section="ceilings")

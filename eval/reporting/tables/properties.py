@@ -2,38 +2,52 @@
 
 from collections.abc import Iterator
 
-from branchwise.eval.ceilings.breakdowns import GROUPINGS
+from branchwise.eval.ceilings.breakdowns import GROUPINGS, get_grouping
 from branchwise.eval.ceilings.curves import Effort
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.losses import analysed
-from branchwise.eval.reporting.tables.table import Cell, Column, Table, system_column
+from branchwise.eval.reporting.tables.table import (
+    Cell,
+    Column,
+    Section,
+    Table,
+    system_column,
+)
 
-_CEILINGS = (("ceiling_retrieved", "retrieved"), ("ceiling_shown", "shown"))
+_CEILINGS = (("ceiling_retrieved", "retrieved", ""), ("ceiling_shown", "shown", ""))
 _EFFORTS: tuple[tuple[Effort, str], ...] = (("calls", "tool calls"), ("tokens", "tokens"))
 
 
 def breakdown_tables(report: StudyReport) -> Iterator[Table]:
     """A table for each property that questions have: branches, steps, operations, domain ..."""
-    metrics = (*((column.key, column.title) for column in report.task.headline), *_CEILINGS)
-    for name, grouping in GROUPINGS.items():
-        found = [(system, analysis.breakdown(name)) for system, analysis in analysed(report)]
-        if not any(breakdown.bins for _, breakdown in found):
-            continue
-        columns = (
-            system_column(),
-            Column(name, grouping.words, "text"),
-            Column("questions", "n", "count"),
-            Column("items", "items", "count", printed=False),
-            *(Column(key, title) for key, title in metrics),
-        )
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (system, one.label, one.questions, one.items, *(one.aggregates[k] for k, _ in metrics))
-            for system, breakdown in found
-            for one in breakdown.bins
-        )
-        note = "Retrieved, shown: recall of a perfect reader of what was."
-        printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
-        yield Table(f"by-{name}", f"By {grouping.words}", columns, rows, (note,), printed)
+    if report.analysed:
+        yield from (breakdown_table(report, name) for name in GROUPINGS)
+
+
+def breakdown_table(report: StudyReport, name: str) -> Table:
+    """The headline metrics in the bins of a property; without rows where no question has it.
+
+    Raises InputError for a name that is no grouping.
+    """
+    grouping = get_grouping(name)
+    headline = ((one.key, one.title, one.heading) for one in report.task.headline)
+    metrics = (*headline, *_CEILINGS)
+    columns = (
+        system_column(),
+        Column(name, grouping.words, "text", is_key=True),
+        Column("questions", "n", "count"),
+        Column("items", "items", "count", printed=False),
+        *(Column(key, title, heading=heading) for key, title, heading in metrics),
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (system, one.label, one.questions, one.items, *(one.aggregates[k] for k, _, _ in metrics))
+        for _, system, analysis in report.analysed
+        for one in analysis.breakdown(name).bins
+    )
+    note = "Retrieved, shown: recall of a perfect reader of what was."
+    printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
+    title = f"By {grouping.words}"
+    section: Section | None = "more" if printed else None
+    return Table(f"by-{name}", title, columns, rows, (note,), printed, section)
 
 
 def curve_tables(report: StudyReport) -> Iterator[Table]:
@@ -41,11 +55,9 @@ def curve_tables(report: StudyReport) -> Iterator[Table]:
     for by, words in _EFFORTS:
         rows: tuple[tuple[Cell, ...], ...] = tuple(
             (system, point.effort, point.recall, point.searching)
-            for system, analysis in analysed(report)
+            for _, system, analysis in report.analysed
             for point in analysis.curve(by).points
         )
-        if not rows:
-            continue
         columns = (
             system_column(),
             Column(by, words, "count"),
@@ -54,4 +66,4 @@ def curve_tables(report: StudyReport) -> Iterator[Table]:
         )
         note = "Recall of a perfect reader over what was retrieved so far, all questions."
         title = f"Retrieved against {words}"
-        yield Table(f"retrieved-by-{by}", title, columns, rows, (note,), printed=False)
+        yield Table(f"retrieved-by-{by}", title, columns, rows, (note,), False, None)

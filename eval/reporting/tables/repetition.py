@@ -1,10 +1,10 @@
 """How far matchers agree, and how far epochs differ."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from branchwise.eval.ceilings.epochs import MEAN_RECALL, UNION_RECALL, EpochSpread
+from branchwise.eval.numbers import number
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables.losses import analysed
-from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.eval.reporting.tables.table import (
     Cell,
     Column,
@@ -47,23 +47,42 @@ def agreement_tables(report: StudyReport) -> Iterator[Table]:
         for name, one in found
     )
     note = "Over pairs of a predicted and a gold branch of the questions that the model aligned."
-    yield Table("agreement", "Agreement of the matchers", columns, rows, (note,))
+    yield Table(
+        "agreement", "Agreement of the matchers", columns, rows, (note,), section="matchers"
+    )
+
+
+_SD = (
+    "SD within: mean over questions of the standard deviation of a question's epochs; SD between: "
+    "of the epochs' means; best, worst: of the epochs' means."
+)
+
+
+def _unions(found: Sequence[tuple[str, EpochSpread]]) -> Iterator[str]:
+    """What asking again finds: the recall of all epochs' right answers together."""
+    for name, spread in found:
+        union = spread.union["all"]
+        before = f"{name}: all" if len(found) > 1 else "All"
+        yield (
+            f"{before} epochs together find {number(union[UNION_RECALL].mean)} of the gold "
+            f"answers, one finds {number(union[MEAN_RECALL].mean)}."
+        )
 
 
 def epoch_tables(report: StudyReport) -> Iterator[Table]:
     """Of systems that were run for several epochs."""
-    known = [(name, analysis.epochs) for name, analysis in analysed(report)]
+    known = [(name, analysis.epochs) for _, name, analysis in report.analysed]
     found = [(name, spread) for name, spread in known if spread]
     if not found:
         return
     columns = (
         system_column(),
         subset_column(),
-        Column("metric", "metric", "text"),
-        Column("epochs", "epochs", "count"),
+        Column("metric", "metric", "text", is_key=True),
         Column("n", "n", "count"),
-        Column("within", "within a question (SD)", "value", 3),
-        Column("between", "between epochs (SD)", "value", 3),
+        Column("epochs", "epochs", "count"),
+        Column("within", "SD within", "value", 3),
+        Column("between", "SD between", "value", 3),
         Column("best", "best epoch"),
         Column("worst", "worst epoch"),
     )
@@ -72,17 +91,16 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
             name,
             subset,
             metric.title,
-            spread.epochs,
             one.n,
+            spread.epochs,
             one.within,
             one.between,
             one.best,
             one.worst,
         )
-        for subset in subsets(report)
+        for subset in report.subsets
         for name, spread in found
         for metric in report.task.headline
         for one in [spread.metrics[subset][metric.key]]
     )
-    note = "SD: standard deviation, of a question's epochs (mean over questions) or of epoch means."
-    yield Table("epochs", "Spread over epochs", columns, rows, (note,))
+    yield Table("epochs", "Spread over epochs", columns, rows, (_SD, *_unions(found)))

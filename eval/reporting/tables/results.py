@@ -3,10 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.published import Published, PublishedSystem, Subset, published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.reporting.tables.subsets import subsets
 from branchwise.eval.reporting.tables.table import (
     Cell,
     Column,
@@ -36,7 +34,8 @@ def systems_table(report: StudyReport) -> Table:
     )
     rows = tuple(_system_row(system) for system in report.systems)
     note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
-    return Table("systems", "Systems", columns, rows, (note, *left_out_notes(report)))
+    notes = (note, *left_out_notes(report))
+    return Table("systems", "Systems", columns, rows, notes, section="summary")
 
 
 def left_out_notes(report: StudyReport) -> list[str]:
@@ -56,7 +55,7 @@ def results_tables(report: StudyReport) -> list[Table]:
     """
     groups: dict[str, list[Metric]] = {}
     for metric in report.columns:
-        if any(_mean(s, "all", metric).n for _, s in _scored(report)):
+        if any(s.mean(metric.key, "all").n for _, s in _scored(report)):
             groups.setdefault(metric.table, []).append(metric)
     named = zip(("results", *map(_slug, [*groups][1:])), groups.items(), strict=False)
     return [_results(report, name, title, metrics) for name, (title, metrics) in named]
@@ -109,10 +108,10 @@ def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metri
         Column("scored_by", "scored by", "text", printed=several),
         subset_column(),
         Column("n", "n", "count"),
-        *(Column(one.key, one.title, one.unit, one.digits) for one in metrics),
+        *(Column(one.key, one.title, one.unit, one.digits, heading=one.heading) for one in metrics),
     )
     rows: list[tuple[Cell, ...]] = []
-    for subset in subsets(report):
+    for subset in report.subsets:
         rows += [_row(name, scores, subset, metrics) for name, scores in scored]
         if beside and subset != "all":
             found: Subset = "ambiguous" if subset == "ambiguous" else "unambiguous"
@@ -120,7 +119,8 @@ def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metri
     notes = [metric.note for metric in metrics if metric.note]
     if beside:
         notes += [f"Published numbers are those of {beside.paper}.", *beside.notes]
-    return Table(name, f"Results: {title}", columns, tuple(rows), (_INTERVAL, *notes))
+    named = f"Results: {title}"
+    return Table(name, named, columns, tuple(rows), (_INTERVAL, *notes), section="scores")
 
 
 def _scored(report: StudyReport) -> Iterator[tuple[str, Scores]]:
@@ -131,14 +131,9 @@ def _scored(report: StudyReport) -> Iterator[tuple[str, Scores]]:
         yield system.name, system.scores
 
 
-def _mean(scores: Scores, subset: str, metric: Metric) -> Aggregate:
-    """One of nothing where a system was not scored with the metric, which is a plug-in's then."""
-    return scores.aggregates[subset].get(metric.key, Aggregate(None, 0, None, None))
-
-
 def _row(name: str, scores: Scores, subset: str, metrics: Sequence[Metric]) -> tuple[Cell, ...]:
     by = scored_by(scores.scorer)
-    means = (_mean(scores, subset, metric) for metric in metrics)
+    means = (scores.mean(metric.key, subset) for metric in metrics)
     return (name, "measured", by, subset, scores.questions(subset), *means)
 
 

@@ -1,19 +1,17 @@
 """What a table is: columns that say what their numbers are, and cells with all their digits."""
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.numbers import Unit
 
 Cell = str | int | float | Aggregate | None
 """A text, a number, a mean (or a difference of means) with its interval and n; None is unknown."""
 
-Unit = Literal[
-    "text", "count", "tokens", "share", "change", "value", "p", "seconds", "usd", "ratio"
-]
-"""What a column's cells are. `share` is 0 to 1, `change` a signed difference of shares, `value` any
-other number, `ratio` a multiple of the base's."""
+Section = Literal["summary", "scores", "changes", "cost", "ceilings", "tools", "matchers", "more"]
+"""A section of the page; `more` is where a table stands that no other section speaks of."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +19,8 @@ class Column:
     """A column: its `key` for programs, its `title` for readers, its unit.
 
     `digits` after the point where it is printed. One that is not `printed` is in files for
-    programs (CSV, JSON) only.
+    programs (CSV, JSON) only. `heading`: the title with line breaks, where columns are narrow.
+    Key columns tell the rows apart.
     """
 
     key: str
@@ -29,14 +28,17 @@ class Column:
     unit: Unit = "share"
     digits: int = 2
     printed: bool = True
+    heading: str = ""
+    is_key: bool = False
 
 
 @dataclass(frozen=True)
 class Table:
     """A table: `name` is safe in a path, `title` is what it shows, rows have a cell a column.
 
-    `notes` say what the numbers mean, a line each. One that is not `printed` is a CSV file only.
-    Names in it come from outside: every exporter escapes them.
+    `notes` say what the numbers mean, a line each. Every table is a CSV file; one that is `printed`
+    stands in Markdown and LaTeX, too; `section`: where on the page, None for nowhere. Names in it
+    come from outside: every output escapes them.
     """
 
     name: str
@@ -45,40 +47,50 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
     printed: bool = True
+    section: Section | None = "more"
 
     def as_printed(self) -> "Table":
         """With the columns that are for readers."""
-        kept = [index for index, column in enumerate(self.columns) if column.printed]
+        return self.with_columns([column.key for column in self.columns if column.printed])
+
+    def with_all_printed(self) -> "Table":
+        """With every column for readers."""
+        return replace(self, columns=tuple(replace(one, printed=True) for one in self.columns))
+
+    def with_columns(self, keys: Collection[str]) -> "Table":
+        """With these columns alone, in their order."""
+        kept = [index for index, column in enumerate(self.columns) if column.key in keys]
         return replace(
             self,
             columns=tuple(self.columns[index] for index in kept),
             rows=tuple(tuple(row[index] for index in kept) for row in self.rows),
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable: rows as objects by column key."""
+    def place(self, key: str) -> int | None:
+        """The number of a column; None where there is none."""
         keys = [column.key for column in self.columns]
-        return {
-            "name": self.name,
-            "title": self.title,
-            "columns": [dict(vars(column)) for column in self.columns],
-            "rows": [
-                {key: _plain(cell) for key, cell in zip(keys, row, strict=True)}
-                for row in self.rows
-            ],
-            "notes": list(self.notes),
-        }
+        return keys.index(key) if key in keys else None
+
+    @property
+    def key_columns(self) -> list[int]:
+        """The columns by whose values rows are grouped, then the one that names a row.
+
+        The subset comes first, and the system only where there are several.
+        """
+        keys = [index for index, column in enumerate(self.columns) if column.is_key]
+        if len(keys) > 1 and len({row[keys[0]] for row in self.rows}) == 1:
+            del keys[0]
+        return sorted(keys, key=lambda index: self.columns[index].key != SUBSET) or [0]
 
 
-def _plain(cell: Cell) -> str | int | float | Mapping[str, Any] | None:
-    return cell.to_json() if isinstance(cell, Aggregate) else cell
+SUBSET = "subset"
 
 
 def system_column() -> Column:
     """The name of the system, first in most tables."""
-    return Column("system", "system", "text")
+    return Column("system", "system", "text", is_key=True)
 
 
 def subset_column() -> Column:
     """Which questions: all, ambiguous or unambiguous ones."""
-    return Column("subset", "questions", "text")
+    return Column(SUBSET, "questions", "text", is_key=True)

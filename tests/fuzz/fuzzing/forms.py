@@ -66,7 +66,7 @@ def _yaml(data: bytes, seeds: Sequence[bytes], rng: random.Random) -> bytes:
     try:
         text = yaml.safe_dump(value, sort_keys=False, allow_unicode=rng.random() < 0.5)
     except (yaml.YAMLError, ValueError, RecursionError):
-        text = json.dumps(value)
+        text = json.dumps(value, default=str)
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -154,7 +154,8 @@ class FaultyServer:
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError):
+        # A client that gives up before it has asked sends no request line.
+        with connection, suppress(OSError, ValueError):
             encrypted = connection.recv(1, socket.MSG_PEEK) == b"\x16"
             with connection.makefile("rb") as stream:
                 seen = Seen("", "", {}, {}) if encrypted else _read_request(stream)

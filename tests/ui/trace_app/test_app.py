@@ -157,7 +157,7 @@ async def test_a_live_run_that_is_sorted_keeps_the_cursor_on_its_question(
     app = TraceApp([fresh], live=True)
     async with app.run_test(size=SMALL) as pilot:
         await pilot.press("s", "s", "s", "s", "S", "down")
-        assert screen_lines(app)[1].split("   ")[0] == " 6 questions · by precision, highest first"
+        assert screen_lines(app)[1].split("   ")[0] == " 6 questions · by P, highest first"
         assert screen_lines(app)[1].rstrip().endswith("followed")
         assert under_cursor(app) == "heat"
         with RunStore(fresh.path) as store:

@@ -112,7 +112,7 @@ async def test_sorting_goes_through_the_columns_and_back(base: RunView) -> None:
         assert listed(app) == ["jaws", "alien", "kong", "heat", "brazil", "tron"]
         await pilot.press("S")
         assert listed(app) == ["kong", "heat", "alien", "jaws", "brazil", "tron"]
-        assert bar(app) == "6 questions · by precision, highest first"
+        assert bar(app) == "6 questions · by P, highest first"
 
 
 async def test_a_click_on_a_head_sorts_and_another_one_reverses(base: RunView) -> None:

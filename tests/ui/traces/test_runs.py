@@ -62,11 +62,11 @@ def test_a_row_says_how_its_item_ended(view):
     assert (right.id, right.epoch, right.ambiguous) == ("q1", 0, True)
     assert right.question == "Who directed film 1?"
     assert (right.status, right.tokens, right.seconds) == ("done", 1000, 2.5)
-    assert (right.precision, right.recall, right.em) == (1.0, 1.0, 1.0)
-    assert (half.precision, half.recall, half.em) == (0.5, 1.0, 0.0)
+    assert right.scores == (1.0, 1.0, 1.0)
+    assert half.scores == (0.5, 1.0, 0.0)
     assert (failed.status, failed.error, failed.tokens) == ("failed", "server: gone", 84)
-    assert (failed.precision, failed.recall, failed.em) == (0.0, 0.0, 0.0)
-    assert (pending.status, pending.precision, pending.tokens) == ("pending", None, None)
+    assert failed.scores == (0.0, 0.0, 0.0)
+    assert (pending.status, pending.scores, pending.tokens) == ("pending", (), None)
 
 
 def test_rows_have_the_scores_and_labels_that_were_saved(run):
@@ -75,7 +75,7 @@ def test_rows_have_the_scores_and_labels_that_were_saved(run):
         for row, item in zip(view.lines(), scored.scores.items, strict=False):
             assert (row.id, row.epoch) == (item.id, item.epoch)
             wanted = [item.metrics[f"strict_{name}"] for name in ("precision", "recall")]
-            assert [row.precision, row.recall] == wanted
+            assert list(row.scores[:2]) == wanted
         for row, errors in zip(view.lines(), scored.analysis.item_errors, strict=False):
             assert row.labels == tuple(errors.labels)
 
@@ -89,8 +89,8 @@ def test_what_was_worked_out_here_is_what_scoring_saves(run):
     with RunView.open(run) as after:
         assert list(after.lines()) == worked_out
         saved = after.summary()
-        assert (saved.precision, saved.recall) == pytest.approx((summed.precision, summed.recall))
-        assert saved.em == pytest.approx(summed.em)
+        assert saved.means[:2] == pytest.approx(summed.means[:2])
+        assert saved.means[2] == pytest.approx(summed.means[2])
 
 
 def test_labels_are_worked_out_a_few_at_a_time(view):
@@ -111,8 +111,7 @@ def test_a_run_is_summed_up(view):
         1,
     )
     # Over the three that ended: 1, .5, 0 and so on.
-    assert (line.precision, line.recall) == (0.5, pytest.approx(2 / 3))
-    assert line.em == pytest.approx(1 / 3)
+    assert line.means == pytest.approx((1 / 2, 2 / 3, 1 / 3))
 
 
 def test_means_average_a_questions_epochs_first(tmp_path):
@@ -125,7 +124,7 @@ def test_means_average_a_questions_epochs_first(tmp_path):
             ("q1", 1),
             ("q2", 1),
         ]
-        assert view.summary().em == 0.5
+        assert view.summary().means[2] == 0.5
         assert view.find("q2", 1) == 3
         assert view.find("q2", 2) is None
 
@@ -162,10 +161,10 @@ def test_a_retried_item_does_not_keep_the_score_of_its_failure(run):
         asyncio.run(store.begin(third).finish("done", outcome("Mann")))
     with RunView.open(run) as view:
         line = view.line(2)
-        assert (line.status, line.em, line.labels) == ("done", 1.0, None)
+        assert (line.status, line.scores[2], line.labels) == ("done", 1.0, None)
         assert view.label_some(0) == {2}
         assert view.line(2).labels == ()
-        assert view.summary().em == pytest.approx(2 / 3)
+        assert view.summary().means[2] == pytest.approx(2 / 3)
 
 
 def test_passages_that_a_question_brings_are_not_read_for_a_row(tmp_path):
@@ -174,8 +173,8 @@ def test_passages_that_a_question_brings_are_not_read_for_a_row(tmp_path):
     run = make_run(tmp_path / "r", [asked], [outcome("Mann")])
     execute(run, "DELETE FROM passages")
     with RunView.open(run) as view:
-        assert view.line(0).em == 1.0
-        assert view.summary().precision == 1.0
+        assert view.line(0).scores[2] == 1.0
+        assert view.summary().means[0] == 1.0
 
 
 def test_another_task_shows_its_own_first_metrics(tmp_path):
@@ -188,8 +187,8 @@ def test_another_task_shows_its_own_first_metrics(tmp_path):
     with RunView.open(run) as view:
         assert view.heads == ("answer F1", "condition F1", "answers +/-")
         line = view.line(0)
-        assert line.precision == values["answer_f1"]
-        assert line.em == values["count_difference"]
+        assert line.scores[0] == values["answer_f1"]
+        assert line.scores[2] == values["count_difference"]
         assert line.labels == ()
 
 
@@ -223,8 +222,8 @@ def test_a_task_of_a_newer_version_shows_what_is_known(run):
     execute(run, "UPDATE meta SET value = '\"haiku\"' WHERE key = 'task'")
     with RunView.open(run) as view:
         line = view.line(0)
-        assert (line.status, line.tokens, line.precision) == ("done", 1000, None)
-        assert view.heads == ("", "", "")
+        assert (line.status, line.tokens, line.scores) == ("done", 1000, ())
+        assert view.heads == ()
         assert view.label_some(0) == frozenset()
         assert [event.kind for event in view.trace(0).events] == ["start", "model"]
 
@@ -238,7 +237,7 @@ def test_a_damaged_question_spoils_its_own_row_only(run, body):
         while view.label_some(1):
             pass
         first, second, third, _ = view.lines()
-        assert first.em == 1.0
+        assert first.scores[2] == 1.0
         assert third.status == "failed"
         assert second.id == "q2"
         assert second.status == "done"
@@ -255,8 +254,8 @@ def test_a_damaged_outcome_spoils_its_own_row_only(run, body):
         while view.label_some(1):
             pass
         first, second, _, fourth = view.lines()
-        assert (first.em, fourth.status) == (1.0, "pending")
-        assert (second.id, second.status, second.em) == ("q2", "done", None)
+        assert (first.scores[2], fourth.status) == (1.0, "pending")
+        assert (second.id, second.status, second.scores) == ("q2", "done", ())
         view.summary()
         assert [event.kind for event in view.trace(1).events] == ["start", "model"]
 
@@ -267,7 +266,7 @@ def test_damaged_scores_are_worked_out_instead(run, body):
     execute(run, "UPDATE scores SET body = ?", body)
     execute(run, "UPDATE item_errors SET body = ?", body)
     with RunView.open(run) as view:
-        assert view.line(0).em == 1.0
+        assert view.line(0).scores[2] == 1.0
         assert view.label_some(10) == {0, 1, 2}
 
 
@@ -387,7 +386,7 @@ def test_a_run_is_followed_while_another_process_writes_it(tmp_path):
         writer.tell("done", 1, "Mann")
         assert view.refresh() == {0, 1}
         assert [line.status for line in view.lines()] == ["done", "running"]
-        assert view.line(0).em == 1.0
+        assert view.line(0).scores[2] == 1.0
         assert view.summary().done == 1
         assert writer.end() == 0
         score(run)
@@ -465,7 +464,7 @@ def test_labels_are_worked_out_beside_all_else(tmp_path):
         told = [row for rows in work.result() for row in rows]
         assert sorted(told) == list(range(count))
         assert {line.labels for line in view.lines()} == {("unsupported_answer",)}
-        assert {line.precision for line in view.lines()} == {0.5}
+        assert {line.scores[0] for line in view.lines()} == {0.5}
 
 
 @pytest.mark.usefixtures("process")
@@ -494,7 +493,9 @@ def test_a_run_is_looked_at_from_many_threads_while_it_is_written(tmp_path):
         view.refresh()
         while view.label_some(1):
             pass
-        assert {(line.status, line.em, line.labels) for line in view.lines()} == {("done", 1.0, ())}
+        assert {(line.status, line.scores[2], line.labels) for line in view.lines()} == {
+            ("done", 1.0, ())
+        }
 
 
 def test_closing_ends_labelling_on_another_thread(tmp_path):
@@ -520,10 +521,10 @@ def test_items_that_are_tried_again_go_back_to_running(run):
         writer.tell("begin", 3)
         assert view.refresh() == {2}
         line = view.line(2)
-        assert (line.status, line.em, line.error, line.labels) == ("running", None, None, None)
+        assert (line.status, line.scores, line.error, line.labels) == ("running", (), None, None)
         writer.tell("done", 3, "Mann")
         assert view.refresh() == {2}
-        assert (view.line(2).status, view.line(2).em) == ("done", 1.0)
+        assert (view.line(2).status, view.line(2).scores[2]) == ("done", 1.0)
 
 
 def test_an_item_that_failed_again_for_another_reason_has_changed(run, view):

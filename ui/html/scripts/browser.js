@@ -32,7 +32,7 @@
     const opened = make("details", { class: "question" }, make("summary", {},
       make("span", { class: "asked" }, said(question.q)),
       make("span", { class: "about" }, said(question.i),
-        question.a ? ` · ambiguous, ${question.g.length} branches` : " · non-ambiguous"),
+        question.a ? ` · ambiguous, ${question.g.length} branches` : " · unambiguous"),
       scores(question)));
     opened.addEventListener("toggle", () => {
       if (!opened.open || opened.lastChild.nodeName !== "SUMMARY") return;

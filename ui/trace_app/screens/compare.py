@@ -38,7 +38,10 @@ BOTH_STEPS = 140
 
 
 class CompareScreen(Screen[None]):
-    """Row `row_a` of a run beside row `row_b` of another: the same question and epoch."""
+    """Row `row_a` of a run beside row `row_b` of another: the same question and epoch.
+
+    The cursor begins on `side` 0 or 1, or on the only side that goes on.
+    """
 
     HORIZONTAL_BREAKPOINTS = [(0, "-one-step"), (BOTH_STEPS, "-both-steps")]  # noqa: RUF012 - as Screen has it
     DEFAULT_CSS = """
@@ -71,8 +74,11 @@ class CompareScreen(Screen[None]):
         Binding("r", "folds", "Folds", show=False, tooltip="Open or close all folded parts"),
     ]
 
-    def __init__(self, run_a: RunView, row_a: int, run_b: RunView, row_b: int) -> None:
+    def __init__(
+        self, run_a: RunView, row_a: int, run_b: RunView, row_b: int, *, side: int = 0
+    ) -> None:
         super().__init__()
+        self._first_side = side
         self.runs, self.rows = (run_a, run_b), [row_a, row_b]
         self._traces: list[Trace] = []
         nothing = (RunLine(run.name, "", run.count, 0, 0) for run in self.runs)
@@ -99,8 +105,8 @@ class CompareScreen(Screen[None]):
             self._say(WORKING)
         steps = self.query_one(StepPairs)
         steps.focus()
-        if _goes_on(self._traces[1]) and not _goes_on(self._traces[0]):
-            steps.side = 1
+        only_other_goes_on = _goes_on(self._traces[1]) and not _goes_on(self._traces[0])
+        steps.side = 1 if only_other_goes_on else self._first_side
 
     @property
     def trace_app(self) -> "TraceApp":

@@ -225,7 +225,8 @@ class ForkScreen(ModalScreen[None]):
             return
         self.dismiss()
         if row is not None:
-            app.call_later(app.compare, self._run, row, fork)
+            # It may have ended before the screen is there.
+            app.call_later(app.compare, self._run, row, fork, side=1)
 
     def _edited_words(self) -> str:
         if not self.whole:

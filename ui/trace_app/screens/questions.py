@@ -21,7 +21,7 @@ from branchwise.ui.trace_app.widgets.key_bar import KeyBar
 from branchwise.ui.trace_app.widgets.question_list import QuestionList
 from branchwise.ui.trace_app.widgets.run_strip import RunStrip
 from branchwise.ui.traces.lines import ItemLine, RunLine
-from branchwise.ui.traces.order import SORTS, SUBSETS, Arrangement, arranged
+from branchwise.ui.traces.order import SUBSETS, Arrangement, arranged, sorts
 from branchwise.ui.traces.runs import RunView
 
 if TYPE_CHECKING:
@@ -195,12 +195,15 @@ class QuestionsScreen(Screen[None]):
         self._index = index
         if self._other is self.run:
             self._other, self._how = None, replace(self._how, differs=False)
+        if self._how.sort not in sorts(self.run.heads):
+            self._how = replace(self._how, sort="order")
         place = self.trace_app.read(lambda: self.run.find(line.id, line.epoch)) if line else None
         self._arrange(place)
         self._show_runs()
 
     def action_sort(self, by: int) -> None:
-        sort = SORTS[(SORTS.index(self._how.sort) + by) % len(SORTS)]
+        known = sorts(self.run.heads)
+        sort = known[(known.index(self._how.sort) + by) % len(known)]
         self._change(sort=sort, descending=False)
 
     def action_reverse(self) -> None:

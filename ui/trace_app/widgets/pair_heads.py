@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from branchwise.ui.cells import number
+from branchwise.eval.numbers import number
 from branchwise.ui.trace_app.widgets.paired_lines import CURSOR, PairedLine, PairedLines
 from branchwise.ui.trace_app.widgets.question_columns import seconds_cell
-from branchwise.ui.traces.lines import ItemLine, RunLine
+from branchwise.ui.traces.lines import ItemLine, RunLine, named
 
 
 class PairHeads(PairedLines, can_focus=False):
@@ -21,7 +21,7 @@ class PairHeads(PairedLines, can_focus=False):
         """Show them, two of each. `heads` name the metrics of each run's task; the cursor is on
         `side`."""
         names = [f"{_mark(side == n)}{_run(run)}" for n, run in enumerate(runs)]
-        said = [f"{_item(item, named)}" for item, named in zip(items, heads, strict=True)]
+        said = [f"{_item(item, own)}" for item, own in zip(items, heads, strict=True)]
         strong, plain = ("strong", "strong"), ("", "")
         self.set_lines(
             [
@@ -42,11 +42,10 @@ def _run(run: RunLine) -> str:
 
 def _item(item: ItemLine, heads: Sequence[str]) -> str:
     """Scores first: they are seen on a narrow screen, too."""
-    values = (item.precision, item.recall, item.em)
-    named = zip(heads, values, strict=True)
+    scores = named(heads, item.scores)
     said = [] if item.status == "done" else [item.status]
     if item.status in ("done", "failed"):
-        said.append(" ".join(f"{head} {number(value)}" for head, value in named if head))
+        said.append(" ".join(f"{head} {number(value)}" for head, value in scores))
     if item.tokens is not None:
         said.append(f"{item.tokens:,} tokens")
     if item.seconds is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from branchwise.ui.cells import NOTHING, number
+from branchwise.eval.numbers import UNKNOWN, number, short_count
 from branchwise.ui.traces.lines import ItemLine
 
 MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}
@@ -12,7 +12,6 @@ MARKS = {"done": " ", "failed": "✗", "running": "»", "pending": "·"}
 _WIDE = 120
 _ROOMY, _MAX_LABELS = 150, 72
 """Cells from which on labels take a third of what is left, and the most that they take."""
-_SCORES = ("precision", "recall", "em")
 _SHORT = {
     "incomplete_extraction": "not found",
     "missing_branch": "branch",
@@ -43,13 +42,13 @@ class Column:
 def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
     """The columns for a list of this many cells; the question takes what the others leave.
 
-    `heads` name the first three metrics of the run's task.
+    `heads` name the metrics that rows show.
     """
     wide = width >= _WIDE
     labels = min(_MAX_LABELS, 44 + max(0, width - _ROOMY) // 3) if wide else 15
     first = [
         Column("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
-        *(_score_column(*named) for named in zip(_SCORES, heads, strict=True)),
+        *(_score_column(place, head) for place, head in enumerate(heads)),
         Column("labels", "labels", labels, labels_cell(labels, short=not wide), kind="labels"),
         Column("tokens", "tokens", 9 if wide else 6, tokens_cell(short=not wide), right=True),
         Column("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
@@ -61,8 +60,11 @@ def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
     return tuple(first)
 
 
-def _score_column(sort: str, head: str) -> Column:
-    return Column(sort, head, 4, lambda line: number(getattr(line, sort)), right=True)
+def _score_column(place: int, head: str) -> Column:
+    def cell(line: ItemLine) -> str:
+        return number(line.scores[place] if line.scores else None)
+
+    return Column(head, head, 4, cell, right=True)
 
 
 def labels_cell(width: int, *, short: bool) -> Callable[[ItemLine], str]:
@@ -95,12 +97,11 @@ def _fitting(words: Sequence[str], width: int) -> str:
 
 def tokens_cell(*, short: bool) -> Callable[[ItemLine], str]:
     """Whole where there is room, else with a unit from 10,000 on."""
-    from branchwise.ui.cost_table import count_cell
 
     def cell(line: ItemLine) -> str:
         if line.tokens is None:
-            return NOTHING if line.status in ("done", "failed") else ""
-        return count_cell(line.tokens) if short else f"{line.tokens:,}"
+            return UNKNOWN if line.status in ("done", "failed") else ""
+        return short_count(line.tokens) if short else f"{line.tokens:,}"
 
     return cell
 
@@ -108,7 +109,7 @@ def tokens_cell(*, short: bool) -> Callable[[ItemLine], str]:
 def seconds_cell(line: ItemLine) -> str:
     """One digit below 1,000 seconds."""
     if line.seconds is None:
-        return NOTHING if line.status in ("done", "failed") else ""
+        return UNKNOWN if line.status in ("done", "failed") else ""
     return f"{line.seconds:.1f}" if line.seconds < 999.95 else f"{line.seconds:,.0f}"
 
 

@@ -11,9 +11,10 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from branchwise.ui.cells import number, run_name
+from branchwise.eval.numbers import number
+from branchwise.ui.cells import run_name
 from branchwise.ui.trace_app.cells import cells, fitted
-from branchwise.ui.traces.lines import RunLine
+from branchwise.ui.traces.lines import RunLine, named
 
 _WIDEST_NAME = 30
 
@@ -58,12 +59,8 @@ class RunStrip(ScrollView, can_focus=False):
         return strip.adjust_cell_length(self.size.width, self.rich_style)
 
     def _text(self, line: RunLine, width: int, *, chosen: bool) -> str:
-        means = (line.precision, line.recall, line.em)
-        scores = "  ".join(
-            f"{head} {number(mean):>4}"
-            for head, mean in zip(self._heads, means, strict=True)
-            if head
-        )
+        means = named(self._heads, line.means)
+        scores = "  ".join(f"{head} {number(mean):>4}" for head, mean in means)
         ended = f"{line.done + line.failed:,}/{line.total:,}"
         failed = f" ({line.failed:,} failed)" if line.failed else ""
         right = f"  {ended}{failed}  {scores} "

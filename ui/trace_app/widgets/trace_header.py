@@ -8,12 +8,12 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from branchwise.ui.cells import number
+from branchwise.eval.numbers import number
 from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.trace_app.cells import fitted
 from branchwise.ui.trace_app.widgets.question_columns import seconds_cell
 from branchwise.ui.trace_app.wrapping import wrapped
-from branchwise.ui.traces.lines import ItemLine
+from branchwise.ui.traces.lines import ItemLine, named
 
 _MAX_QUESTION = 2_000
 
@@ -85,10 +85,8 @@ def _facts(line: ItemLine, run: str, heads: Sequence[str]) -> Iterator[str]:
     yield _one_line(run)
     yield line.status
     if line.status in ("done", "failed"):
-        values = (line.precision, line.recall, line.em)
-        yield "  ".join(
-            f"{head} {number(value)}" for head, value in zip(heads, values, strict=True) if head
-        )
+        scores = named(heads, line.scores)
+        yield "  ".join(f"{head} {number(value)}" for head, value in scores)
     if line.tokens is not None:
         yield f"{line.tokens:,} tokens"
     if line.seconds is not None:

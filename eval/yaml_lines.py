@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import open_data
+from branchwise.corpora.text import cut
 
 if TYPE_CHECKING:
     import yaml
@@ -45,8 +46,8 @@ def line_of(lines: Mapping[Place, int], place: Place) -> int:
     return 1
 
 
-def read_document(path: Path) -> Document:
-    """Read a file of one YAML document.
+def read_document(path: Path, *, wanted: str, remedy: str) -> Document:
+    """Read a file of one YAML document. `wanted`: what the file should be; `remedy`: what helps.
 
     Texts, numbers, booleans, null, dates, lists and mappings by text keys; anchors and aliases as
     far as they come to `MAX_VALUES` values when written out. Raises InputError, naming file and
@@ -55,7 +56,10 @@ def read_document(path: Path) -> Document:
     """
     import yaml
 
-    text = _text(path)
+    def not_yaml(problem: str, where: str) -> InputError:
+        return InputError(f"is not YAML ({problem})", where=where, remedy=remedy)
+
+    text = _text(path, wanted)
     try:
         loader = _loader(text)
         root = loader.get_single_node()
@@ -63,16 +67,16 @@ def read_document(path: Path) -> Document:
         value = None if root is None else reading.value(root, ())
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position or 0) + 1
-        raise _no_yaml("a character that YAML does not allow", f"{path}:{line}") from None
+        raise not_yaml("a character that YAML does not allow", f"{path}:{line}") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if error.context in _BEGUN and error.context_mark:
             # What is not ended is noticed lines later: it is to be mended where it begins.
             mark = error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise _no_yaml(error.problem or error.context or "", where) from None
+        raise not_yaml(error.problem or error.context or "", where) from None
     except RecursionError:
-        raise _no_yaml("nested too deeply", f"{path}:1") from None
+        raise not_yaml("nested too deeply", f"{path}:1") from None
     return Document(value, reading.lines)
 
 
@@ -94,16 +98,11 @@ def _loader(text: str) -> "yaml.SafeLoader":
     return Loader(text)
 
 
-def _no_yaml(problem: str, where: str) -> InputError:
-    remedy = "see examples/studies for files to start from"
-    return InputError(f"is not YAML ({problem})", where=where, remedy=remedy)
-
-
-def _text(path: Path) -> str:
+def _text(path: Path, wanted: str) -> str:
     with open_data(path) as stream:
         data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise InputError("is larger than 1 MiB", where=str(path), remedy="name a study file")
+        raise InputError("is larger than 1 MiB", where=str(path), remedy=f"name {wanted}")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -190,4 +189,4 @@ def shown(value: object) -> str:
         text = repr(value) if isinstance(value, str) else str(value)
     except ValueError:  # a whole number of more digits than Python prints
         text = "a very long number"
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    return cut(text, 80)

@@ -1,0 +1,99 @@
+"""What is said of a setting once, beside the type, bounds and default of its field."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+Holds = Literal["value", "model", "folder", "graph", "retriever"]
+"""What a text means: a model spec, a folder, a graph's folder or address, a retriever's name."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How users write a field and what it changes, in the field's `Annotated`.
+
+    `help` and `panel` are the command line's. `word`: its key in a study file, by default the
+    field's name; `flag`: its option, by default `--WORD`; None where it cannot be written there.
+    `none`: what a system's name calls it where it is None. `module`: of a role, the module that
+    asks it. `changes`: `answers`, and with them the digest; `requests`, how they are sent; or
+    `scores` alone. `later`: added when there were runs: it is in the digest only where it is not
+    its default.
+    """
+
+    help: str = ""
+    panel: str | None = None
+    word: str | None = ""
+    flag: str | None = ""
+    holds: Holds = "value"
+    none: str = "default"
+    module: str | None = None
+    changes: Literal["answers", "requests", "scores"] = "answers"
+    later: bool = False
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A setting of a pydantic model; `path`: the names of fields that lead to it."""
+
+    path: tuple[str, ...]
+    setting: Setting
+    info: FieldInfo
+
+    @property
+    def name(self) -> str:
+        """The field's."""
+        return self.path[-1]
+
+    @property
+    def word(self) -> str | None:
+        """Its key in a study file."""
+        return self.name if self.setting.word == "" else self.setting.word
+
+    @property
+    def flag(self) -> str | None:
+        """Its option, as Typer declares it."""
+        given = self.setting.flag
+        return f"--{self.word or self.name}".replace("_", "-") if given == "" else given
+
+    @property
+    def kind(self) -> Any:
+        """Its type, where it is not None."""
+        if not self.optional:
+            return self.info.annotation
+        return next(one for one in get_args(self.info.annotation) if one is not NoneType)
+
+    @property
+    def optional(self) -> bool:
+        """Whether it can be None."""
+        return NoneType in get_args(self.info.annotation)
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it is one of some words."""
+        return get_origin(self.kind) is Literal
+
+
+def declared(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Declared]:
+    """The settings of a model and of the models in it, in their order."""
+    for name, info in model.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from declared(kind, (*path, name))
+        for mark in info.metadata:
+            if isinstance(mark, Setting):
+                yield Declared((*path, name), mark, info)
+
+
+def digested(settings: BaseModel) -> dict[str, Any]:
+    """What answers depend on: patience and streaming do not change them."""
+    values = settings.model_dump(mode="json")
+    return {
+        one.name: values[one.name]
+        for one in declared(type(settings))
+        if one.setting.changes == "answers"
+        and not (one.setting.later and getattr(settings, one.name) == one.info.default)
+    }

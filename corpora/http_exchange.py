@@ -1,0 +1,251 @@
+"""One HTTP request and its whole answer: bounded in time and size, with the key of its address."""
+
+import asyncio
+import functools
+import os
+import socket
+import ssl
+import threading
+import urllib.request
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from email.message import Message
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
+
+from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.corpora.secrets import bytes_without_keys
+
+if TYPE_CHECKING:
+    import httpx
+
+AGENT_VARIABLE = "BRANCHWISE_USER_AGENT"
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MOST_REDIRECTS = 10
+
+T = TypeVar("T")
+Fault = Literal[
+    "late", "encryption", "closed", "unreachable", "too large", "compression", "corrupt",
+    "redirect", "another host",
+]  # fmt: skip
+
+
+class Reply(NamedTuple):
+    """An answer with its body, decompressed. `whole`: nothing that was announced is missing.
+
+    Names in `headers` are found in any case.
+    """
+
+    status: int
+    media_type: str
+    headers: Mapping[str, str]
+    body: bytes
+    whole: bool
+
+
+class ExchangeError(Exception):
+    """Why there is no whole answer. `reason` is the system's own word; it holds no address."""
+
+    def __init__(self, fault: Fault, reason: str = "") -> None:
+        super().__init__(fault)
+        self.fault, self.reason = fault, reason
+
+
+def exchange(
+    request: urllib.request.Request,
+    deadline: float,
+    limit: int,
+    keys: Keys = NO_KEYS,
+    *,
+    redirects: bool = False,
+) -> Reply:
+    """Send `request` and read at most `limit` bytes of body, packed and unpacked.
+
+    `deadline` (of `time.monotonic`) covers everything from the look-up of the name to the last
+    byte. An error status is a Reply like any other, and so is a redirect unless `redirects` are to
+    be followed: then one within the host is, and keeps method and body. Raises ExchangeError.
+    """
+
+    def run() -> Reply:
+        with asyncio.Runner(loop_factory=_Loop) as runner:
+            return runner.run(_exchange(request, deadline, limit, keys, redirects))
+
+    # The caller's thread may run a loop of its own, and must hear of an interrupt at once.
+    return _left_behind(run).result()
+
+
+def user_agent() -> str:
+    """How requests name their sender, from `BRANCHWISE_USER_AGENT` where that is set.
+
+    Wikimedia's policy asks for contact data (an address or a page) in it, and its servers answer
+    403 or 429 to clients without: set it before longer runs, say to
+    "branchwise (https://example.org/us; us@example.org)".
+    """
+    own = "".join(filter(str.isprintable, os.environ.get(AGENT_VARIABLE, ""))).strip()
+    named = own.encode("latin-1", "replace").decode("latin-1")
+    return named or f"branchwise/{_version()} (research harness for search agents)"
+
+
+@functools.cache
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("branchwise")
+
+
+def _left_behind(work: Callable[[], T]) -> "Future[T]":
+    """`work` in a thread that no one has to wait for, not even the end of the program."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 (the one who waits hears of it)
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    async def getaddrinfo(self, *asked: Any, **named: Any) -> Any:
+        """The system's look-up has no time-out: it is left behind where it takes too long."""
+        return await asyncio.wrap_future(_left_behind(lambda: socket.getaddrinfo(*asked, **named)))
+
+
+async def _exchange(
+    request: urllib.request.Request, deadline: float, limit: int, keys: Keys, redirects: bool
+) -> Reply:
+    import httpx
+
+    try:
+        async with asyncio.timeout_at(deadline):
+            url = httpx.URL(request.full_url)
+            for _ in range(_MOST_REDIRECTS):
+                reply = await _one(request, url, limit, keys.key(str(url)))
+                if not redirects or reply.status not in _REDIRECTS:
+                    return reply
+                url = _redirected(url, reply)
+            raise ExchangeError("redirect", str(reply.status))
+    except (OSError, httpx.HTTPError, httpx.InvalidURL, ValueError, ImportError) as error:
+        raise _failure(error) from None
+
+
+async def _one(
+    request: urllib.request.Request, url: "httpx.URL", limit: int, key: str | None
+) -> Reply:
+    import httpx
+
+    named = {"Accept-encoding": "identity", **dict(request.header_items()), "Connection": "close"}
+    if key:
+        named["Authorization"] = f"Bearer {key}"
+    headers = [(name.encode(), value.encode("latin-1")) for name, value in named.items()]
+    method, body = request.get_method(), cast("bytes | None", request.data)
+    # The environment is asked for proxies alone, not for the passwords of a ~/.netrc.
+    async with (
+        httpx.AsyncClient(
+            verify=_certificates(),
+            proxy=_proxy(url),
+            trust_env=False,
+            timeout=httpx.Timeout(None),
+        ) as client,
+        client.stream(method, url, headers=headers, content=body) as response,
+    ):
+        return await _read(response, limit)
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """Read once: it takes longer than a short query."""
+    return ssl.create_default_context()
+
+
+def _proxy(url: "httpx.URL") -> str | None:
+    """The environment's for this address, as urllib reads it."""
+    proxy = urllib.request.getproxies().get(url.scheme)
+    if not proxy or urllib.request.proxy_bypass(url.netloc.decode()):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _redirected(url: "httpx.URL", reply: Reply) -> "httpx.URL":
+    """Where a redirect leads. Raises ExchangeError for nowhere and for another host."""
+    to = url.join(reply.headers.get("Location", ""))
+    if "Location" not in reply.headers or to.scheme not in ("http", "https", "ftp"):
+        raise ExchangeError("redirect", str(reply.status))
+    upgraded = (url.scheme, to.scheme, url.port, to.port) == ("http", "https", None, None)
+    same = (url.scheme, url.port) == (to.scheme, to.port)
+    if to.host != url.host or to.userinfo or not (same or upgraded):
+        raise ExchangeError("another host")
+    return to
+
+
+async def _read(response: "httpx.Response", limit: int) -> Reply:
+    import httpx
+
+    raw, whole = bytearray(), True
+    try:
+        async for chunk in response.aiter_raw():
+            raw += chunk
+            if len(raw) > limit:
+                raise ExchangeError("too large")
+    except httpx.RemoteProtocolError:
+        whole = False
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    body, complete = _unpacked(bytes(raw), encoding, limit)
+    media = Message()
+    media["Content-Type"] = response.headers.get("Content-Type", "")
+    said, headers = bytes_without_keys(body), response.headers
+    return Reply(response.status_code, media.get_content_type(), headers, said, whole and complete)
+
+
+def _unpacked(raw: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:
+    """The body, and whether it was complete; never more than `limit` bytes are unpacked."""
+    if encoding in ("identity", ""):
+        return raw, True
+    if encoding not in ("gzip", "x-gzip"):
+        raise ExchangeError("compression")
+    inflater = zlib.decompressobj(wbits=31)
+    try:
+        body = inflater.decompress(raw, limit + 1)
+    except zlib.error:
+        raise ExchangeError("corrupt") from None
+    if len(body) > limit:
+        raise ExchangeError("too large")
+    return body, inflater.eof
+
+
+def _failure(error: Exception) -> ExchangeError:
+    import httpx
+
+    causes = list(_causes(error))
+
+    def is_of(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
+    if is_of(TimeoutError, httpx.TimeoutException):
+        return ExchangeError("late")
+    if is_of(ssl.SSLError):
+        return ExchangeError("encryption")
+    ended = (httpx.ReadError, httpx.WriteError, httpx.CloseError, httpx.RemoteProtocolError)
+    if is_of(ConnectionResetError, BrokenPipeError, *ended):
+        return ExchangeError("closed")
+    system = [cause for cause in causes if isinstance(cause, OSError) and cause.strerror]
+    return ExchangeError("unreachable", _words(system[-1]) if system else type(error).__name__)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what led to it; of several addresses that were tried, the last one's."""
+    while error is not None:
+        yield error
+        # Not __cause__ alone: httpcore's pool raises what it was told "from None".
+        if isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[-1]
+        else:
+            error = error.__cause__ or error.__context__
+
+
+def _words(error: OSError) -> str:
+    """What the system calls it: asyncio's own words name the address."""
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error.strerror)

@@ -1,0 +1,91 @@
+"""The kinds of retrievers that are built in: a row here, and of an index the module behind it.
+
+Commands, their help, manifests and refusals are made of these rows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from branchwise.corpora.errors import InputError
+
+if TYPE_CHECKING:
+    from branchwise.corpora.encoder_models import Encoding
+    from branchwise.corpora.folder import Corpus
+    from branchwise.corpora.manifest import Manifest
+    from branchwise.corpora.progress import Progress
+    from branchwise.corpora.ranking import Scored
+
+
+class Index(Protocol):
+    """An index that is open."""
+
+    def rank(self, queries: Sequence[str], k: int) -> "list[list[Scored]]":
+        """For each query its best `k` rows, best first, ties broken by passage id."""
+        ...
+
+
+class IndexModule(Protocol):
+    """What the module of a kind of index defines."""
+
+    def build(
+        self, corpus: "Corpus", folder: Path, encoding: "Encoding", progress: "Progress"
+    ) -> "Manifest":
+        """Write the index's files into `folder`, and say what it is."""
+        ...
+
+    def open_index(self, corpus: "Corpus", folder: Path, manifest: "Manifest") -> Index:
+        """The index in `folder`. Raises InputError where it cannot be used, with what mends it."""
+        ...
+
+    def described(self, manifest: Mapping[str, Any]) -> str:
+        """What it is, for `corpus info`; behind its kind."""
+        ...
+
+
+@dataclass(frozen=True)
+class IndexKind:
+    """A kind of index. `about`: for help; `building`: what is done while it is built; `metric`: of
+    its scores; `encodes`: whether it is made with an encoder, which it takes settings of."""
+
+    name: str
+    about: str
+    building: str
+    metric: str
+    module: str
+    encodes: bool = False
+
+    def load(self) -> IndexModule:
+        """Its module, with the libraries that it needs."""
+        return cast(IndexModule, import_module(f"branchwise.corpora.{self.module}"))
+
+
+_KINDS = (
+    IndexKind(
+        "flat", "dense vectors, exact search", "encoding", "inner_product", "flat", encodes=True
+    ),
+    IndexKind("bm25", "words", "counting words", "bm25", "lexical"),
+)
+INDEX_KINDS: Mapping[str, IndexKind] = {kind.name: kind for kind in _KINDS}
+DEFAULT = "flat"
+HYBRID, HYBRID_PARTS = "hybrid", ("flat", "bm25")
+"""Made at search time, of two indexes."""
+SERVERS, FLASHRAG = ("http:", "https:"), "flashrag:"
+"""How retrievers begin that search elsewhere."""
+BUILT_IN = (*INDEX_KINDS, HYBRID)
+NAMES = ", ".join(BUILT_IN)
+
+
+def index_kind(name: str) -> IndexKind:
+    """The kind of this name. Raises InputError."""
+    if name not in INDEX_KINDS:
+        known = ", ".join(INDEX_KINDS)
+        raise InputError(f"there is no kind of index {name!r}", remedy=f"known are {known}")
+    return INDEX_KINDS[name]
+
+
+def kind_called(name: str) -> str:
+    """The kind of an index that is not there, going by its name."""
+    return name if name in INDEX_KINDS else DEFAULT

@@ -1,0 +1,45 @@
+"""Text from outside made fit to be sent, stored and shown."""
+
+from branchwise.corpora.secrets import without_keys
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def whole_characters(text: str) -> str:
+    """`text` without half characters (surrogates), which JSON may hold but UTF-8 may not.
+
+    Two that belong together become one character, a lone one U+FFFD.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def encodable(text: str) -> str:
+    """`text` with a question mark for each half character, as old servers and indexes have it."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def storable(text: str) -> str:
+    """What a server, a model or a plug-in says, as it may be stored: whole characters, no keys."""
+    return without_keys(whole_characters(text))
+
+
+def one_line(text: str) -> str:
+    """`text` with its white space collapsed: line breaks of every kind become spaces."""
+    return " ".join(text.split())
+
+
+def unbroken(text: str) -> str:
+    """`text` on one line. What is printable has no line breaks, and stays as it is."""
+    return text if text.isprintable() else one_line(text)
+
+
+def printable(text: str, instead: str = REPLACEMENT) -> str:
+    """`text` with `instead` of what could steer a terminal: escapes, controls, directions."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else instead for c in text)
+
+
+def cut(text: str, most: int) -> str:
+    """`text`, or its first characters with an ellipsis: at most `most` together."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,160 @@
+"""Means along steps: recall by a property or by tool calls, ceilings from place to place."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from branchwise.eval.analysis import Analysis
+from branchwise.eval.bootstrap import Aggregate
+from branchwise.eval.ceilings.breakdowns import UNKNOWN
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.tasks.column import capital
+
+CEILING_PLACES = (
+    ("ceiling_reach", "within reach"),
+    ("ceiling_retrieved", "retrieved"),
+    ("ceiling_extracted", "after extraction"),
+    ("ceiling_shown", "shown"),
+)
+"""Ceilings in the order of an answer's way, with what they are called."""
+_PROPERTIES = {
+    "calls": ("tool calls", "tool calls made for the question"),
+    "branches": ("branches", "gold branches of the question"),
+    "steps": ("steps", "steps of the question's plan"),
+}
+_CALLS = (
+    " Which questions are in a bin differs from system to system: hard ones may get more calls, so "
+    "a falling line does not say that calls do harm."
+)
+
+_Found = Mapping[str, tuple[Aggregate, int]]
+"""Column to a mean and the number of questions in it."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """A system's number in the report, its name; for each column a mean and of how many questions
+    it is one, None where it has nothing there."""
+
+    index: int
+    name: str
+    means: tuple[tuple[Aggregate, int] | None, ...]
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A line a system over columns. `name`: safe in a path; `x`, `y`: what the axes are.
+
+    Columns of a curve are numbers; others are bins or places.
+    """
+
+    name: str
+    title: str
+    x: str
+    y: str
+    columns: tuple[str, ...]
+    series: tuple[Series, ...]
+    caption: str
+    is_curve: bool = False
+
+
+def line_figures(report: StudyReport) -> list[Lines]:
+    """Recall by tool calls, what was retrieved after each, recall by branches and by steps."""
+    found = [
+        recall_by(report, "calls"),
+        retrieved(report),
+        recall_by(report, "branches"),
+        recall_by(report, "steps"),
+    ]
+    return [one for one in found if one]
+
+
+def recall_by(report: StudyReport, by: str) -> Lines | None:
+    """Each system's main metric by a property of the question; None where no question has it."""
+    main, (words, x) = report.task.main, _PROPERTIES[by]
+
+    def read(analysis: Analysis) -> _Found:
+        bins = [one for one in analysis.breakdown(by).bins if one.label != UNKNOWN]
+        return {one.label: (one.aggregates[main.key], one.questions) for one in bins}
+
+    caption = (
+        f"{capital(main.name)} against the number of {x}: means with 95% bootstrap intervals over "
+        "the questions in each bin." + (_CALLS if by == "calls" else "")
+    )
+    title = f"{capital(main.name)} against {words}"
+    return _lines(report, read, f"recall-by-{by}", title, x, main.name, caption)
+
+
+def retrieved(report: StudyReport) -> Lines | None:
+    """Recall of a perfect reader after each tool call; None where nothing was retrieved."""
+
+    def read(analysis: Analysis) -> _Found:
+        points = analysis.curve("calls").points
+        return {f"{one.effort:,}": (one.recall, one.recall.n) for one in points}
+
+    caption = (
+        "Recall of a perfect reader over what had been retrieved after each tool call, over all "
+        "questions; those that made fewer calls keep their last value. Where a line is flat, more "
+        "calls found nothing more."
+    )
+    title, x = "Retrieved after each tool call", "tool calls made so far"
+    y = "recall of what was retrieved"
+    found = _lines(report, read, "retrieved-by-calls", title, x, y, caption)
+    return replace(found, is_curve=True) if found else None
+
+
+def ceilings(report: StudyReport, subset: str) -> Lines | None:
+    """The ceilings from place to place, then the agent's own; None where no evidence was recorded.
+
+    A place that is unknown is left out, and so is extraction where all that it left was shown.
+    """
+    main = report.task.main
+    known = [
+        (index, name, analysis.ceilings.aggregates)
+        for index, name, analysis in report.analysed
+        if analysis.ceilings.aggregates["all"]["ceiling_retrieved"].n
+    ]
+    found = [aggregates["all"] for _, _, aggregates in known]
+    places = [place for place in CEILING_PLACES if _is_told(place[0], found)]
+    places.append((main.key, "answered"))
+    series = tuple(
+        Series(index, name, tuple((of[subset][key], of[subset][key].n) for key, _ in places))
+        for index, name, of in known
+    )
+    caption = (
+        f"{capital(main.name)} of a perfect reader over what the tools could have given, what they "
+        "returned, what extraction left and what the agent was shown; then the agent's own."
+    )
+    title, x = f"{capital(subset)} questions", "from what there is to what is answered"
+    columns = tuple(words for _, words in places)
+    return Lines("ceilings", title, x, main.name, columns, series, caption) if known else None
+
+
+def _is_told(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:
+    if key == "ceiling_extracted":
+        return any(one["context_loss"].mean for one in systems)
+    return any(one[key].n for one in systems)
+
+
+def _lines(
+    report: StudyReport,
+    read: Callable[[Analysis], _Found],
+    name: str,
+    title: str,
+    x: str,
+    y: str,
+    caption: str,
+) -> Lines | None:
+    found = [(index, system, read(analysis)) for index, system, analysis in report.analysed]
+    columns = sorted({label for _, _, one in found for label in one}, key=_first_number)
+    series = tuple(
+        Series(index, system, tuple(one.get(column) for column in columns))
+        for index, system, one in found
+        if one
+    )
+    return Lines(name, title, x, y, tuple(columns), series, caption) if columns else None
+
+
+def _first_number(label: str) -> tuple[int, str]:
+    """What a bin ("3-4", "21+", "1,000-1,999") begins with; words come last."""
+    digits = label.split("-")[0].rstrip("+").replace(",", "")
+    return (int(digits) if digits.isdigit() else 2**62, label)

@@ -1,0 +1,69 @@
+"""Where the gold answers are, and how many items have an error of each kind."""
+
+from dataclasses import dataclass
+
+from branchwise.eval.reporting.loss_kinds import LABELS, MISSING_KINDS, right_answers
+from branchwise.eval.reporting.study_report import StudyReport
+
+PLACES = ("right", *(kind.words for kind in MISSING_KINDS))
+"""Where a gold answer can be: right, or lost, the last place of its way first."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A system's number in the report, its name, and its gold answers in each of `PLACES`."""
+
+    index: int
+    name: str
+    counts: tuple[int, ...]
+
+    @property
+    def gold(self) -> int:
+        """All of them."""
+        return sum(self.counts)
+
+    @property
+    def lost(self) -> list[tuple[int, str]]:
+        """Count and place of what is not right."""
+        return list(zip(self.counts[1:], PLACES[1:], strict=True))
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The gold answers of a subset's items, all of their branches."""
+
+    subset: str
+    bars: tuple[Bar, ...]
+
+    @property
+    def used(self) -> list[int]:
+        """The numbers of the places where any system has an answer."""
+        return [n for n in range(len(PLACES)) if any(bar.counts[n] for bar in self.bars)]
+
+
+@dataclass(frozen=True)
+class LabelShare:
+    """Of an error label, in words: a system's number and name, its items with it, all its items."""
+
+    words: str
+    shares: tuple[tuple[int, str, int, int], ...]
+
+
+def losses(report: StudyReport, subset: str) -> Losses | None:
+    """None for tasks whose answers are sentences, and without gold."""
+    bars = []
+    for index, name, analysis in report.analysed:
+        found = analysis.errors.subsets[subset]
+        lost = (kind.count(found) for kind in MISSING_KINDS)
+        bars.append(Bar(index, name, (right_answers(analysis, subset), *lost)))
+    return Losses(subset, tuple(bars)) if any(bar.gold for bar in bars) else None
+
+
+def label_shares(report: StudyReport) -> list[LabelShare]:
+    """The labels that any item of any system has."""
+    known = [(index, name, one.errors.subsets["all"]) for index, name, one in report.analysed]
+    return [
+        LabelShare(words, tuple((i, name, f.labels[label].items, f.items) for i, name, f in known))
+        for label, words in LABELS.items()
+        if any(found.labels[label].items for _, _, found in known)
+    ]

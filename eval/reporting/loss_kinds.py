@@ -1,0 +1,126 @@
+"""Kinds of loss and error that reports count: each a name, what it says in words, and its count.
+
+The kinds of a group add up to its total, so that a bar of them is whole.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from branchwise.eval.analysis import Analysis
+from branchwise.eval.errors.labels import Label
+from branchwise.eval.errors.totals import (
+    SubsetTotals,
+    items_with,
+    missing_with,
+    wrong_with,
+    wrong_without_label,
+)
+
+
+@dataclass(frozen=True)
+class LossKind:
+    """A kind of loss or error: its key, what it says in a few words, its count in a subset.
+
+    `row`: in words, where it stands alone in a row.
+    """
+
+    key: str
+    words: str
+    count: Callable[[SubsetTotals], int]
+    row: str = ""
+
+
+def _all_traced(found: SubsetTotals) -> bool:
+    return found.traced == found.items
+
+
+_LOST_ON_THE_WAY = (
+    LossKind("wrong_branch", "under the wrong branch", missing_with(Label.WRONG_BRANCH)),
+    LossKind(
+        "unreadable",
+        "in an unreadable answer",
+        lambda found: found.lost_at["repair"],
+        "lost with an unreadable answer",
+    ),
+    LossKind(
+        "left_out",
+        "left out by the agent",
+        lambda found: found.lost_at["agent"],
+        "retrieved, left out by the agent",
+    ),
+    LossKind(
+        "extraction",
+        "lost in extraction",
+        lambda found: found.lost_at["extraction"],
+        "retrieved, lost in extraction",
+    ),
+    LossKind("node", "taken out by a node", lambda found: found.lost_at["node"]),
+    LossKind("never_retrieved", "never retrieved", missing_with(Label.INCOMPLETE_EXTRACTION)),
+)
+
+MISSING_KINDS = (
+    *_LOST_ON_THE_WAY,
+    LossKind(
+        "unknown",
+        "unknown",
+        lambda found: found.missing - sum(kind.count(found) for kind in _LOST_ON_THE_WAY),
+    ),
+)
+"""Where a missing gold answer was lost, from the end of its way to its beginning; each in one.
+
+It is unknown of items that failed or have no trace.
+"""
+
+WRONG_KINDS = (
+    LossKind("of_another_branch", "right under another branch", wrong_with(Label.WRONG_BRANCH)),
+    LossKind(
+        "in_evidence",
+        "read, but no answer",
+        lambda found: wrong_without_label(found) if _all_traced(found) else 0,
+        "in the evidence, but no answer",
+    ),
+    LossKind("unsupported", "nowhere in the evidence", wrong_with(Label.UNSUPPORTED_ANSWER)),
+    LossKind(
+        "unknown",
+        "unknown",
+        lambda found: 0 if _all_traced(found) else wrong_without_label(found),
+    ),
+)
+"""What a wrong answer is; each in one. Unknown where some of the items have no trace."""
+
+ITEM_KINDS = (
+    LossKind(
+        "wrong_tool_call",
+        "wrong tool calls",
+        items_with(Label.WRONG_TOOL_CALL),
+        "with wrong tool calls",
+    ),
+    LossKind("format_error", "format error", items_with(Label.FORMAT_ERROR), "with a format error"),
+    LossKind(
+        "budget_spent", "budget spent", items_with(Label.BUDGET_SPENT), "with the budget spent"
+    ),
+    LossKind("failed", "failed", lambda found: found.failed),
+)
+"""What went wrong with an item as a whole; it may have several."""
+
+
+LABELS = {
+    Label.INCOMPLETE_EXTRACTION: "an answer was never retrieved",
+    Label.MISSING_BRANCH: "nothing of a branch was retrieved",
+    Label.INCORRECT_REASONING: "an answer was retrieved, but not given",
+    Label.WRONG_BRANCH: "a right answer under the wrong branch",
+    Label.UNSUPPORTED_ANSWER: "a wrong answer that no evidence mentions",
+    Label.WRONG_TOOL_CALL: "a tool call brought nothing",
+    Label.FORMAT_ERROR: "the answer could not be read",
+    Label.BUDGET_SPENT: "the budget was spent",
+}
+"""Error labels in a few words; `Label.definition` has them whole."""
+
+
+def right_answers(analysis: Analysis, subset: str) -> int:
+    """How many gold answers the items of a subset have, branch by branch.
+
+    With the subset's `missing` ones these are all its gold answers, over all items.
+    """
+    wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
+    return sum(len(one.right) for one in analysis.items if one.item.question.ambiguous in wanted)

@@ -1,0 +1,62 @@
+"""Settings that do not fit each other: the same rules for the command line, for study files and for
+what is asked from Python, each told in the words of its place."""
+
+from collections.abc import Collection
+
+from branchwise.corpora.errors import FLAGS, SettingError, Words
+from branchwise.corpora.open import needs_corpus
+from branchwise.graphs.system import MODULES, System
+from branchwise.tools.registry import check_source, default_tools
+
+
+def sources_of(system: System) -> frozenset[str]:
+    """What there is to search, as the settings that name it: `corpus`, `kg`."""
+    searches = system.corpus is not None or not needs_corpus(system.retriever)
+    there = {"corpus": searches, "kg": system.kg is not None}
+    return frozenset(source for source in there if there[source])
+
+
+def tools_of(system: System) -> tuple[str, ...]:
+    """The tools that a system's agent has: those named, else all that corpus and graph allow."""
+    if system.tools is None:
+        return default_tools(sources_of(system))
+    return tuple(dict.fromkeys(system.tools))
+
+
+def check_system(system: System, words: Words = FLAGS) -> None:
+    """Raise SettingError where settings do not fit each other.
+
+    A model for a module that is off is a module that was forgotten.
+    """
+    for role, module in MODULES.items():
+        if getattr(system.roles, role) and not getattr(system, module):
+            raise SettingError(
+                role,
+                f"no {role} is asked without {words.name(module)}",
+                where=words.name(role),
+                remedy=f"{words.add(module)}, or leave out {words.name(role)}",
+            )
+    check_search(system, sources_of(system), tools_of(system), words)
+
+
+def check_search(
+    system: System, sources: Collection[str], tools: Collection[str], words: Words = FLAGS
+) -> None:
+    """Raise SettingError where a system with these sources and tools lacks what it is to search."""
+    for setting in ("retriever", "k"):
+        if getattr(system, setting) is not None and "corpus" not in sources:
+            raise SettingError(
+                setting,
+                "there is no corpus to search",
+                where=words.name(setting),
+                remedy=words.add("corpus", "DIR"),
+            )
+    for tool in tools:
+        check_source(tool, sources, words)
+    if system.extract and not tools:
+        raise SettingError(
+            "extract",
+            "there are no tools whose passages evidence could be extracted from",
+            where=words.name("extract"),
+            remedy=f"{words.add('corpus', 'DIR')}, or leave out {words.name('extract')}",
+        )

@@ -1,0 +1,135 @@
+"""Numbers and money as every output prints them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.eval.numbers import (
+    Unit,
+    as_text,
+    count,
+    interval,
+    number,
+    p_value,
+    percent,
+    short_count,
+    signed,
+    times,
+    usd,
+)
+
+
+def test_numbers_are_printed_as_papers_print_them():
+    assert [number(v) for v in (0.5, -0.5, 1.0, -1.25, 0.0, 0.999, 12.3)] == [
+        ".50", "-.50", "1.00", "-1.25", ".00", "1.00", "12.30",
+    ]  # fmt: skip
+    assert [signed(v) for v in (0.5, -0.5, 0.0, 0.001, -0.0)] == [
+        "+.50", "-.50", "±.00", "+.00", "±.00",
+    ]  # fmt: skip
+    assert signed(0.0834, 3) == "+.083"
+    assert number(3.4, 0) == "3"
+    assert [p_value(p) for p in (0.0001, 0.001, 0.0342, 0.5, 0.9996, 1.0)] == [
+        "p < .001", "p = .001", "p = .034", "p = .500", "p > .999", "p = 1",
+    ]  # fmt: skip
+
+
+def test_a_negative_value_that_rounds_to_zero_keeps_its_sign() -> None:
+    assert [number(v) for v in (-0.001, 0.005, -0.4)] == ["-.00", ".01", "-.40"]
+    assert number(None) == "–"
+
+
+def test_an_interval_has_both_ends_or_is_nothing() -> None:
+    assert interval(0.03, 1.0) == "[.03, 1.00]"
+    assert interval(-0.1, 0.0321, 3) == "[-.100, .032]"
+    assert interval(None, 0.1) == interval(0.1, None) == ""
+
+
+def test_shares_are_whole_per_cents() -> None:
+    found = [percent(*pair) for pair in ((1, 3), (1, 1000), (0, 5), (0, 0))]
+    assert found == ["33%", "<1%", "0%", "–"]
+
+
+def test_multiples_have_three_digits_or_one_after_the_point() -> None:
+    assert [times(v) for v in (1, 2.104, 9.999, 123.44, None)] == [
+        "×1.00", "×2.10", "×10.0", "×123.4", "–",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (0.0004, "p", "<.001"),
+        (0.5, "p", ".500"),
+        (1.0, "p", "1"),
+        (-0.034, "change", "-.03"),
+        (0.0, "change", "±.00"),
+        (1_234_567, "tokens", "1,234,567"),
+        (2.5, "count", "2.5"),
+        (0.0174, "seconds", ".02"),
+        (123.44, "seconds", "123.4"),
+        (0.0035, "usd", ".0035"),
+        (0.714, "share", ".71"),
+        (None, "usd", "–"),
+    ],
+)
+def test_a_unit_says_how_its_numbers_are_printed(
+    value: float | None, unit: Unit, shown: str
+) -> None:
+    assert as_text(value, unit) == shown
+
+
+@given(st.floats(0, 1e15, allow_subnormal=False))
+def test_a_count_is_short_only_where_it_is_long(value: float) -> None:
+    assert len(short_count(value)) <= 6
+    assert value >= 9999.5 or short_count(value) == count(value)
+
+
+@given(st.floats(1e-6, 1e9))
+def test_money_is_shown_to_two_digits_at_least(value: float) -> None:
+    assert float(usd(value).replace(",", "")) == pytest.approx(value, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (0, "0"),
+        (7, "7"),
+        (7.26, "7.3"),
+        (99.96, "100"),
+        (9999, "9,999"),
+        (9999.4, "9,999"),
+        (10_000, "10.0k"),
+        (99_960, "100k"),
+        (999_400, "999k"),
+        (999_600, "1.00M"),
+        (1_234_567, "1.23M"),
+        (9_996_000, "10.0M"),
+    ],
+)
+def test_counts_have_three_digits_or_are_whole(value: float | None, shown: str) -> None:
+    assert short_count(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (0, "0"),
+        (9e-7, "<.000001"),
+        (1e-6, ".0000010"),
+        (0.0000123, ".000012"),
+        (0.0000996, ".00010"),
+        (0.00012, ".00012"),
+        (0.000994, ".00099"),
+        (0.000996, ".0010"),
+        (0.00123, ".0012"),
+        (0.5, ".5000"),
+        (0.99994, ".9999"),
+        (0.99996, "1.00"),
+        (1234.5, "1,234.50"),
+        (12_345.6, "12,346"),
+    ],
+)
+def test_money_that_was_spent_is_never_shown_as_0(value: float | None, shown: str) -> None:
+    assert usd(value) == shown

@@ -1,0 +1,89 @@
+"""A setting is declared once: options, keys of study files and digests are made of that."""
+
+import inspect
+import re
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+from pydantic import BaseModel
+
+from branchwise.agents.decoding import Decoding
+from branchwise.agents.setting import Setting, declared, digested
+from branchwise.cli import app
+from branchwise.commands.system_options import system_of
+from branchwise.corpora.errors import InputError
+from branchwise.eval.studies.settings import FIELDS, checked_base
+from branchwise.graphs.system import MODULES, SETTINGS, System
+
+NUMBERS = [one for one in SETTINGS if one.kind in (int, float) and one.flag and one.word]
+VALUES = {bool: True, int: 7, float: 1.0, str: "x"}
+
+
+def options_of(name: str) -> dict[str, typer.core.TyperOption]:
+    command = typer.main.get_command(app).commands[name]
+    return {opt: one for one in command.params for opt in one.opts + one.secondary_opts}
+
+
+@pytest.mark.parametrize("command", ["ask", "run"])
+def test_every_flag_is_an_option_with_its_help_and_panel(command):
+    options = options_of(command)
+    for one in SETTINGS:
+        for flag in (one.flag or "").split("/") if one.flag else ():
+            assert options[flag].help.startswith(one.setting.help.split(":")[0]), flag
+            assert options[flag].rich_help_panel == one.setting.panel
+
+
+@pytest.mark.parametrize("one", NUMBERS, ids=lambda one: one.word)
+def test_option_and_key_of_a_number_make_the_same_system(one):
+    value = VALUES[one.kind]
+    option = one.flag.lstrip("-").replace("-", "_")
+    made = System.of({one.path: value})
+    assert made == system_of({option: value, "corpus": "C"}).model_copy(update={"corpus": None})
+    assert checked_base({one.word: value}) == {one.word: value}
+
+
+def test_a_value_out_of_bounds_is_refused_by_the_option_that_was_written():
+    with pytest.raises(InputError, match=r"^--max-turns: Input should be .* 1000; see --help$"):
+        system_of({"max_turns": 1001})
+    with pytest.raises(InputError, match=r"^--tool-protocol: Input should be 'native' or 'text'"):
+        system_of({"tool_protocol": "fax"})
+
+
+def test_words_and_flags_are_distinct_and_modules_are_settings():
+    flags = [one.flag for one in SETTINGS if one.flag]
+    assert len(set(flags)) == len(flags)
+    assert len(FIELDS) == sum(one.word is not None for one in SETTINGS)
+    assert {("expander", "expand"), ("extractor", "extract")} == set(MODULES.items())
+
+
+def test_every_field_that_has_a_default_of_its_own_is_documented_by_its_setting():
+    """What is not marked is not written by users: only attempts, which `score` has."""
+    marked = {one.path for one in SETTINGS}
+    fields = {(name,) for name in System.model_fields} - {("roles",), ("decoding",), ("budget",)}
+    fields |= {("decoding", name) for name in Decoding.model_fields}
+    assert fields - marked == {("decoding", "attempts")}
+
+
+def test_a_digest_holds_what_changes_answers_and_a_later_setting_only_where_it_is_given():
+    class Sampling(BaseModel):
+        temperature: Annotated[float | None, Setting()] = None
+        stream: Annotated[bool, Setting(changes="requests")] = False
+        top_k: Annotated[int | None, Setting(later=True)] = None
+        attempts: int = 6
+
+    assert digested(Sampling(stream=True, attempts=2)) == {"temperature": None}
+    assert digested(Sampling(top_k=4)) == {"temperature": None, "top_k": 4}
+    assert [one.flag for one in declared(Sampling)] == ["--temperature", "--stream", "--top-k"]
+
+
+def test_the_page_of_study_files_names_every_key():
+    page = Path(__file__).parents[2] / "examples" / "studies" / "README.md"
+    named = set(re.findall(r"`([a-z_]+)`", page.read_text("utf-8")))
+    assert set(FIELDS) <= named
+
+
+def test_commands_take_the_system_without_its_settings_in_their_signature():
+    commands = {one.callback.__name__: one.callback for one in app.registered_commands}
+    assert "system" not in inspect.signature(commands["run"]).parameters
