@@ -114,11 +114,15 @@ def pid_of(tools):
     return int(ask(tools["surroundings"]).artifact["pid"])
 
 
-def gone(pid, seconds=300):
+def eventually(is_so, seconds=300):
     deadline = time.monotonic() + seconds
-    while is_there(pid) and time.monotonic() < deadline:
+    while not is_so() and time.monotonic() < deadline:
         time.sleep(0.02)
-    return not is_there(pid)
+    return is_so()
+
+
+def gone(pid):
+    return eventually(lambda: not is_there(pid))
 
 
 def test_a_servers_tools_are_tools_as_it_describes_them(tools):
@@ -202,11 +206,15 @@ def test_many_calls_at_once_get_their_own_results(tools):
 
 def test_a_hanging_call_is_cancelled_at_its_limit_and_the_server_is_told(tools, tmp_path):
     mark = tmp_path / "cancelled"
-    result = ask(tools["waits"], seconds=0.3, mark=str(mark))
-    assert result.error == "waits: no result within 0.3 seconds (cancelled)"
-    # The same server answers the next call, and has stopped its work by then.
+    # Where every core is busy, a call may end before the server has begun it.
+    for seconds in (0.3, 3, 30):
+        result = ask(tools["waits"], seconds=seconds, mark=str(mark))
+        assert result.error == f"waits: no result within {seconds} seconds (cancelled)"
+        if (tmp_path / "cancelled-begun").exists():
+            break
+    # The same server answers the next call, and stops its work.
     assert ask(tools["film_year"], title="Heat").content == "1995"
-    assert mark.exists()
+    assert eventually(mark.exists)
 
 
 @pytest.mark.usefixtures("process")
@@ -340,6 +348,7 @@ FAULTS = {
         "python -c 'raise ValueError(\"no key\")'",
         "it has ended; its last words: ValueError: no key",
     ),
+    "does not listen": ("python -c 'import os, time; os.close(0); time.sleep(99)'", "Connection closed"),
     "says nothing": ("python -c 'import time; time.sleep(100)'", "not ready within 1 seconds"),
     "nonsense": (
         "python -c 'print(\"hello \\x1b[31m\", flush=True); import time; time.sleep(100)'",

@@ -54,6 +54,7 @@ async def program(
         async with _watched(process.pid), anyio.create_task_group() as tasks:
             tasks.start_soon(_read, process, heard)
             tasks.start_soon(_write, process, said)
+            tasks.start_soon(_end_deaf, process)
             yield incoming, outgoing
             tasks.cancel_scope.cancel()
     finally:
@@ -117,7 +118,19 @@ async def _write(process: Process, said: MemoryObjectReceiveStream[SessionMessag
         async for message in said:
             body = message.message.model_dump_json(by_alias=True, exclude_none=True)
             sink.write(body.encode() + b"\n")
-            await sink.drain()
+            try:
+                await sink.drain()
+            except ConnectionError:
+                return
+
+
+async def _end_deaf(process: Process) -> None:
+    """A program whose input is closed has ended, or is to end: `_read` then sees that."""
+    assert process.stdin is not None
+    with contextlib.suppress(ConnectionError):
+        await process.stdin.wait_closed()
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
 
 
 async def _end(process: Process) -> None:

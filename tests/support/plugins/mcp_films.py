@@ -78,11 +78,12 @@ def surroundings() -> dict[str, str]:
 
 @app.tool()
 async def waits(mark: str) -> str:
-    """Waits until it is cancelled, and leaves a mark then."""
+    """Waits until it is cancelled, and leaves a mark then, as it does when it begins."""
+    Path(f"{mark}-begun").touch()  # noqa: ASYNC240 - nothing else waits for this server
     try:
         await asyncio.sleep(1000)
     finally:
-        Path(mark).touch()  # noqa: ASYNC240 - nobody waits for this server
+        Path(mark).touch()  # noqa: ASYNC240 - nothing else waits for this server
     return ""
 
 
