@@ -13,7 +13,7 @@ from branchwise.agents.reply import ModelError
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import NO_KEYS, Keys
-from branchwise.corpora.synthesis.text_model import TextModelError
+from branchwise.corpora.synthesis.wording.text_model import TextModelError
 
 
 class SpecTextModel:

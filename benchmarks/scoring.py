@@ -183,8 +183,8 @@ def export(run: Path, out: Path, questions: int) -> None:
 def check_agreement(run: Path, lines: Path) -> None:
     """Both find each answer equally often in the evidence, or they do not do the same work."""
     from branchwise.eval.branch_scores import gold_branches
-    from branchwise.eval.errors.sought import Sought
-    from branchwise.eval.errors.trail import trail_of
+    from branchwise.eval.errors.gold_evidence import gold_evidence
+    from branchwise.eval.errors.targets import Targets
     from branchwise.eval.store import open_run
     from branchwise.trace.conversation import read_conversation
 
@@ -192,10 +192,10 @@ def check_agreement(run: Path, lines: Path) -> None:
     for row, line in zip(reader.items(), lines.open(), strict=False):
         gold = gold_branches(row.question.branches)
         conversation = read_conversation(reader.events(row.item))
-        trail = trail_of(Sought(gold, row.question, ()), conversation)
+        evidence = gold_evidence(Targets(gold, row.question, ()), conversation)
         ours = {
             gold.sets[pair.branch].entities[pair.entity].name: len(places)
-            for pair, places in trail.places.items()
+            for pair, places in evidence.places.items()
         }
         peers = plain_trail(json.loads(line))
         assert ours == {name: len(places) for name, places in peers.items() if places}, row.item

@@ -45,8 +45,8 @@ def generate_here(world: Path, questions: int, seed: int) -> Measured:
     """Generate from a world in this process and measure it."""
     from branchwise.corpora.synthesis.facts import GraphFacts
     from branchwise.corpora.synthesis.generate import generate
-    from branchwise.corpora.synthesis.names_file import read_names
-    from branchwise.corpora.synthesis.settings import Settings, Tally, world_domains
+    from branchwise.corpora.synthesis.settings import GenerationTally, Settings, world_domains
+    from branchwise.corpora.synthesis.shared_names import read_names
     from branchwise.corpora.synthesis.support import Support
     from branchwise.corpora.worlds.domains import DOMAINS, world_schema
 
@@ -57,7 +57,7 @@ def generate_here(world: Path, questions: int, seed: int) -> Measured:
     read = time.perf_counter()
     domains, common = world_domains(DOMAINS, DOMAINS)
     settings = Settings(questions, 0.5, domains, common, seed=seed)
-    tally = Tally()
+    tally = GenerationTally()
     made = sum(1 for _ in generate(facts, names, settings, tally=tally, support=support))
     seconds = time.perf_counter() - read
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -96,7 +96,7 @@ def analyse(
     listed = list(items)
     found = examine_items(path, listed)
     traced = tuple(
-        TracedItem(item, one.matches, one.trail, metrics[item.question.id, item.epoch])
+        TracedItem(item, one.matches, one.evidence, metrics[item.question.id, item.epoch])
         for item, one in zip(listed, found, strict=True)
     )
     modules = total_work(one.modules for one in found)

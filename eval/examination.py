@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from branchwise.eval.cycles import without_cycle_search
 from branchwise.eval.errors.attribution import Examined, examine
-from branchwise.eval.errors.trail import Place, Trail
+from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import RunReader, open_run
 
@@ -34,8 +34,8 @@ def examine_items(
 ) -> list[Examined]:
     """What happened in each item of the run at `path`, in the order of `items`.
 
-    Of each trail, the places that decide anything are kept (`brief`). `workers`: processes; by
-    default one for each processor where there are `MANY` items, else none but this.
+    Of each item's evidence, the places that decide anything are kept (`brief`). `workers`:
+    processes; by default one for each processor where there are `MANY` items, else none but this.
     """
     wanted = len(os.sched_getaffinity(0)) if workers is None and len(items) >= MANY else workers
     count = min(wanted or 1, MAX_WORKERS, -(-len(items) // _BATCH))
@@ -48,16 +48,16 @@ def examine_items(
     return _in_workers(path, items, count)
 
 
-def brief(trail: Trail) -> Trail:
-    """The trail with few places of each gold answer: the first, the first that extraction left,
+def brief(evidence: GoldEvidence) -> GoldEvidence:
+    """The evidence with few places of each gold answer: the first, the first that extraction left,
     and the first that was shown. Nothing else of it is asked for once an item is examined."""
-    places = {pair: _deciding(trail, found) for pair, found in trail.places.items()}
-    return replace(trail, places=places, wrong_places={})
+    places = {pair: _deciding(evidence, found) for pair, found in evidence.places.items()}
+    return replace(evidence, places=places, wrong_places={})
 
 
-def _deciding(trail: Trail, places: Sequence[Place]) -> tuple[Place, ...]:
+def _deciding(evidence: GoldEvidence, places: Sequence[EvidencePlace]) -> tuple[EvidencePlace, ...]:
     first = places[:1]
-    left = next((place for place in places if not trail.dropped(place)), None)
+    left = next((place for place in places if not evidence.dropped(place)), None)
     shown = next((place for place in places if place.shown), None)
     return tuple(dict.fromkeys([*first, *filter(None, (left, shown))]))
 
@@ -68,7 +68,7 @@ def _examined(reader: RunReader, items: Sequence[AnsweredItem]) -> list[Examined
     for item in items:
         assert item.item is not None, "an item of a run has its number"
         one = examine(item, reader.events(item.item, contents=False))
-        found.append(replace(one, trail=brief(one.trail)))
+        found.append(replace(one, evidence=brief(one.evidence)))
     return found
 
 

@@ -22,12 +22,11 @@ from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
 from branchwise.eval.ceilings.sources import run_sources
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, run_costs
-from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
-from branchwise.eval.errors.node_work import node_names
+from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
 from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
-from branchwise.eval.judging.settle import AS_EVER, Progress, Settled, Settling
+from branchwise.eval.judging.settle import DEFAULT_DECODING, RoleProgress, Settled, Settling
 from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.left_out import LeftOut, run_left_out
 from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
@@ -57,10 +56,10 @@ class ScoringSettings:
     asks: bool = True
     read_passages: bool = False
     saves: bool = True
-    decoding: Decoding = AS_EVER
+    decoding: Decoding = DEFAULT_DECODING
     metrics: tuple[Named, ...] = ()
     keys: Keys = NO_KEYS
-    progress: Progress | None = None
+    progress: RoleProgress | None = None
     passage_progress: PassageProgress = silent
 
 

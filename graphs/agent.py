@@ -30,7 +30,7 @@ from branchwise.graphs.flows import DEFAULT, FLOWS, Brief, Flow, GraphParts
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
 from branchwise.graphs.plugins.making import check_named, make_nodes
-from branchwise.graphs.rebuild import Entry, rebuild
+from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import begun, given_ids
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import System
@@ -38,7 +38,13 @@ from branchwise.graphs.system_checks import check_search
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_mcp_tools
 from branchwise.tools.plugins.plugged import PluggedTool, plugin_sections
-from branchwise.tools.registry import ToolContext, default_tools, make_tools, sections, surroundings
+from branchwise.tools.registry import (
+    ToolContext,
+    default_tools,
+    injection_context,
+    make_tools,
+    sections,
+)
 from branchwise.trace.events import Event, Start
 
 if TYPE_CHECKING:
@@ -97,7 +103,7 @@ class Agent:
         check_search(system, around.sources, [tool.name for tool in self.tools])
         self._sections = [self.prompts.render(name) for name in sections(names)]
         self._sections += plugin_sections(self.tools)
-        self.nodes = make_nodes(system.nodes, surroundings(around))
+        self.nodes = make_nodes(system.nodes, injection_context(around))
         self.flow = flow
         models, budget = self._models, system.budget
         self._parts = GraphParts(models, self.tools, self.prompts, flow, budget, self.nodes)
@@ -186,18 +192,18 @@ class Agent:
             seconds=context.elapsed,
         )
 
-    def entry(self, opening: Sequence[Event], ledger: Ledger | None = None) -> Entry:
-        """Where a question continues after the first events of a trace (`graphs.rebuild`).
+    def entry(self, opening: Sequence[Event], ledger: Ledger | None = None) -> ResumePoint:
+        """Where a question goes on behind the first events of a trace (`graphs.rebuild`).
 
         Raises LookupError or ValueError for records that no version of ours wrote.
         """
         shown = partial(shown_readings, self.prompts, self.flow.readings)
         return rebuild(opening, self._parts.route, shown, ledger or Ledger())
 
-    def beginning(self, brief: Brief) -> Entry:
-        """The state in which the graph starts a question."""
+    def beginning(self, brief: Brief) -> ResumePoint:
+        """The state in which the graph begins with a question."""
         start = self._start(brief)
-        return Entry("", begun(start), tuple(given_ids(start)))
+        return ResumePoint("", begun(start), tuple(given_ids(start)))
 
     def _start(self, brief: Brief) -> Start:
         system_prompt = "\n\n".join([self.prompts.render(brief.prompt), *self._sections])

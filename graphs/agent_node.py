@@ -13,9 +13,9 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.context_window import oldest_to_omit, with_omissions
 from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import recorded_turn
-from branchwise.graphs.reduce import Change, folded, told, trimmed, turned
+from branchwise.graphs.reduce import StateUpdate, folded, told, trimmed, turned
 from branchwise.graphs.route import Route
-from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.trace.events import BudgetSpent, ContextTrimmed
 
@@ -46,14 +46,14 @@ def make_agent_node(
     budget: Budget,
     schema: Mapping[str, Any],
     route: Route,
-) -> Node:
-    """The node `agent`; continues with the tools or, after its last message, towards the answer.
+) -> GraphNode:
+    """The node `agent`; goes on to the tools, or with its last words towards the answer.
 
     `schema` shapes the answer if the model is called without tools.
     """
 
     async def agent(state: AgentState, runtime: Runtime[ItemContext]) -> Command[str]:
-        context, change = runtime.context, Change()
+        context, change = runtime.context, StateUpdate()
         reason = _reason(state, context)
         if reason:
             note = BudgetSpent(reason=reason, text=prompts.render("budget_spent", reason=reason))

@@ -16,15 +16,17 @@ from branchwise.graphs.agent_node import GRACE_SECONDS
 from branchwise.graphs.context_window import with_omissions
 from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import recorded_turn
-from branchwise.graphs.state import AgentState, ItemContext, Node, Spent
-from branchwise.trace.events import REPAIR, Answer, Repair, RepairFailed
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
+from branchwise.trace.events import REPAIR, AnswerRead, Repair, RepairFailed
 from branchwise.trace.parts import Predicted
 
 # Not a malformed answer but none at all: a repair call would ask for a change of mind.
 DECLINED = {"refusal": "the model refused to answer", "content_filter": "the answer was filtered"}
 
 
-def make_answer_node(caller: ModelCaller, prompts: Prompts, answer_format: AnswerFormat) -> Node:
+def make_answer_node(
+    caller: ModelCaller, prompts: Prompts, answer_format: AnswerFormat
+) -> GraphNode:
     """The node `answer`; `how` is strict, tolerant, repaired or failed."""
 
     async def answer(state: AgentState, runtime: Runtime[ItemContext]) -> dict[str, Any]:
@@ -100,5 +102,5 @@ def _finished(
     prediction = parsed.prediction or Prediction()
     raw = text if how == "failed" else None
     predicted = Predicted.read(prediction.model_dump(mode="json"))
-    context.event(Answer(how=how, problem=parsed.problem, raw=raw, prediction=predicted))
+    context.event(AnswerRead(how=how, problem=parsed.problem, raw=raw, prediction=predicted))
     return {"prediction": prediction, "how": how, "problem": parsed.problem, "spent": spent}

@@ -12,7 +12,7 @@ from branchwise.graphs.expand_node import make_expand_node
 from branchwise.graphs.extract_node import make_extract_node
 from branchwise.graphs.flows.flow import GraphParts
 from branchwise.graphs.plugins.running import make_plugin_node
-from branchwise.graphs.plugins.slots import Slot
+from branchwise.graphs.plugins.slots import NodeSlot
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
@@ -78,7 +78,7 @@ def add_agent(
 
 
 def _add_slots(
-    graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts, *slots: Slot
+    graph: "StateGraph[AgentState, ItemContext, Any, Any]", parts: GraphParts, *slots: NodeSlot
 ) -> None:
     """Add the plug-ins' nodes of these slots, and the edges along them."""
     for made in parts.plugins:

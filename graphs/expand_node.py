@@ -9,19 +9,19 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.ledger import EXPANDER
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.readings import Readings, read_readings
-from branchwise.graphs.reduce import Change, expanded
-from branchwise.graphs.state import AgentState, ItemContext, Node
+from branchwise.graphs.reduce import StateUpdate, expanded
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.trace.events import Expansion
 
 
-def make_expand_node(caller: ModelCaller, prompts: Prompts, readings_prompt: str) -> Node:
+def make_expand_node(caller: ModelCaller, prompts: Prompts, readings_prompt: str) -> GraphNode:
     """The node `expand`: the first user message gets the readings at its end.
 
     `readings_prompt` names the prompt file that presents them. If there are fewer than two, or the
     call failed, the question is asked unchanged.
     """
 
-    async def expand(state: AgentState, runtime: Runtime[ItemContext]) -> Change:
+    async def expand(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
         context = runtime.context
         system = prompts.render("expander")
         said = await ask_module(caller, EXPANDER, system, context.question, context)

@@ -16,7 +16,7 @@ SILENT = "the reply was cut at the token limit before it said anything"
 
 
 @dataclass(frozen=True)
-class Said:
+class ModuleReply:
     """What a module's model said, or in `error` why that cannot be used (`text` is then empty).
 
     `waited`: seconds for its turn, to be taken off the item's (`ItemContext.waited`).
@@ -44,7 +44,7 @@ class Said:
 
 async def ask_module(
     caller: ModelCaller, role: str, system: str, user: str, context: ItemContext
-) -> Said:
+) -> ModuleReply:
     """Ask once, in half of the time that is left: a module that hangs leaves the agent the rest.
 
     The reply is charged to `role`.
@@ -63,13 +63,13 @@ async def ask_module(
     except ModelError as error:
         if _is_everywhere(error):
             raise
-        return Said("", error=f"{error.kind}: {error}", seconds=time.perf_counter() - began)
+        return ModuleReply("", error=f"{error.kind}: {error}", seconds=time.perf_counter() - began)
     context.ledger.charge(role, reply)
     text = str(reply.message.text)
     problem = DECLINED.get(reply.finish)
     if reply.finish == "length" and not text.strip():
         problem = SILENT
-    return Said(
+    return ModuleReply(
         "" if problem else text,
         reply.reasoning,
         problem,

@@ -10,7 +10,7 @@ from branchwise.graphs.module_call import SILENT
 from branchwise.graphs.plugins.slots import SLOTS
 from branchwise.graphs.plugins.updates import applied
 from branchwise.graphs.reduce import (
-    Change,
+    StateUpdate,
     answered,
     begun,
     expanded,
@@ -36,12 +36,12 @@ from branchwise.trace.events import (
     Start,
     Tool,
 )
-from branchwise.trace.parts import Asked, Usage
+from branchwise.trace.parts import ModelQuestion, Usage
 
 
 @dataclass(frozen=True)
-class Entry:
-    """Where an item continues: the next node, and the state that it finds.
+class ResumePoint:
+    """Where an item goes on: the node that is next, and the state it finds.
 
     `fragments`: ids of the passages that the user's message numbers.
     """
@@ -53,8 +53,8 @@ class Entry:
 
 def rebuild(
     events: Sequence[Event], route: Route, shown: Callable[[Sequence[str]], str], ledger: Ledger
-) -> Entry:
-    """The state after `events`, the first of a trace; `ledger` is charged as it was then.
+) -> ResumePoint:
+    """The state as it was behind `events`, the first of a trace; `ledger` is charged as it was.
 
     `events` end after a node's last event, after a tool result of a turn, or after the note of a
     spent budget. Unknown kinds left nothing in the state. `shown`: readings as the agent sees them.
@@ -69,8 +69,8 @@ def rebuild(
             raise ValueError(f"step {event.seq} ({event.kind}) lacks {lacking}")
         rebuilt.take(event.body)
     if rebuilt.state is None:
-        raise ValueError("the trace does not begin with its start step")
-    return Entry(rebuilt.node, rebuilt.state, rebuilt.fragments)
+        raise ValueError("the trace does not begin with its start")
+    return ResumePoint(rebuilt.node, rebuilt.state, rebuilt.fragments)
 
 
 @dataclass
@@ -91,7 +91,7 @@ class _Rebuilt:
         elif self.state is not None:
             self.state = folded(self.state, self._change(body, self.state))
 
-    def _change(self, body: Body, state: AgentState) -> Change:
+    def _change(self, body: Body, state: AgentState) -> StateUpdate:
         match body:
             case Expansion():
                 self._charge(EXPANDER, body.error, body.usage, body.seconds)
@@ -117,8 +117,8 @@ class _Rebuilt:
                 return self._plugin(body, state)
         return {}
 
-    def _result(self, tool: Tool, state: AgentState) -> Change:
-        """One of a turn's results: they are shown once all have arrived."""
+    def _result(self, tool: Tool, state: AgentState) -> StateUpdate:
+        """One of a turn's results: they are shown once all are there."""
         self._count(tool.call.tool, tool.asked)
         results = {**state.get("kept", {}), tool.of: tool}
         last = state["messages"][-1]
@@ -128,14 +128,14 @@ class _Rebuilt:
         self.node, self.ran = self.route.into("after_tools"), []
         return answered([results[of] for of in range(made)], {**state, "kept": results})
 
-    def _plugin(self, node: Node, state: AgentState) -> Change:
+    def _plugin(self, node: Node, state: AgentState) -> StateUpdate:
         self._count(node.name, node.asked)
         self.ran.append(node.name)
         (slot,) = (slot for slot in SLOTS if slot == node.slot)
         self.node = self.route.into(slot, self.ran)
         return applied(node, state)
 
-    def _count(self, name: str, asked: Sequence[Asked]) -> None:
+    def _count(self, name: str, asked: Sequence[ModelQuestion]) -> None:
         count_asked(name, asked, self.ledger)
 
     def _charge(self, role: str, error: str | None, usage: Usage, seconds: float) -> None:

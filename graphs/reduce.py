@@ -19,10 +19,10 @@ from branchwise.trace.events import (
     Start,
     Tool,
 )
-from branchwise.trace.parts import Asked, Usage
+from branchwise.trace.parts import ModelQuestion, Usage
 
-Change = dict[str, Any]
-"""The change that a step returns: `messages` and `evidence` are added, the rest is replaced."""
+StateUpdate = dict[str, Any]
+"""What a step returns of the state: `messages` and `evidence` are added, the rest is replaced."""
 NOT_RUN: Literal["not_run"] = "not_run"
 """Why a call beyond the budget has no result; it costs no call."""
 
@@ -52,12 +52,12 @@ def given_ids(start: Start) -> list[str]:
     return [passage.id for passage in start.given.passages]
 
 
-def expanded(expansion: Expansion, state: AgentState, shown: str) -> Change:
-    """Append the readings, as the agent sees them, to the user's message, which is the last.
+def expanded(expansion: Expansion, state: AgentState, shown: str) -> StateUpdate:
+    """The readings, as the agent is shown them, behind the user's message, which is the last.
 
     One message, because several servers refuse two user messages in a row.
     """
-    change: Change = {"spent": state["spent"].plus(usage=expansion.usage)}
+    change: StateUpdate = {"spent": state["spent"].plus(usage=expansion.usage)}
     if expansion.readings:
         *before, question = state["pending"]
         change["pending"] = [*before, HumanMessage(f"{question.text}\n\n{shown}")]
@@ -65,18 +65,18 @@ def expanded(expansion: Expansion, state: AgentState, shown: str) -> Change:
     return change
 
 
-def told(note: BudgetSpent, state: AgentState) -> Change:
+def told(note: BudgetSpent, state: AgentState) -> StateUpdate:
     """The agent is told to answer."""
     return {"pending": [*state["pending"], HumanMessage(note.text)], "told": True}
 
 
-def trimmed(event: ContextTrimmed) -> Change:
+def trimmed(event: ContextTrimmed) -> StateUpdate:
     """More of the oldest tool results are left out of requests."""
     return {"omitted": event.omitted}
 
 
-def turned(turn: Model, message: AIMessage, state: AgentState) -> Change:
-    """The pending messages join the conversation, followed by the reply."""
+def turned(turn: Model, message: AIMessage, state: AgentState) -> StateUpdate:
+    """What waited becomes the conversation, and the reply stands behind it."""
     return {
         "messages": [*state["pending"], message],
         "pending": [],
@@ -86,8 +86,8 @@ def turned(turn: Model, message: AIMessage, state: AgentState) -> Change:
     }
 
 
-def answered(results: Sequence[Tool], state: AgentState) -> Change:
-    """The results of a turn, one for each call, in order."""
+def answered(results: Sequence[Tool], state: AgentState) -> StateUpdate:
+    """The results of a turn, one for each call and in their order."""
     messages = [
         ToolMessage(
             result.content,
@@ -107,8 +107,8 @@ def answered(results: Sequence[Tool], state: AgentState) -> Change:
     return {**change, "kept": {}} if state.get("kept") else change
 
 
-def extracted(extraction: Extraction, state: AgentState) -> Change:
-    """The agent sees only what was copied out of a tool result."""
+def extracted(extraction: Extraction, state: AgentState) -> StateUpdate:
+    """Of a tool result the agent sees what was copied out of it."""
     pending, spent = list(state["pending"]), state["spent"]
     content = {"content": extraction.content}
     pending[extraction.of] = pending[extraction.of].model_copy(update=content)
@@ -117,7 +117,7 @@ def extracted(extraction: Extraction, state: AgentState) -> Change:
     return {"pending": pending, "spent": spent}
 
 
-def tokens_of(asked: Sequence[Asked]) -> Usage:
-    """The tokens of a plug-in's own model calls, which are part of the item's budget."""
+def tokens_of(asked: Sequence[ModelQuestion]) -> Usage:
+    """The tokens of what a plug-in's call asked, which are part of the item's budget."""
     usages = [one.usage for one in asked if one.usage]
     return Usage(sum(u.input for u in usages), sum(u.output for u in usages))

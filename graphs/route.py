@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from branchwise.graphs.plugins.slots import Slot
+from branchwise.graphs.plugins.slots import NodeSlot
 from branchwise.trace.events import graph_name
 
 
@@ -18,7 +18,7 @@ class Route:
     expands: bool
     extracts: bool
     has_tools: bool
-    nodes: Mapping[Slot, Sequence[str]] = field(default_factory=dict)
+    nodes: Mapping[NodeSlot, Sequence[str]] = field(default_factory=dict)
     last_words: str = ""
 
     @property
@@ -32,15 +32,15 @@ class Route:
             return "tools"
         return self.last_words or self.into("before_answer")
 
-    def into(self, slot: Slot, ran: Collection[str] = ()) -> str:
-        """The first node of a slot that has not run yet, else the step after the slot.
+    def into(self, slot: NodeSlot, ran: Collection[str] = ()) -> str:
+        """The first node of a slot that did not run yet, else the step behind the slot.
 
         Nodes that ran but that the system lacks are ignored.
         """
         left = (name for name in self.nodes.get(slot, ()) if name not in ran)
         return next(map(graph_name, left), self._behind(slot)[0])
 
-    def along(self, slot: Slot) -> list[str]:
+    def along(self, slot: NodeSlot) -> list[str]:
         """The steps around a slot: each is always followed by the next."""
         before = {
             "before_agent": ["expand"] if self.expands else [],
@@ -49,7 +49,7 @@ class Route:
         }
         return [*before[slot], *map(graph_name, self.nodes.get(slot, ())), *self._behind(slot)]
 
-    def _behind(self, slot: Slot) -> list[str]:
+    def _behind(self, slot: NodeSlot) -> list[str]:
         behind = {
             "before_agent": ["agent"],
             "after_tools": ["extract", "agent"] if self.extracts else ["agent"],

@@ -13,7 +13,7 @@ from branchwise.corpora.text import whole_characters
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, Ledger
 from branchwise.graphs.module_call import ask_module
 from branchwise.graphs.state import ItemContext
-from branchwise.trace.parts import Asked
+from branchwise.trace.parts import ModelQuestion
 
 MAX_ASKS = 64
 """Requests that one call may make to the model: the budget of turns does not count them."""
@@ -29,7 +29,7 @@ class PluginCall:
     name: str
     item: ItemContext
     caller: ModelCaller | None
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ModelQuestion] = field(default_factory=list)
     _ended: bool = False
 
     @contextmanager
@@ -72,7 +72,7 @@ class PluginCall:
             raise RuntimeError("there is no model to ask here")
         if len(self.asked) >= MAX_ASKS:
             raise RuntimeError(f"a call may ask the model {MAX_ASKS} times")
-        place, put = len(self.asked), Asked(_kept(system), _kept(message))
+        place, put = len(self.asked), ModelQuestion(_kept(system), _kept(message))
         self.asked.append(put)
         said = await ask_module(
             self.caller,
@@ -92,8 +92,8 @@ def role_of(name: str) -> str:
     return f"{name} (plug-in)" if name in _ROLES else name
 
 
-def count_asked(name: str, asked: Sequence[Asked], ledger: Ledger) -> None:
-    """Count the model calls of a recorded call: they were paid for and are not repeated."""
+def count_asked(name: str, asked: Sequence[ModelQuestion], ledger: Ledger) -> None:
+    """Count what a recorded call asked: it was paid for, and is not asked again."""
     for one in asked:
         if one.usage:
             ledger.count(role_of(name), one.usage, one.seconds or 0.0)

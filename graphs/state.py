@@ -98,7 +98,7 @@ class ItemContext:
         self.journal.event(*body.written())
 
 
-class Node(Protocol):
+class GraphNode(Protocol):
     """A step of the graph: state in, the changed part of the state out.
 
     A `Command` also says which step is next; after a plain dictionary the graph's edge does.

@@ -16,15 +16,15 @@ from branchwise.agents.caller import ModelCaller
 from branchwise.agents.journal import CallKey, Slot
 from branchwise.corpora.text import one_line, whole_characters
 from branchwise.graphs.messages import calls_of
-from branchwise.graphs.reduce import NOT_RUN, Change, answered
+from branchwise.graphs.reduce import NOT_RUN, StateUpdate, answered
 from branchwise.graphs.run_contexts import PluginCall, count_asked
-from branchwise.graphs.state import AgentState, ItemContext, Node
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.graphs.system import Budget
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.plugged import PluggedTool
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 from branchwise.trace.events import Tool
-from branchwise.trace.parts import Asked
+from branchwise.trace.parts import ModelQuestion
 from branchwise.trace.records import Record
 
 MAX_ERROR_CHARS = 500
@@ -36,10 +36,11 @@ Failure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 
 
 @dataclass(frozen=True)
-class ToolResult(Record):
-    """The result of a call, as the journal keeps it: text for the model, artifact for the trace,
-    and the error with its kind if it failed. Only for plug-ins: what the call printed, and its
-    model calls.
+class CallOutcome(Record):
+    """What a call came to, as the journal keeps it: text for the model, artifact for the trace,
+    error where it failed and what kind of error it is.
+
+    Only of plug-ins: what the call printed, and what it asked the agent's model.
     """
 
     OPTIONAL = frozenset({"printed", "asked"})
@@ -48,19 +49,19 @@ class ToolResult(Record):
     error: str | None = None
     failure: str | None = None
     printed: str = ""
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[ModelQuestion, ...] = ()
 
 
 def make_tool_node(
     tools: Sequence[BaseTool], budget: Budget, caller: ModelCaller | None = None
-) -> Node:
+) -> GraphNode:
     """The node `tools`: answers every tool call of the last message.
 
     `caller`: the agent's model, which plug-ins may ask.
     """
     by_name = {tool.name: _Called(tool, caller) for tool in tools}
 
-    async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> Change:
+    async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
         context, calls, kept = runtime.context, calls_of(state), state.get("kept") or {}
         allowed = max(0, budget.calls - state["spent"].calls)
         begun = [
@@ -83,7 +84,9 @@ class _Called:
     tool: BaseTool
     caller: ModelCaller | None
 
-    async def answer(self, call: Mapping[str, Any], context: ItemContext, slot: Slot) -> ToolResult:
+    async def answer(
+        self, call: Mapping[str, Any], context: ItemContext, slot: Slot
+    ) -> CallOutcome:
         if isinstance(self.tool, PluggedTool):
             return await _call_plugged(self.tool, call, context, slot, self.caller)
         return await _invoke(self.tool, call, context.time_left)
@@ -112,7 +115,7 @@ async def _finish_call(
     tools: Mapping[str, _Called],
     context: ItemContext,
     slot: Slot | None,
-    refused: ToolResult | None,
+    refused: CallOutcome | None,
 ) -> Tool:
     began = time.perf_counter()
     replayed = slot is not None and slot.value is not None
@@ -120,7 +123,7 @@ async def _finish_call(
         assert refused is not None
         result = refused
     elif slot.value is not None:
-        result = ToolResult.read(slot.value)
+        result = CallOutcome.read(slot.value)
         count_asked(call["name"], result.asked, context.ledger)
     else:
         result = await tools[call["name"]].answer(call, context, slot)
@@ -132,8 +135,8 @@ async def _finish_call(
     return event
 
 
-def _refusal(call: Mapping[str, Any], tools: Mapping[str, _Called]) -> ToolResult | None:
-    """Why a call cannot be made at all: arguments that are not a JSON object, an unknown tool."""
+def _refusal(call: Mapping[str, Any], tools: Mapping[str, _Called]) -> CallOutcome | None:
+    """Why a call cannot be made at all: arguments that are no JSON object, an unknown tool."""
     if call.get("type") == "invalid_tool_call" or not isinstance(call["args"], dict):
         return _refused(
             "the arguments are not a JSON object; send the call again with valid JSON", "arguments"
@@ -146,8 +149,8 @@ def _refusal(call: Mapping[str, Any], tools: Mapping[str, _Called]) -> ToolResul
     return None
 
 
-def _refused(problem: str, failure: Failure) -> ToolResult:
-    return ToolResult(f"Error: {problem}", {}, problem, failure)
+def _refused(problem: str, failure: Failure) -> CallOutcome:
+    return CallOutcome(f"Error: {problem}", {}, problem, failure)
 
 
 _NOT_RUN = _refused("not run: the tool-call budget is spent", NOT_RUN)
@@ -158,7 +161,7 @@ def _key(call: Mapping[str, Any]) -> CallKey:
     return CallKey("tool", str(call["name"]), hashlib.sha256(body).hexdigest())
 
 
-async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> ToolResult:
+async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> CallOutcome:
     """Run the tool; whatever it raises becomes a result that the model can act on."""
     request = {"type": "tool_call", "id": call["id"], "name": call["name"], "args": call["args"]}
     limit = max(time_left, MIN_TOOL_SECONDS)
@@ -174,11 +177,11 @@ async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> 
     except ToolError as error:
         text = bounded(whole_characters(str(error)))
         line = one_line(text)[:MAX_ERROR_CHARS]
-        return ToolResult(f"Error: {text}", {}, line, "failed")
+        return CallOutcome(f"Error: {text}", {}, line, "failed")
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
     artifact = message.artifact if isinstance(message.artifact, Mapping) else {}
-    return ToolResult(bounded(whole_characters(message.text)), artifact)
+    return CallOutcome(bounded(whole_characters(message.text)), artifact)
 
 
 async def _call_plugged(
@@ -187,13 +190,13 @@ async def _call_plugged(
     context: ItemContext,
     slot: Slot,
     caller: ModelCaller | None,
-) -> ToolResult:
-    """Call a plug-in's tool, which always returns a result."""
+) -> CallOutcome:
+    """Call a plug-in's tool, which answers whatever it does."""
     its_call = PluginCall(tool.name, context, caller)
     seconds = max(context.time_left, MIN_TOOL_SECONDS)
     with its_call.context(slot.asker):
         result = await tool.call(call["args"], seconds, str(call["id"] or ""))
-    return ToolResult(
+    return CallOutcome(
         result.content if result.error is None else bounded(result.content),
         result.artifact,
         None if result.error is None else result.error[:MAX_ERROR_CHARS],
@@ -203,7 +206,7 @@ async def _call_plugged(
     )
 
 
-def _failure(problem: str, failure: Failure = "failed") -> ToolResult:
+def _failure(problem: str, failure: Failure = "failed") -> CallOutcome:
     return _refused(one_line(whole_characters(problem))[:MAX_ERROR_CHARS], failure)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from branchwise.corpora.graph.answers import Answer, Match, Term
+from branchwise.corpora.graph.answers import Match, QueryResult, Term
 from branchwise.corpora.text import cut, printable, unbroken
 
 MAX_SHOWN_ROWS = 100
@@ -23,8 +23,8 @@ _PREFIXES = (
 )
 
 
-def answer_text(answer: Answer) -> str:
-    """Names of the columns, one row per line, what was cut, and notes.
+def answer_text(answer: QueryResult) -> str:
+    """Names of the columns, a row a line, what was cut, and what there is to know about it.
 
     At most 100 rows and 8 KiB of rows.
     """
@@ -52,7 +52,7 @@ def answer_text(answer: Answer) -> str:
     return "\n".join([head, *lines, *answer.notes])
 
 
-def _cells(answer: Answer, row: Sequence[Term | None]) -> Iterable[str]:
+def _cells(answer: QueryResult, row: Sequence[Term | None]) -> Iterable[str]:
     for variable, term in zip(answer.variables, row, strict=True):
         if term is None:
             yield "-"

@@ -17,7 +17,7 @@ from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from branchwise.corpora.plugins.injection import Surroundings
+    from branchwise.corpora.plugins.injection import InjectionContext
 
 
 SEARCH_TOOL = "local_retriever"
@@ -90,7 +90,7 @@ def _made(spec: str, context: ToolContext) -> "BaseTool":
     check_known(spec)
     from branchwise.tools.plugins.making import open_tool
 
-    return open_tool(spec, surroundings(context))
+    return open_tool(spec, injection_context(context))
 
 
 def default_tools(sources: Collection[str]) -> tuple[str, ...]:
@@ -110,11 +110,11 @@ def check_source(name: str, sources: Collection[str], words: Words = FLAGS) -> N
     raise SettingError("tools", f"the tool {name} has {what}", remedy=remedy)
 
 
-def surroundings(context: ToolContext) -> "Surroundings":
-    """What is injected into plug-ins."""
-    from branchwise.corpora.plugins.injection import Surroundings
+def injection_context(context: ToolContext) -> "InjectionContext":
+    """What plug-ins are filled with."""
+    from branchwise.corpora.plugins.injection import InjectionContext
 
-    return Surroundings(context.corpus, context.graph, context.settings)
+    return InjectionContext(context.corpus, context.graph, context.settings)
 
 
 def _check_names(made: "Sequence[tuple[str, BaseTool]]") -> None:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
-from branchwise.corpora.graph.answers import DEFAULT_SECONDS, Answer, Graph, GraphError, Term
+from branchwise.corpora.graph.answers import DEFAULT_SECONDS, Graph, GraphError, QueryResult, Term
 from branchwise.tools.artifacts import RowsRecord, ToolArtifact
 from branchwise.tools.errors import ToolError
 from branchwise.tools.graph_text import answer_text
@@ -60,7 +60,7 @@ def make_wikisparql(graph: Graph, seconds: float = DEFAULT_SECONDS) -> BaseTool:
     )
 
 
-def _record(answer: Answer) -> RowsRecord:
+def _record(answer: QueryResult) -> RowsRecord:
     """For the trace: values as in SPARQL's JSON results, and the labels shown with them."""
     return RowsRecord(
         variables=list(answer.variables),

@@ -67,7 +67,7 @@ class ShownPassage(_View):
         return f"{self.title}\n{self.text}"
 
 
-class Match(_View):
+class ShownMatch(_View):
     """Something of a graph that a search by name found. `near`: its name is only like the text."""
 
     __slots__ = ()
@@ -103,7 +103,7 @@ class Match(_View):
         return bool(self.data.get("near"))
 
 
-class Cell(NamedTuple):
+class ResultCell(NamedTuple):
     """A value in a row of a query: its type as SPARQL's JSON results say it, and its text."""
 
     type: str
@@ -118,7 +118,7 @@ class Cell(NamedTuple):
         return self.type == "literal"
 
 
-class Rows(_View):
+class ResultRows(_View):
     """Rows of a query, as SPARQL's JSON results have them."""
 
     __slots__ = ()
@@ -150,7 +150,7 @@ class Rows(_View):
 
     def cells(
         self, most: int | None = None, columns: int | None = None
-    ) -> Iterator[list[Cell | None]]:
+    ) -> Iterator[list[ResultCell | None]]:
         """The first rows, each with its first cells; None where a variable is unbound."""
         rows = self.data.get("rows")
         for row in rows[:most] if isinstance(rows, list) else ():
@@ -158,11 +158,11 @@ class Rows(_View):
                 yield [_cell(value) for value in row[:columns]]
 
 
-def _cell(value: Any) -> Cell | None:
+def _cell(value: Any) -> ResultCell | None:
     cell = mapping(value)
     if not cell:
         return None
-    return Cell(str(cell.get("type")), str(cell.get("value")))
+    return ResultCell(str(cell.get("type")), str(cell.get("value")))
 
 
 class Artifact(_View):
@@ -192,16 +192,16 @@ class Artifact(_View):
         return self._passages
 
     @property
-    def rows(self) -> Rows | None:
+    def rows(self) -> ResultRows | None:
         """Rows of a query; None where there was none."""
-        return Rows(mapping(self.data["rows"])) if "rows" in self.data else None
+        return ResultRows(mapping(self.data["rows"])) if "rows" in self.data else None
 
     @property
-    def matches(self) -> list[Match] | None:
+    def matches(self) -> list[ShownMatch] | None:
         """What a search by name found; None where there was none."""
         if "matches" not in self.data:
             return None
-        return [Match(one) for one in listed(self.data["matches"])]
+        return [ShownMatch(one) for one in listed(self.data["matches"])]
 
     @property
     def rendered(self) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from branchwise.trace.events import (
-    Answer,
+    AnswerRead,
     BudgetSpent,
     ContextTrimmed,
     Event,
@@ -122,7 +122,7 @@ def read_conversation(events: Iterable[Event]) -> Conversation:
                 turn.omitted = body.omitted
             case Start() | BudgetSpent():
                 last.setdefault(body.KIND, event)
-            case Answer():
+            case AnswerRead():
                 last[body.KIND] = event
     calls = tuple(_numbered(turns))
     return Conversation(calls, tokens, events=count, modules=tuple(modules), **last)

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, get_args
 
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.parts import (
-    Asked,
     Call,
     Dropped,
     Extracted,
+    ModelQuestion,
     Predicted,
     Update,
     Usage,
@@ -161,7 +161,7 @@ class Tool(Body):
     error: str | None
     failure: str | None = None
     printed: str = ""
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[ModelQuestion, ...] = ()
 
     @property
     def found(self) -> Artifact:
@@ -187,7 +187,7 @@ class Node(Body):
     slot: str
     seconds: float = 0.0
     replayed: bool = False
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[ModelQuestion, ...] = ()
     printed: str = ""
     error: str | None = None
     update: Update
@@ -291,7 +291,7 @@ class RepairFailed(Body):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer(Body):
+class AnswerRead(Body):
     """The last text was read. `how`: strict, tolerant, repaired or failed (`raw` has the text)."""
 
     KIND = "answer"
@@ -344,7 +344,7 @@ AnyBody = (
     | LeftOut
     | Repair
     | RepairFailed
-    | Answer
+    | AnswerRead
     | Error
     | Unknown
 )

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from branchwise.trace.artifacts import Artifact, Cell, Rows, ShownPassage
+from branchwise.trace.artifacts import Artifact, ResultCell, ResultRows, ShownPassage
 
 _ROWS_SHOWN = re.compile(r"\((\d+) of them shown;")
 _LABEL = "Label"
 
 
-class Piece(NamedTuple):
+class EvidencePiece(NamedTuple):
     """A passage, a row of a query, a match of a search by name, or a text.
 
     `number`: among the pieces of its kind, from 0. `things`: entities with all their names;
@@ -32,34 +32,36 @@ class Piece(NamedTuple):
         yield from self.texts
 
 
-def pieces(found: Artifact, content: str) -> Iterator[Piece]:
+def pieces(found: Artifact, content: str) -> Iterator[EvidencePiece]:
     """What a tool brought that it put out: rows behind those that fitted were not retrieved.
 
     Where it has no passages, rows or matches, it is the text.
     """
     for number, passage in enumerate(found.passages):
-        yield Piece(passage, number)
+        yield EvidencePiece(passage, number)
     yield from other_pieces(found, content)
 
 
-def other_pieces(found: Artifact, content: str) -> Iterator[Piece]:
+def other_pieces(found: Artifact, content: str) -> Iterator[EvidencePiece]:
     """What of `pieces` is not a passage."""
     if found.is_text:
-        yield Piece(texts=(content,))
+        yield EvidencePiece(texts=(content,))
     if (rows := found.rows) is not None:
         yield from _rows(rows, _rows_shown(content))
     for number, match in enumerate(found.matches or ()):
-        yield Piece(number=number, things=[(match.id, (match.label, match.name))])
+        yield EvidencePiece(number=number, things=[(match.id, (match.label, match.name))])
 
 
-def _rows(rows: Rows, shown: int | None) -> Iterator[Piece]:
+def _rows(rows: ResultRows, shown: int | None) -> Iterator[EvidencePiece]:
     names, labels = rows.variables, rows.labels
     for number, cells in enumerate(rows.cells(shown)):
         named = {name: cell for name, cell in zip(names, cells, strict=False) if cell}
-        yield Piece(number=number, things=_things(named, labels), texts=_literals(named))
+        yield EvidencePiece(number=number, things=_things(named, labels), texts=_literals(named))
 
 
-def _things(named: Mapping[str, Cell], labels: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+def _things(
+    named: Mapping[str, ResultCell], labels: Mapping[str, Any]
+) -> list[tuple[str, list[str]]]:
     """The entities of a row with their labels; a literal ?xLabel beside an IRI ?x is its label."""
     found = []
     for name, cell in named.items():
@@ -70,7 +72,7 @@ def _things(named: Mapping[str, Cell], labels: Mapping[str, Any]) -> list[tuple[
     return found
 
 
-def _literals(named: Mapping[str, Cell]) -> list[str]:
+def _literals(named: Mapping[str, ResultCell]) -> list[str]:
     """The texts of a row that are no label of an entity in it."""
     iris = {name for name, cell in named.items() if cell.is_iri}
     return [

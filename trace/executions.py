@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from branchwise.trace.events import Answer, Event, Model, Tool
+from branchwise.trace.events import AnswerRead, Event, Model, Tool
 
 _LASTING = ("tools", "extract", "answer")
 """Nodes that may write several of the events that tell them."""
@@ -47,7 +47,7 @@ def _goes_on(events: Sequence[Event], last: Execution, node: str) -> bool:
         return node == last.node and node in _LASTING
     own = events[last.first : last.end]
     if last.node == "answer":
-        return not isinstance(own[-1].body, Answer)
+        return not isinstance(own[-1].body, AnswerRead)
     return last.node == "tools" and _results(own) < _calls(events[: last.first])
 
 

@@ -51,7 +51,7 @@ class Dropped(Record):
 
 
 @dataclass(frozen=True)
-class Asked(Record):
+class ModelQuestion(Record):
     """What a plug-in asked the agent's model; without `usage` where no reply came."""
 
     OPTIONAL = frozenset({"content", "reasoning", "error", "usage", "seconds", "replayed"})

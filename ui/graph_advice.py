@@ -4,7 +4,7 @@ import dataclasses
 import re
 import shlex
 
-from branchwise.corpora.graph.answers import Answer
+from branchwise.corpora.graph.answers import QueryResult
 
 _NO_MENTION = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|<[^<>\s]*>|#[^\n]*')
 _EVERYTHING = re.compile(r"[^{]*?\bSELECT\s+(?:(?:DISTINCT|REDUCED)\s+)?\*", re.IGNORECASE)
@@ -19,7 +19,7 @@ def for_people(text: str, source: str) -> str:
     return text.replace("wikidata_search", f"`{command}`")
 
 
-def columns_as_mentioned(answer: Answer, sparql: str) -> Answer:
+def columns_as_mentioned(answer: QueryResult, sparql: str) -> QueryResult:
     """Columns of `SELECT *`, which SPARQL leaves in any order, as the query mentions them first."""
     query = _NO_MENTION.sub(" ", sparql)
     if _EVERYTHING.match(query) is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.corpora.graph.answers import Match
 from branchwise.corpora.graph.description import GraphDescription
-from branchwise.corpora.graph.names.readings import Readings
+from branchwise.corpora.graph.names.readings import NameReadings
 from branchwise.corpora.graph.processes.confinement import not_withheld
 from branchwise.corpora.graph.vocabulary import is_wikidata_id
 from branchwise.tools.graph_text import short_iri
@@ -15,7 +15,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def print_graph(
-    path: str, graph: GraphDescription, names: Readings, properties: Sequence[Match]
+    path: str, graph: GraphDescription, names: NameReadings, properties: Sequence[Match]
 ) -> None:
     """Print the size of a graph, where it comes from, what its names were read from, and its most
     used properties."""
@@ -29,7 +29,7 @@ def print_graph(
         print_rows(("uses", "property", "label"), rows)
 
 
-def sizes(graph: GraphDescription, names: Readings) -> str:
+def sizes(graph: GraphDescription, names: NameReadings) -> str:
     """Triples and entities; those that have nothing but a name explain a number that is larger
     than a world's."""
     alone = names.names_alone
@@ -57,7 +57,7 @@ def size(count: int) -> str:
     return counted(count, "byte") if unit == _UNITS[0] else f"{amount:,.1f} {unit}"
 
 
-def _described(path: str, graph: GraphDescription, names: Readings) -> Iterator[str]:
+def _described(path: str, graph: GraphDescription, names: NameReadings) -> Iterator[str]:
     yield printable(f"{path}: {sizes(graph, names)}")
     for source in graph.sources:
         yield printable(f"from {source.name}, {size(source.bytes)} of triples")
@@ -73,7 +73,9 @@ def _unprotected() -> Iterator[str]:
         )
 
 
-def _read(graph: GraphDescription, names: Readings, properties: Sequence[Match]) -> Iterator[str]:
+def _read(
+    graph: GraphDescription, names: NameReadings, properties: Sequence[Match]
+) -> Iterator[str]:
     """How its properties are found, and which predicates say what things are called."""
     said = f"{counted(graph.names, 'name')} of entities; "
     said += counted(graph.properties, "property", "properties")

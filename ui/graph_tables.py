@@ -6,7 +6,7 @@ Rows go to standard output; what there is to know about them, to standard error.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.graph.answers import Answer, Match, Term
+from branchwise.corpora.graph.answers import Match, QueryResult, Term
 from branchwise.tools.graph_text import short_iri
 from branchwise.ui.console import console, error_console, print_line, printable
 from branchwise.ui.graph_advice import for_people
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def print_answer(answer: Answer, source: str) -> None:
+def print_answer(answer: QueryResult, source: str) -> None:
     """Print rows with labels beside the numbers, and what there is to know about them."""
     if answer.boolean is not None:
         print_line(console(), "yes" if answer.boolean else "no")
@@ -95,7 +95,7 @@ def _about(match: Match) -> str:
     return match.description or ", ".join(match.types)
 
 
-def _cell(answer: Answer, variable: str, term: Term | None) -> str:
+def _cell(answer: QueryResult, variable: str, term: Term | None) -> str:
     if term is None:
         return ""
     if term.kind != "iri":

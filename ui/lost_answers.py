@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import (
     BranchErrors,
     Ending,
@@ -10,7 +11,6 @@ from branchwise.eval.errors.item_errors import (
     WrongAnswer,
 )
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.trail import Place
 from branchwise.ui.console import printable
 from branchwise.ui.steps.text import short
 
@@ -85,7 +85,7 @@ def why_wrong(answer: WrongAnswer) -> str:
     return f"read{_places(answer.places, answer.retrieved)}" if answer.places else "wrong"
 
 
-def _places(places: Sequence[Place], count: int) -> str:
+def _places(places: Sequence[EvidencePlace], count: int) -> str:
     """A place where it was to be seen, the first that the agent saw if there is one, and in how
     many it was besides."""
     if not places:
@@ -95,7 +95,7 @@ def _places(places: Sequence[Place], count: int) -> str:
     return f" · {_place(place)}{more}"
 
 
-def _place(place: Place) -> str:
+def _place(place: EvidencePlace) -> str:
     """The step is the event's number in the trace."""
     what = ""
     if place.passage is not None:

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.judging.judge import JudgeReport
-from branchwise.eval.judging.mapper import Ended
+from branchwise.eval.judging.mapper import Ended, ReportedItem
 from branchwise.eval.judging.matcher import MatcherReport
-from branchwise.eval.judging.occasion import Occasion
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.numbers import number
 from branchwise.ui.console import printable
@@ -98,15 +97,16 @@ def _told(ended: Ended) -> str:
     return f"of {_counted(ended.requests, 'request')} {told or 'none was made'}"
 
 
-def _where(what: str, occasions: Sequence[Occasion], *, branches: bool = False) -> Iterator[str]:
-    """The first occasions: items, or `branches` of them."""
-    if occasions:
-        items = _counted(len({(one.id, one.epoch) for one in occasions}), "item")
-        counted = _counted(len(occasions), "branch", "branches") + f" of {items}"
-        yield f"  {what}: {counted if branches else items}"
-    for one in occasions[:_SHOWN]:
+def _where(what: str, items: Sequence[ReportedItem], *, branches: bool = False) -> Iterator[str]:
+    """The first of these: items, or `branches` of them."""
+    if items:
+        counted = _counted(len({(one.id, one.epoch) for one in items}), "item")
+        if branches:
+            counted = _counted(len(items), "branch", "branches") + f" of {counted}"
+        yield f"  {what}: {counted}"
+    for one in items[:_SHOWN]:
         yield f"    {one.id}" + (f": {one.why}" if one.why else "")
-    yield from _more(len(occasions), "branches" if branches else "items", "    ")
+    yield from _more(len(items), "branches" if branches else "items", "    ")
 
 
 def _more(count: int, what: str, margin: str = "  ") -> Iterator[str]:

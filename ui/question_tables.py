@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.questions import Question
-from branchwise.corpora.synthesis.settings import Tally
+from branchwise.corpora.synthesis.settings import GenerationTally
 from branchwise.corpora.synthesis.statistics import AMBIGUOUS, OTHER, PUBLISHED, Means, Statistics
 from branchwise.ui.console import console, print_line, printable, printable_json
 
@@ -37,7 +37,7 @@ def as_json(found: Statistics) -> str:
     )
 
 
-def summary(tally: Tally, strayed: Mapping[str, int]) -> Iterator[str]:
+def summary(tally: GenerationTally, strayed: Mapping[str, int]) -> Iterator[str]:
     """What became of all tries, a line each. `strayed`: why a writer's text was not taken."""
     share = tally.accepted / max(1, tally.tries)
     yield f"{tally.accepted:,} of {tally.tries:,} tries accepted ({share:.1%}); rejected:"

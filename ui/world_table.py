@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.worlds.description import WorldDescription
-from branchwise.corpora.worlds.language import OFTEN
-from branchwise.corpora.worlds.survey import SAMPLE, Spread, Survey
+from branchwise.corpora.worlds.survey import OFTEN, SAMPLE, Distribution, WorldSurvey
 from branchwise.ui.console import console, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-def print_world(world: WorldDescription, survey: Survey) -> None:
+def print_world(world: WorldDescription, survey: WorldSurvey) -> None:
     """Print how a world was made and what it looks like."""
     for line in _made(world):
         _print_whole(line)
@@ -42,7 +41,7 @@ def _made(world: WorldDescription) -> Iterator[str]:
     yield "types: " + ", ".join(f"{printable(name)} {count:,}" for name, count in largest)
 
 
-def _spreads(survey: Survey) -> "Table":
+def _spreads(survey: WorldSurvey) -> "Table":
     from rich import box
     from rich.table import Table
 
@@ -50,7 +49,7 @@ def _spreads(survey: Survey) -> "Table":
     table.add_column("")
     for heading in ("mean", "median", "99%", "most"):
         table.add_column(heading, justify="right")
-    rows: tuple[tuple[str, Spread], ...] = (
+    rows: tuple[tuple[str, Distribution], ...] = (
         ("links of an entity", survey.links),
         ("passages of an entity", survey.passages_per_entity),
         ("words of a passage", survey.words_per_passage),
@@ -61,7 +60,7 @@ def _spreads(survey: Survey) -> "Table":
     return table
 
 
-def _ambiguity(survey: Survey) -> Iterator[str]:
+def _ambiguity(survey: WorldSurvey) -> Iterator[str]:
     yield (
         f"ambiguity: {survey.shared_names:,} names ({survey.share_of_names_shared:.1%} of all) "
         "are shared"
@@ -71,7 +70,7 @@ def _ambiguity(survey: Survey) -> Iterator[str]:
         yield f"names by how many share them: {sizes}"
 
 
-def _language(survey: Survey) -> Iterator[str]:
+def _language(survey: WorldSurvey) -> Iterator[str]:
     found = survey.language
     passages = f"{found.passages:,} passages"
     sample = f"a sample (the {passages} of the first {SAMPLE:,} entities)"

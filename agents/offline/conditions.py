@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from branchwise.agents.offline.given import telling
+from branchwise.agents.offline.readings import telling
 from branchwise.agents.offline.view import Seen, View
 from branchwise.agents.offline.words import sentences, stems
 

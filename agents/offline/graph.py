@@ -4,11 +4,140 @@ Three steps, each a tool call through the protocol that any model uses: who bear
 which property the rest of the question means, what these entities have by it.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from branchwise.agents.offline.graph_view import GraphView, Property, Thing
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
 from branchwise.agents.offline.words import STOP_WORDS, asked_name, stem, words
+
+_IRI = r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\s<>\"{}|\\^`]+"
+_MATCH = re.compile(
+    rf"^(?P<id>[QP]\d+|<?{_IRI}>?)  (?P<label>.*?)"
+    r"(?: \(found as (?P<quote>['\"])(?P<alias>.*?)(?P=quote)\))?"
+    r"(?:: (?P<about>.*?))?(?: \[[^\[\]]*\]|…)$"
+)
+_ONLY_NEAR = re.compile(r"^nothing is called |\bnearest names\b")
+_TERM = rf"(?:<{_IRI}>|(?:wd|wds|wdt|p|ps|pq|rdfs|skos|schema):\S+)"
+_ROW = re.compile(rf"^(?P<thing>{_TERM})(?: \(.*?\))? \| (?P<value>.*)$")
+_NAMED = re.compile(rf"^{_TERM} \((.*)\)$")
+_DETAILS = re.compile(r"\s+(?:by|directed|from|in|of|with|for)\b.*$")
+_ENTITY = "http://www.wikidata.org/entity/"
+_PREFIXES = {
+    "wd:": _ENTITY,
+    "rdfs:": "http://www.w3.org/2000/01/rdf-schema#",
+    "skos:": "http://www.w3.org/2004/02/skos/core#",
+    "schema:": "http://schema.org/",
+}
+"""With which the tools shorten what a graph's things may be called."""
+
+
+@dataclass(frozen=True)
+class GraphEntity:
+    """An entity that bears the asked name."""
+
+    iri: str
+    label: str
+    alias: str
+    description: str
+
+    @property
+    def reading(self) -> str:
+        """A key for its answers: the name with what it is in brackets."""
+        kind = _DETAILS.sub("", self.description)
+        return f"{self.label} ({kind})" if kind else self.label
+
+    @property
+    def term(self) -> str:
+        """As a query says it."""
+        number = self.iri.removeprefix(_ENTITY)
+        return f"wd:{number}" if re.fullmatch(r"Q\d+", number) else f"<{self.iri}>"
+
+
+@dataclass(frozen=True)
+class GraphProperty:
+    """A property by number or by IRI."""
+
+    id: str
+    label: str
+
+    @property
+    def term(self) -> str:
+        """As a query says it."""
+        return f"wdt:{self.id}" if re.fullmatch(r"P\d+", self.id) else f"<{self.id}>"
+
+
+@dataclass(frozen=True)
+class GraphView:
+    """What the graph's tools have said so far; no names that are only near the asked one."""
+
+    asked: bool
+    things: tuple[GraphEntity, ...]
+    property_asked: bool
+    properties: tuple[GraphProperty, ...]
+    queried: bool
+    rows: tuple[tuple[str, str], ...]  # IRI of a thing, and a value
+
+
+def graph_view(messages: Sequence[BaseMessage]) -> GraphView:
+    """Read the results of calls that this reader made, by their tool's name and arguments."""
+    calls = {
+        call["id"]: call["args"]
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+    }
+    results = [
+        (calls[message.tool_call_id], message.text.splitlines())
+        for message in messages
+        if isinstance(message, ToolMessage) and message.tool_call_id in calls
+    ]
+    asked = [args.get("kind") for args in calls.values()]
+    return GraphView(
+        asked="item" in asked,
+        things=tuple(thing for args, text in results for thing in _things(args, text)),
+        property_asked="property" in asked,
+        properties=tuple(found for args, text in results for found in _properties(args, text)),
+        queried=any("VALUES ?thing" in str(args.get("query")) for args in calls.values()),
+        rows=tuple(row for args, text in results for row in _rows(args, text)),
+    )
+
+
+def _things(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[GraphEntity]:
+    if args.get("kind") == "item":
+        for line in lines:
+            if _ONLY_NEAR.search(line) and not _MATCH.match(line):
+                return
+            if found := _MATCH.match(line):
+                alias, about = found["alias"] or "", found["about"] or ""
+                yield GraphEntity(_expanded(found["id"]), found["label"], alias, about)
+
+
+def _properties(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[GraphProperty]:
+    if args.get("kind") == "property":
+        for line in lines:
+            if found := _MATCH.match(line):
+                yield GraphProperty(found["id"].strip("<>"), found["label"])
+
+
+def _rows(args: Mapping[str, Any], lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    if "VALUES ?thing" in str(args.get("query")):
+        for line in lines:
+            if found := _ROW.match(line):
+                named = _NAMED.match(found["value"])
+                yield _expanded(found["thing"]), named[1] if named else found["value"]
+
+
+def _expanded(written: str) -> str:
+    """The IRI behind a number, a prefixed name or an IRI in brackets."""
+    if re.fullmatch(r"Q\d+", written):
+        return _ENTITY + written
+    prefix, colon, rest = written.partition(":")
+    start = _PREFIXES.get(prefix + colon)
+    return start + rest if start else written.strip("<>")
+
 
 MAX_READINGS = 14
 _ASKING = "who whom whose what which when where how many much long old tall name list"
@@ -68,7 +197,7 @@ def graph_account(question: str, view: GraphView) -> str:
     return f"took what the graph states by {view.properties[0].label!r}"
 
 
-def _bearers(name: str, view: GraphView) -> list[Thing]:
+def _bearers(name: str, view: GraphView) -> list[GraphEntity]:
     """Those called exactly so, else those with such an alias, else the best one."""
     asked = name.casefold()
     exact = [thing for thing in view.things if thing.label.casefold() == asked]
@@ -86,7 +215,7 @@ def _phrase(question: str, name: str) -> str:
     return " ".join(kept)
 
 
-def _sparql(things: Sequence[Thing], property: Property) -> str:
+def _sparql(things: Sequence[GraphEntity], property: GraphProperty) -> str:
     values, by = " ".join(thing.term for thing in things), property.term
     return (
         f"SELECT DISTINCT ?thing ?value WHERE {{\n  VALUES ?thing {{ {values} }}\n"

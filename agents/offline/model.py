@@ -19,19 +19,21 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.offline.branches import read_branches
 from branchwise.agents.offline.conditions import read_listed
-from branchwise.agents.offline.given import keys_for
-from branchwise.agents.offline.graph import graph_account, graph_answers, next_graph_call
-from branchwise.agents.offline.graph_view import graph_view
-from branchwise.agents.offline.listings import is_listing
+from branchwise.agents.offline.graph import (
+    graph_account,
+    graph_answers,
+    graph_view,
+    next_graph_call,
+)
 from branchwise.agents.offline.modules import module_reply
-from branchwise.agents.offline.readings import readings
+from branchwise.agents.offline.readings import keys_for, readings
 from branchwise.agents.offline.searches import next_queries
-from branchwise.agents.offline.view import View
+from branchwise.agents.offline.view import View, is_listing
 from branchwise.agents.offline.words import asked_name
 
 PASSAGES_A_CALL = 8
 
-Call = tuple[str, dict[str, Any]]
+CallArguments = tuple[str, dict[str, Any]]
 """A tool's name and arguments."""
 
 
@@ -132,14 +134,14 @@ def _graph_tools(schemas: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
     return found
 
 
-def _calls(function: Mapping[str, Any], queries: Sequence[str]) -> list[Call]:
+def _calls(function: Mapping[str, Any], queries: Sequence[str]) -> list[CallArguments]:
     query_name = _text_arguments(function)[0]
     takes_k = "k" in function["parameters"]["properties"]
     more = {"k": PASSAGES_A_CALL} if takes_k else {}
     return [(function["name"], {query_name: query, **more}) for query in queries]
 
 
-def _message(calls: Sequence[Call], turn: int) -> AIMessage:
+def _message(calls: Sequence[CallArguments], turn: int) -> AIMessage:
     return AIMessage(
         content="",
         tool_calls=[

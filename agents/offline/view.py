@@ -3,13 +3,99 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from branchwise.agents.offline.listed import split_readings
-from branchwise.agents.offline.listings import listed_titles
-from branchwise.agents.offline.words import asked_name, base_name
+from branchwise.agents.offline.words import asked_name, base_name, unique
+
+_SAYS = "may refer to"
+_MAX_TITLE_CHARS = 200
+
+
+def is_listing(function: Mapping[str, Any]) -> bool:
+    """Whether a tool's description says that it lists what a name may refer to."""
+    return _SAYS in str(function.get("description", "")).lower()
+
+
+def listed_titles(messages: Sequence[BaseMessage], tool: str, name: str) -> tuple[str, ...]:
+    """Titles that the results of `tool` list for `name`: it alone, or with a disambiguator."""
+    calls = {
+        call["id"]
+        for message in messages
+        if isinstance(message, AIMessage)
+        for call in message.tool_calls
+        if call["name"] == tool
+    }
+    shown = [m.text for m in messages if isinstance(m, ToolMessage) and m.tool_call_id in calls]
+    return tuple(unique(title for text in shown for title in _titles(text, name)))
+
+
+def _titles(text: str, name: str) -> Iterator[str]:
+    """The beginnings of lines: `Heat (1995 film): by Michael Mann`, with or without a bullet."""
+    title = re.compile(
+        rf"^\s*(?:[-*•]\s+|\d+[.)]\s+)?({re.escape(name)}(?: \([^()]+\))?)\s*(?:$|[:,;–—-])",
+        re.IGNORECASE,
+    )
+    for line in text.splitlines():
+        found = title.match(line[:_MAX_TITLE_CHARS])
+        if found:
+            yield found[1]
+
+
+MAX_READINGS = 50
+_ITEM = re.compile(r"\s*[-*•–]\s+(\S.*)")
+_GIVEN = re.compile(r"\s*\[?Fragment\s+\d", re.IGNORECASE)
+_OF_QUESTION = re.compile(r"\bquestion\b", re.IGNORECASE)
+_OF_READINGS = re.compile(
+    r"\b(?:understood|readings?|interpret\w*|mean\w*|ways|senses?)\b", re.IGNORECASE
+)
+
+
+def _split_readings(message: str) -> tuple[str, tuple[str, ...]]:
+    """The message before its section of readings, and the readings: at least two, or none.
+
+    Passages may hold lists of their own. Where some are given, only a list that is introduced as
+    ways to understand the question counts; a question alone is one line, so any list will do.
+    """
+    lines = message.splitlines()
+    runs = _runs(lines)
+    if not runs:
+        return message, ()
+    first, readings = runs[-1]
+    start = _introduction(lines, first)
+    if not any(map(_GIVEN.match, lines)):
+        start = next((n for n in range(1, first) if not lines[n].strip()), first)
+    elif not _introduces("\n".join(lines[start:first])):
+        return message, ()
+    return "\n".join(lines[:start]).rstrip(), readings[:MAX_READINGS]
+
+
+def _runs(lines: list[str]) -> list[tuple[int, tuple[str, ...]]]:
+    """Lines with dashes that follow each other, two at least: number of the first, and texts."""
+    items = [_ITEM.match(line) for line in lines]
+    groups = [list(group) for listed, group in groupby(enumerate(items), lambda e: bool(e[1]))]
+    return [
+        (group[0][0], tuple(found[1].rstrip() for _, found in group if found))
+        for group in groups
+        if group[0][1] and len(group) > 1
+    ]
+
+
+def _introduction(lines: list[str], first: int) -> int:
+    """Where the paragraph begins that a list belongs to: on the lines before it, or apart."""
+    start = first
+    while start > 1 and not lines[start - 1].strip():
+        start -= 1
+    while start > 1 and lines[start - 1].strip():
+        start -= 1
+    return start
+
+
+def _introduces(paragraph: str) -> bool:
+    return bool(_OF_QUESTION.search(paragraph) and _OF_READINGS.search(paragraph))
+
 
 _FRAGMENT = re.compile(r"^\s*\[?(Fragment\s+\d+)\]?\s*[:.)-]?\s*(.*)$", re.IGNORECASE)
 _HEADER = re.compile(r"^\[([^\[\]\s]{1,200})\]\s+(\S.*)$")
@@ -56,7 +142,7 @@ class View:
         system = " ".join(m.text for m in messages if isinstance(m, SystemMessage))
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         spoken = [m for m in messages if isinstance(m, AIMessage)]
-        asked, readings = split_readings(users[0]) if users else ("", ())
+        asked, readings = _split_readings(users[0]) if users else ("", ())
         question, given = _question(asked), list(_fragments(asked))
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(m.text)]
         return cls(

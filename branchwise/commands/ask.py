@@ -67,14 +67,14 @@ async def watch(
     from branchwise.agents.journal import MemoryJournal
     from branchwise.corpora.questions import Question
     from branchwise.eval.tasks import DEFAULT
-    from branchwise.trace.events import Answer, Event
+    from branchwise.trace.events import AnswerRead, Event
     from branchwise.ui.console import print_line
     from branchwise.ui.steps.describe import describe
 
     class Printing(MemoryJournal):
         def event(self, kind: str, data: Mapping[str, Any]) -> None:
             step = Event(0, kind, 0.0, data)
-            is_read = isinstance(step.body, Answer) and not step.body.failed
+            is_read = isinstance(step.body, AnswerRead) and not step.body.failed
             # `ask` prints an answer that was read at the end, on standard output.
             if screen and (answer or not is_read):
                 for line in describe(step):

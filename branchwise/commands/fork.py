@@ -118,7 +118,7 @@ def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
 def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[str]:
     """Scores and answers of both, and how to look at them."""
     from branchwise.eval.numbers import number
-    from branchwise.trace.events import Answer
+    from branchwise.trace.events import AnswerRead
     from branchwise.ui.steps.text import branch_lines
     from branchwise.ui.traces.lines import named
 
@@ -131,7 +131,7 @@ def _comparison(runs: "list[RunView]", question: str, epoch: int) -> Iterator[st
         if line.error:
             yield f"  {line.error}"
         bodies = [event.body for event in trace.events]
-        ends = [body for body in bodies if isinstance(body, Answer)]
+        ends = [body for body in bodies if isinstance(body, AnswerRead)]
         yield from branch_lines(ends[-1].prediction.branches if ends else {})
     paths = " ".join(shlex.quote(str(_from_here(run.path))) for run in runs)
     yield f"Look: branchwise trace {paths} --question {shlex.quote(question)}"

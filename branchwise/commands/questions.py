@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.questions import Question
-    from branchwise.corpora.synthesis.settings import Settings, Tally
-    from branchwise.corpora.synthesis.sources import Source
-    from branchwise.corpora.synthesis.words import Words
+    from branchwise.corpora.synthesis.settings import GenerationTally, Settings
+    from branchwise.corpora.synthesis.sources import FactSource
+    from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
 
 questions_app = typer.Typer(
     help="Generate, inspect and convert question sets.", no_args_is_help=True
@@ -65,7 +65,7 @@ def generate(
     from contextlib import ExitStack
 
     from branchwise.corpora.atomic import write_bytes
-    from branchwise.corpora.synthesis.settings import Settings, Tally
+    from branchwise.corpora.synthesis.settings import GenerationTally, Settings
 
     _check_place(out)
     chosen, keys = _listed(domains), read_keys(key)
@@ -74,7 +74,7 @@ def generate(
         opened.callback(source.close)
         settings = Settings(n, ambiguous, source.domains, source.common, seed)
         words = _words(source, settings, writer, reviewer, keys, opened)
-        tally = Tally()
+        tally = GenerationTally()
         lines = list(_lines(_made(source, settings, tally, words)))
     if lines:
         write_bytes(out, b"".join(lines))
@@ -172,8 +172,8 @@ def _opened(
     corpus: Path | None,
     domains: list[str],
     keys: "Keys",
-) -> "Source":
-    """What questions are made from. Exits with 1 if an endpoint does not answer."""
+) -> "FactSource":
+    """What questions are made from. Exits with 1 where an endpoint does not answer."""
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.synthesis.sources import open_source
 
@@ -195,43 +195,43 @@ def _complain(what: str, error: Exception) -> None:
 
 
 def _words(
-    source: "Source",
+    source: "FactSource",
     settings: "Settings",
     writer: str | None,
     reviewer: str | None,
     keys: "Keys",
     opened: "ExitStack",
-) -> "Words":
-    """The grammar and the models that help it, which the stack closes."""
-    from branchwise.corpora.synthesis.words import Words
+) -> "Verbalizer":
+    """The grammar, and the models that are to help it; they are closed with the stack."""
+    from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
 
     if writer is None and reviewer is None:
-        return Words(source.facts.schema, settings.seed)
+        return Verbalizer(source.facts.schema, settings.seed)
     from branchwise.agents.text_model import SpecTextModel
-    from branchwise.corpora.synthesis.reviewing import Reviewer
-    from branchwise.corpora.synthesis.writing import Writer
+    from branchwise.corpora.synthesis.wording.reviewing import Reviewer
+    from branchwise.corpora.synthesis.wording.writing import ModelWriter
 
     asked = {
         spec: opened.enter_context(SpecTextModel.of_spec(spec, keys=keys))
         for spec in dict.fromkeys(filter(None, (writer, reviewer)))
     }
-    return Words(
+    return Verbalizer(
         source.facts.schema,
         settings.seed,
-        Writer(asked[writer]) if writer else None,
+        ModelWriter(asked[writer]) if writer else None,
         Reviewer(asked[reviewer]) if reviewer else None,
     )
 
 
 def _made(
-    source: "Source", settings: "Settings", tally: "Tally", words: "Words"
+    source: "FactSource", settings: "Settings", tally: "GenerationTally", words: "Verbalizer"
 ) -> "Iterator[Question]":
     """Questions as they are made, with progress. A failing server ends them; earlier ones are
     kept."""
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.synthesis.generate import generate
-    from branchwise.corpora.synthesis.text_model import TextModelError
+    from branchwise.corpora.synthesis.wording.text_model import TextModelError
 
     found = generate(
         source.facts, source.names, settings, tally=tally, support=source.support, words=words
@@ -255,8 +255,8 @@ def _lines(questions: "Iterator[Question] | tuple[Question, ...]") -> "Iterator[
         yield orjson.dumps(question.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _report(out: Path, tally: "Tally", words: "Words", settings: "Settings") -> None:
-    """Print the result. Exits with 1 if there are fewer questions than requested."""
+def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: "Settings") -> None:
+    """Print what came of it. Exits with 1 where there are fewer questions than wanted."""
     from branchwise.ui.question_tables import summary
 
     for line in summary(tally, words.strayed):

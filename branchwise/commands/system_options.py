@@ -160,7 +160,7 @@ def _is_list(one: "Declared") -> bool:
 
 def _read(one: "Declared", value: Any) -> Any:
     """What an option's value is in the system."""
-    from branchwise.corpora.plugins.written_settings import read_settings
+    from branchwise.corpora.plugins.settings import read_settings
 
     if one.name == "keys":
         return dict(read_keys(value).variables)

@@ -86,7 +86,7 @@ def try_tool(
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
     from branchwise.commands.tool_call import ToolCall, read_arguments
-    from branchwise.corpora.plugins.written_settings import read_settings
+    from branchwise.corpora.plugins.settings import read_settings
 
     settings = read_settings(set_ or ())
     keys, given = read_keys(key), read_arguments(args)

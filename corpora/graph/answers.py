@@ -32,7 +32,7 @@ class Term(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """The rows of a query; of ASK, `boolean`; of CONSTRUCT and DESCRIBE, subject-predicate-object.
 
     `complete`: there were no more than `MAX_ROWS` rows. `labels`: of the IRIs in the rows that have
@@ -90,7 +90,7 @@ class Graph(Protocol):
         """Its identity, for a system's digest: no path, no address."""
         ...
 
-    def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
+    def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> QueryResult:
         """Answer a query as models write them for Wikidata. Raises GraphError."""
         ...
 

@@ -12,7 +12,7 @@ from branchwise.corpora.graph.description import (
     NAMES_FILE,
     STORE_FOLDER,
     GraphDescription,
-    Source,
+    SourceFile,
     is_graph,
     read_description,
     write_description,
@@ -65,7 +65,7 @@ def build_graph(
 
 
 def _index_names(
-    store: "pyoxigraph.Store", folder: Path, read: list[Source], progress: Progress
+    store: "pyoxigraph.Store", folder: Path, read: list[SourceFile], progress: Progress
 ) -> GraphDescription:
     total, harvest = len(store), Harvest(store)
     tables = NameTables(folder / NAMES_FILE)
@@ -161,7 +161,7 @@ def _refuse_nothing(store: "pyoxigraph.Store", files: Sequence[Path]) -> None:
     )
 
 
-def _digest(read: Sequence[Source]) -> str:
+def _digest(read: Sequence[SourceFile]) -> str:
     if len(read) == 1:
         return read[0].sha256
     lines = "".join(f"{digest}\n" for digest in sorted(source.sha256 for source in read))

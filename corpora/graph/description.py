@@ -1,4 +1,4 @@
-"""The description of a built graph: `graph.json`."""
+"""What a built graph says of itself (`graph.json`), and whether it was built again since."""
 
 from pathlib import Path
 from typing import Literal
@@ -8,12 +8,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from branchwise.corpora.atomic import write_bytes
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem, open_data
+from branchwise.corpora.graph.answers import GraphError
 
 STORE_FOLDER, NAMES_FILE, DESCRIPTION_FILE = "store", "names.sqlite", "graph.json"
 _REMEDY = "make one with `branchwise kg build`"
 
 
-class Source(BaseModel):
+class SourceFile(BaseModel):
     """A file that a graph was built from; size and SHA-256 of its contents, decompressed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -41,7 +42,7 @@ class GraphDescription(BaseModel):
     names: int
     shared_names: int
     sha256: str
-    sources: tuple[Source, ...]
+    sources: tuple[SourceFile, ...]
 
 
 def is_graph(folder: Path) -> bool:
@@ -72,3 +73,19 @@ def write_description(folder: Path, description: GraphDescription) -> None:
     """Write `graph.json`."""
     text = description.model_dump_json(indent=2)
     write_bytes(folder / DESCRIPTION_FILE, f"{text}\n".encode())
+
+
+def refuse_replaced(folder: Path, sha256: str) -> None:
+    """Raise GraphError where the folder does not hold the graph with this digest any more.
+
+    To be called after its files were opened: then none of them is a newer graph's, whenever it was
+    that the folder was replaced. "" is any graph's digest.
+    """
+    try:
+        found = read_description(folder).sha256
+    except InputError:
+        found = None
+    if sha256 not in ("", found):
+        raise GraphError(
+            "resources", "The graph was rebuilt since it was opened: the user must start again."
+        )

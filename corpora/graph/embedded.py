@@ -6,16 +6,15 @@ from typing import Any
 from branchwise.corpora.graph.answers import (
     DEFAULT_SECONDS,
     MAX_QUERY_BYTES,
-    Answer,
     GraphError,
     Match,
+    QueryResult,
     SearchKind,
     Term,
 )
-from branchwise.corpora.graph.description import read_description
+from branchwise.corpora.graph.description import read_description, refuse_replaced
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes.pool import IN_MEMORY_TRIPLES, MEMORY_BYTES, Pool
-from branchwise.corpora.graph.processes.replaced import refuse_replaced
 
 _LATE = "There was no time left to find out why nothing matches."
 
@@ -43,7 +42,7 @@ class EmbeddedGraph:
         """The digest of the contents that it was built from, wherever it is."""
         return {"kg": "embedded", "sha256": self._description.sha256}
 
-    def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
+    def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> QueryResult:
         """Answer a query as models write them for Wikidata. Raises GraphError.
 
         `seconds` count from when a query process takes the query; it waits up to three times as
@@ -75,14 +74,14 @@ class EmbeddedGraph:
         self._names.close()
 
 
-def _answer(frames: list[dict[str, Any]]) -> Answer:
-    """An Answer from the query process's messages: rows first, then why there are none."""
+def _answer(frames: list[dict[str, Any]]) -> QueryResult:
+    """A result from what the query process said: rows first, then why there are none."""
     first, notes = frames[0]["answer"], []
     if len(frames) > 1:
         notes = frames[1]["notes"]
     elif not frames[0]["last"]:
         notes = [_LATE]
-    return Answer(
+    return QueryResult(
         tuple(first["variables"]),
         tuple(
             tuple(None if cell is None else Term(*cell) for cell in row) for row in first["rows"]

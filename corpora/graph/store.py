@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import open_data
-from branchwise.corpora.graph.description import STORE_FOLDER, Source, read_description
+from branchwise.corpora.graph.description import STORE_FOLDER, SourceFile, read_description
 from branchwise.corpora.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def open_store(folder: Path) -> "pyoxigraph.Store":
 
 def fill_store(
     sources: Sequence[Path], folder: Path, progress: Progress = silent
-) -> tuple["pyoxigraph.Store", list[Source]]:
+) -> tuple["pyoxigraph.Store", list[SourceFile]]:
     """A new store in `folder` with all triples of the files, which are streamed.
 
     Blank nodes of different files stay different. Progress is in lines, without a total. Raises
@@ -57,7 +57,7 @@ def fill_store(
         with open_data(source) as stream:
             reader = _Reader(stream, progress, reader.lines_before + reader.lines if reader else 0)
             _load(store, reader, source, syntax)
-        read.append(Source(name=source.name, bytes=reader.bytes, sha256=reader.sha256()))
+        read.append(SourceFile(name=source.name, bytes=reader.bytes, sha256=reader.sha256()))
     if len(sources) > 1:
         store.optimize()
     store.flush()

@@ -33,8 +33,8 @@ _IRI = re.compile(r"https?://\S+|urn:\S+")
 _LOCAL_NAME = re.compile(r"([^/#:]+)[/#]?\Z")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
 
-Part = Literal["direct", "full", "statement", "qualifier", "other"]
-_PARTS: dict[str | None, Part] = {
+StatementPart = Literal["direct", "full", "statement", "qualifier", "other"]
+_PARTS: dict[str | None, StatementPart] = {
     None: "full",
     "direct": "direct",
     "statement": "statement",
@@ -46,7 +46,7 @@ class Predicate(NamedTuple):
     """A predicate of Wikidata's: its property, and which part of a statement it leads to."""
 
     property: str
-    part: Part
+    part: StatementPart
 
 
 @lru_cache(maxsize=16_384)

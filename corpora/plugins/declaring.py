@@ -9,7 +9,12 @@ from pydantic import BaseModel
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.faults import fault_line
-from branchwise.corpora.plugins.injection import Injected, Wanted, settings_among, wanted_by
+from branchwise.corpora.plugins.injection import (
+    Injected,
+    InjectedParameter,
+    settings_among,
+    wanted_by,
+)
 from branchwise.corpora.plugins.kinds import KINDS
 from branchwise.corpora.plugins.specs import Group
 
@@ -33,7 +38,7 @@ class Plugin:
     name: str
     function: Function
     description: str
-    injected: Mapping[str, Wanted] = field(default_factory=dict, repr=False)
+    injected: Mapping[str, InjectedParameter] = field(default_factory=dict, repr=False)
     settings: type[BaseModel] | None = None
     seconds: float | None = None
 
@@ -85,7 +90,7 @@ class Declaration(NamedTuple):
     name: str
     function: Function
     where: str
-    injected: dict[str, Wanted]
+    injected: dict[str, InjectedParameter]
     others: dict[str, inspect.Parameter]
     settings: type[BaseModel] | None
 

@@ -33,8 +33,8 @@ _ABSENT = {
 }
 
 
-class Wanted(NamedTuple):
-    """What a parameter is filled with, and whether it is optional."""
+class InjectedParameter(NamedTuple):
+    """What a parameter is filled with, and whether the function can do without."""
 
     kind: Injected
     optional: bool
@@ -42,8 +42,8 @@ class Wanted(NamedTuple):
 
 def wanted_by(
     parameter: inspect.Parameter, settings: type[BaseModel] | None, kinds: Collection[Injected]
-) -> Wanted | None:
-    """What fills a parameter, by its annotation; None if the harness does not fill it.
+) -> InjectedParameter | None:
+    """What fills a parameter, by its annotation; None where it is not the harness's to fill.
 
     `settings`: the class of the plug-in's settings. `kinds`: what its kind may be filled with.
     """
@@ -55,7 +55,7 @@ def wanted_by(
             continue
         kind: Injected | None = "settings" if part is settings else _BY_TYPE.get(part)
         if kind is not None and kind in kinds:
-            return Wanted(kind, optional)
+            return InjectedParameter(kind, optional)
     return None
 
 
@@ -67,8 +67,8 @@ def settings_among(parameters: Collection[inspect.Parameter]) -> type[BaseModel]
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What can be injected: the corpus's folder, the graph, and settings by plug-in name."""
+class InjectionContext:
+    """What there is to fill in: the corpus's folder, the graph, and settings by plug-in name."""
 
     path: Path | None = None
     graph: Graph | None = None
@@ -97,7 +97,7 @@ class Filled:
         return {name: value() for name, value in self.values.items()}
 
 
-def fill(plugin: "Plugin", around: Surroundings) -> Filled:
+def fill(plugin: "Plugin", around: InjectionContext) -> Filled:
     """What a plug-in's parameters are filled with.
 
     A parameter with a default keeps it if there is nothing to inject. Raises InputError for

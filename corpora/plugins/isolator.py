@@ -16,7 +16,7 @@ from branchwise.corpora.plugins.faults import fault_line
 from branchwise.corpora.plugins.printed import Printed, catch_output, process_as_it_was
 from branchwise.corpora.plugins.threads import (
     DaemonThread,
-    Outcome,
+    JobOutcome,
     Running,
     plugin_loop,
     run_on_a_thread,
@@ -61,7 +61,7 @@ class Isolator:
     def __init__(self, name: str, most: int = MAX_HUNG) -> None:
         """`most`: number of unended calls after which the plug-in is no longer called."""
         self.name, self._most = name, most
-        self._hung: list[Future[Outcome]] = []
+        self._hung: list[Future[JobOutcome]] = []
 
     @property
     def hung(self) -> int:
@@ -137,8 +137,8 @@ class Isolator:
                 await self._stop(running, ended)
         return self._value(ended.result())
 
-    async def _stop(self, running: Running, ended: "asyncio.Future[Outcome]") -> None:
-        with contextlib.suppress(RuntimeError):  # its loop has ended meanwhile
+    async def _stop(self, running: Running, ended: "asyncio.Future[JobOutcome]") -> None:
+        with contextlib.suppress(RuntimeError):  # its loop has ended with it meanwhile
             running.stop()
         try:
             if running.grace:
@@ -169,7 +169,7 @@ class Isolator:
         what = f"no result within {limit.seconds:g} seconds ({running.stopped})"
         return PluginFailure(self.name, what)
 
-    def _value(self, outcome: Outcome) -> Any:
+    def _value(self, outcome: JobOutcome) -> Any:
         if outcome.error is None:
             return outcome.value
         raise PluginFailure(self.name, fault_line(outcome.error), outcome.error) from outcome.error
@@ -203,11 +203,11 @@ def is_async(function: Callable[..., Any]) -> bool:
     )
 
 
-_ALL_HUNG: list[Future[Outcome]] = []
+_ALL_HUNG: list[Future[JobOutcome]] = []
 _LOCK = threading.Lock()
 
 
-def _unended(calls: list[Future[Outcome]]) -> list[Future[Outcome]]:
+def _unended(calls: list[Future[JobOutcome]]) -> list[Future[JobOutcome]]:
     return [call for call in calls if not call.done()]
 
 

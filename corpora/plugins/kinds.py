@@ -10,41 +10,41 @@ from branchwise.corpora.plugins.faults import importing
 from branchwise.corpora.plugins.specs import Group
 
 
-class Names(NamedTuple):
-    """Which names plug-ins of a kind may have: a pattern, and the remedy for other names."""
+class NameRule(NamedTuple):
+    """What plug-ins of a kind may be called: a pattern, and what to do about another name."""
 
     pattern: str
     remedy: str
 
 
-_PLAIN = Names(
+_PLAIN = NameRule(
     r"[A-Za-z][A-Za-z0-9_]{0,63}", "use at most 64 letters, digits and _, a letter first"
 )
-_OF_NODES = Names(
+_OF_NODES = NameRule(
     r"[A-Za-z][A-Za-z0-9_-]{0,63}", "use at most 64 letters, digits, _ and -, a letter first"
 )
-_OF_TOOLS = Names(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", "use at most 64 letters, digits, _ and -")
+_OF_TOOLS = NameRule(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", "use at most 64 letters, digits, _ and -")
 
 
-class Kind(NamedTuple):
+class PluginKind(NamedTuple):
     """`noun`, the option and the field of study files that name one, and what declares one."""
 
     noun: str
     option: str
     field: str
     decorator: str
-    names: Names = _PLAIN
+    names: NameRule = _PLAIN
 
     def takes_name(self, name: object) -> bool:
         """Whether a plug-in of the kind may have this name."""
         return isinstance(name, str) and re.fullmatch(self.names.pattern, name) is not None
 
 
-KINDS: dict[Group, Kind] = {
-    "tools": Kind("tool", "--tool", "tools", "@tool", _OF_TOOLS),
-    "nodes": Kind("node", "--node", "nodes", '@node("after_tools")', _OF_NODES),
-    "retrievers": Kind("retriever", "--retriever", "retriever", "@retriever"),
-    "metrics": Kind("metric", "--metric", "metrics", "@metric(...)"),
+KINDS: dict[Group, PluginKind] = {
+    "tools": PluginKind("tool", "--tool", "tools", "@tool", _OF_TOOLS),
+    "nodes": PluginKind("node", "--node", "nodes", '@node("after_tools")', _OF_NODES),
+    "retrievers": PluginKind("retriever", "--retriever", "retriever", "@retriever"),
+    "metrics": PluginKind("metric", "--metric", "metrics", "@metric(...)"),
 }
 """Every kind that there is: what errors, specs and entry points (`branchwise.KEY`) go by."""
 

@@ -13,7 +13,7 @@ from branchwise.corpora.errors import InputError, nearest
 from branchwise.corpora.plugins.faults import importing
 from branchwise.corpora.plugins.files import import_file
 from branchwise.corpora.plugins.kinds import KINDS, group_of
-from branchwise.corpora.plugins.sources import Source, source_of_files, source_of_module
+from branchwise.corpora.plugins.sources import PluginSource, source_of_files, source_of_module
 from branchwise.corpora.plugins.specs import (
     EntryPointSpec,
     FileSpec,
@@ -25,11 +25,11 @@ from branchwise.corpora.plugins.specs import (
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a spec led to: the object found there, and its source."""
+class LoadedPlugin:
+    """What a spec led to: the object as it stands there, and its source."""
 
     object: Any
-    source: Source
+    source: PluginSource
 
 
 def load_plugin(spec: str, group: Group) -> Any:
@@ -42,7 +42,7 @@ def load_plugin(spec: str, group: Group) -> Any:
     return find_plugin(spec, group).object
 
 
-def find_plugin(spec: str, group: Group) -> Found:
+def find_plugin(spec: str, group: Group) -> LoadedPlugin:
     """`load_plugin`, with where the plug-in comes from."""
     if is_mcp(spec):
         raise InputError(f"an MCP server has no {group}", where=spec, remedy="use it with --tool")
@@ -76,7 +76,7 @@ def distribution_of(point: metadata.EntryPoint) -> str:
     return f"{point.dist.name}=={point.dist.version}" if point.dist else point.value
 
 
-def _of_file(spec: FileSpec, group: Group) -> Found:
+def _of_file(spec: FileSpec, group: Group) -> LoadedPlugin:
     file = import_file(spec.path)
     if not spec.name:
         raise InputError(
@@ -85,10 +85,10 @@ def _of_file(spec: FileSpec, group: Group) -> Found:
             remedy=f"write {spec.path}:NAME ({_names_in(file.module, group)})",
         )
     found = _attribute(file.module, spec.name, str(spec.path), group)
-    return Found(found, source_of_files(file.path, file.neighbours))
+    return LoadedPlugin(found, source_of_files(file.path, file.neighbours))
 
 
-def _of_module(spec: ModuleSpec, group: Group, distribution: str | None = None) -> Found:
+def _of_module(spec: ModuleSpec, group: Group, distribution: str | None = None) -> LoadedPlugin:
     if not _is_there(spec.module):
         raise InputError(
             f"there is no module {spec.module!r}",
@@ -98,7 +98,7 @@ def _of_module(spec: ModuleSpec, group: Group, distribution: str | None = None) 
     with importing(f"{spec.module}:{spec.name}"):
         module = importlib.import_module(spec.module)
     found = _attribute(module, spec.name, spec.module, group)
-    return Found(found, source_of_module(spec.module, found, distribution))
+    return LoadedPlugin(found, source_of_module(spec.module, found, distribution))
 
 
 def _is_there(module: str) -> bool:
@@ -113,7 +113,7 @@ def _is_there(module: str) -> bool:
     raise AssertionError("importing() lets nothing pass silently")
 
 
-def _of_entry_point(spec: EntryPointSpec, group: Group) -> Found:
+def _of_entry_point(spec: EntryPointSpec, group: Group) -> LoadedPlugin:
     points = entry_points(group)
     if spec.name not in points:
         near = nearest(spec.name, points, most=3, cutoff=0.5) or list(points)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, overload
 from pydantic import BaseModel
 
 from branchwise.corpora.plugins.declaring import Declaration, Plugin, decorating
-from branchwise.corpora.plugins.injection import Injected, Wanted
+from branchwise.corpora.plugins.injection import Injected, InjectedParameter
 from branchwise.corpora.plugins.specs import Group
 
 SEARCH_SECONDS, LOADING_SECONDS = 60.0, 600.0
@@ -83,7 +83,7 @@ def _check_parameters(declaration: Declaration) -> None:
     for parameter in declaration.others.values():
         # A parameter of this name needs no annotation.
         if parameter.name == "corpus" and parameter.annotation is parameter.empty:
-            declaration.injected["corpus"] = Wanted("path", True)
+            declaration.injected["corpus"] = InjectedParameter("path", True)
         elif parameter.default is parameter.empty and parameter.kind not in (
             parameter.VAR_POSITIONAL,
             parameter.VAR_KEYWORD,

@@ -8,16 +8,16 @@ from typing import Any
 import orjson
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.injection import Filled, Surroundings, fill
+from branchwise.corpora.plugins.injection import Filled, InjectionContext, fill
 from branchwise.corpora.plugins.isolator import PluginFailure
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.rankings import checked_rankings
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.corpora.plugins.settings import Given
-from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.corpora.plugins.threads import DaemonThread
-from branchwise.corpora.plugins.worker import Worker
+from branchwise.corpora.plugins.worker import PluginWorker
 from branchwise.corpora.retrieval import Hit, RetrieverError
 
 _PROBE, _PROBED = "What is the capital of France?", 3
@@ -38,7 +38,9 @@ class PluginRetriever:
         self.name, self.batch, self._seconds = plugin.name, plugin.batch, plugin.seconds
         self.identity = identity
         self.daemon = DaemonThread(f"searches of {plugin.name}")
-        self._worker: Worker[_Search] = Worker(plugin.name, make, plugin.loading_seconds)
+        self._worker: PluginWorker[_Search] = PluginWorker(
+            plugin.name, make, plugin.loading_seconds
+        )
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """For each query its best `k` passages, in the plug-in's order. Raises RetrieverError."""
@@ -68,7 +70,7 @@ def open_plugin(
     """
     found = find_plugin(spec, "retrievers")
     plugin: RetrieverPlugin = made(found.object, "retrievers", spec)
-    around = Surroundings(corpus, settings=settings or {})
+    around = InjectionContext(corpus, settings=settings or {})
     filled = fill(plugin, around)
     own: dict[str, Any] = {}
 
@@ -94,9 +96,9 @@ def open_plugin(
 
 def _identity(
     plugin: RetrieverPlugin,
-    source: Source,
+    source: PluginSource,
     filled: Filled,
-    around: Surroundings,
+    around: InjectionContext,
     own: Any,
 ) -> dict[str, Any]:
     """What rankings depend on, as far as known: JSON-serialisable, free of paths."""

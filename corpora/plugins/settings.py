@@ -1,6 +1,8 @@
-"""A plug-in's own settings: a pydantic model, filled from what the user gave."""
+"""A plug-in's own settings: a pydantic model, filled from what the user gave, also as the
+command line has it: `NAME.KEY=VALUE`."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -40,3 +42,52 @@ def check_settings(
 def _keys(model: type[BaseModel]) -> set[str]:
     fields = model.model_fields
     return {*fields, *(f.alias for f in fields.values() if f.alias)}
+
+
+_WRITTEN = re.compile(r"([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
+
+
+def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, dict[str, Any]]:
+    """Settings by plug-in name. VALUE is YAML: `3`, `on`, `[a, b]`, `{key: value}`, else text.
+
+    Raises InputError for a text of another form, and for a key that is set twice.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        match = _WRITTEN.fullmatch(text)
+        if not match:
+            raise InputError(
+                f"{text[:200]!r} is no setting",
+                where=option,
+                remedy=f"write {option} NAME.KEY=VALUE",
+            )
+        name, key, value = match.groups()
+        of_name = found.setdefault(name, {})
+        if key in of_name:
+            raise InputError(f"{name}.{key} is set twice", where=option, remedy="set it once")
+        of_name[key] = _value(value, text, option)
+    return found
+
+
+def _value(value: str, text: str, option: str) -> Any:
+    import yaml
+
+    try:
+        read = yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        line = " ".join(str(error).split())
+        raise InputError(
+            f"the value of {text[:200]!r} is no YAML: {line[:200]}",
+            where=option,
+            remedy="put a text with special characters in quotation marks",
+        ) from None
+    # YAML reads a date where JSON has none: it stays the text that was written.
+    return read if _is_json(read) else value
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(inner) for key, inner in value.items())
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    return value is None or isinstance(value, str | int | float | bool)

@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Source:
+class PluginSource:
     """Where a plug-in comes from.
 
     `sha256`: by file name without folder, the digests of the defining file and of the neighbours
@@ -39,16 +39,15 @@ def file_digest(path: Path) -> str:
         return ""
 
 
-def source_of_files(path: Path, files: Iterable[Path]) -> Source:
+def source_of_files(path: Path, files: Iterable[Path]) -> PluginSource:
     """The source of a plug-in in a file, with those beside it that it imports."""
     folder = path.parent
     named = {file.relative_to(folder).as_posix(): file_digest(file) for file in (path, *files)}
-    return Source(str(path), dict(sorted(named.items())))
+    return PluginSource(str(path), dict(sorted(named.items())))
 
 
-def source_of_module(module: str, found: object, distribution: str | None) -> Source:
-    """The source of an object in a module: the module's file, and that of the module that defines
-    it.
+def source_of_module(module: str, found: object, distribution: str | None) -> PluginSource:
+    """The source of what a module's name led to: its file, and that of the module that defines it.
 
     Only files of the same package count, because the object may be a LangChain class.
     """
@@ -60,7 +59,7 @@ def source_of_module(module: str, found: object, distribution: str | None) -> So
         if file and name.partition(".")[0] == package:
             files[f"{name.replace('.', '/')}{Path(file).suffix}"] = file_digest(Path(file))
     installed = distribution or _distribution_of(package)
-    return Source(module, dict(sorted(files.items())), installed)
+    return PluginSource(module, dict(sorted(files.items())), installed)
 
 
 def _distribution_of(package: str) -> str | None:

@@ -34,11 +34,11 @@ class EntryPointSpec:
     name: str
 
 
-Spec = FileSpec | ModuleSpec | EntryPointSpec
+PluginSpec = FileSpec | ModuleSpec | EntryPointSpec
 
 
-def parse_spec(text: str) -> Spec:
-    """Read a spec other than an MCP server's (`is_mcp`).
+def parse_spec(text: str) -> PluginSpec:
+    """Read a spec; an MCP server's (`is_mcp`) is none of these.
 
     Raises InputError if a required name is missing.
     """

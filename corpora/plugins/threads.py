@@ -15,8 +15,8 @@ GRACE = 1.0
 """Seconds that a cancelled coroutine has for its cleanup."""
 
 
-class Outcome(NamedTuple):
-    """The result of a job: its value, or what it raised."""
+class JobOutcome(NamedTuple):
+    """What a job came to: its value, or what it raised."""
 
     value: Any = None
     error: BaseException | None = None
@@ -28,7 +28,7 @@ class Running:
     `stop` asks it to end within `grace` seconds; `leave` abandons one that goes on.
     """
 
-    ended: "Future[Outcome]"
+    ended: "Future[JobOutcome]"
     stopped: str = "abandoned"
     grace: float = 0.0
     stop: Callable[[], object] = lambda: None
@@ -77,7 +77,7 @@ class LoopThread:
         self._loop.set_default_executor(DaemonThreads())
         # A pending task that is collected closes its coroutine, in whatever thread that happens;
         # one that suppresses everything would spin there. Referenced, it stays where it is.
-        self._tasks: set[asyncio.Task[Outcome]] = set()
+        self._tasks: set[asyncio.Task[JobOutcome]] = set()
         self.left = False
         self.thread = _start("plug-ins' event loop", self._serve)
 
@@ -88,16 +88,16 @@ class LoopThread:
         abandoned.
         """
         ended, heard = _begun_future(), threading.Event()
-        tasks: list[asyncio.Task[Outcome]] = []
+        tasks: list[asyncio.Task[JobOutcome]] = []
 
         def begin() -> None:
             tasks.append(self._loop.create_task(_awaited(job)))
             self._tasks.add(tasks[0])
             tasks[0].add_done_callback(end)
 
-        def end(task: asyncio.Task[Outcome]) -> None:
-            # A task cancelled before its first step takes none.
-            ended.set_result(Outcome() if task.cancelled() else task.result())
+        def end(task: asyncio.Task[JobOutcome]) -> None:
+            # One that is cancelled before its first step takes none.
+            ended.set_result(JobOutcome() if task.cancelled() else task.result())
             self._tasks.discard(task)
             if self.left:
                 self._loop.stop()
@@ -194,15 +194,15 @@ def _begun_future() -> "Future[Any]":
     return future
 
 
-def _outcome(job: Callable[[], Any]) -> Outcome:
+def _outcome(job: Callable[[], Any]) -> JobOutcome:
     try:
-        return Outcome(job())
+        return JobOutcome(job())
     except BaseException as error:  # noqa: BLE001 - SystemExit, too: it must not end the thread
-        return Outcome(error=error)
+        return JobOutcome(error=error)
 
 
-async def _awaited(job: Callable[[], Coroutine[Any, Any, Any]]) -> Outcome:
+async def _awaited(job: Callable[[], Coroutine[Any, Any, Any]]) -> JobOutcome:
     try:
-        return Outcome(await job())
+        return JobOutcome(await job())
     except BaseException as error:  # noqa: BLE001 - nor the event loop
-        return Outcome(error=error)
+        return JobOutcome(error=error)

@@ -6,34 +6,33 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from branchwise.corpora.plugins.isolator import Isolator, PluginFailure
+from branchwise.corpora.plugins.isolator import Isolator, PluginFailure, Read
 from branchwise.corpora.plugins.threads import DaemonThread
 
 MAX_HUNG = 4
 """Calls that never ended: after this many a plug-in is no longer called. Each may hold a model."""
 
-Made = TypeVar("Made")
-Read = TypeVar("Read")
+_Made = TypeVar("_Made")
 
 
-class Worker(Generic[Made]):
-    """One plug-in on its own thread: made there by `make`, and called there.
+class PluginWorker(Generic[_Made]):
+    """One plug-in on a thread of its own: made there by `make`, and called there.
 
     So the object may belong to one thread, as SQLite's connections do. A call that takes too long
     is abandoned, and the next one gets a new object on another thread, because the old object may
     still be in use. What a call prints goes to standard error.
     """
 
-    def __init__(self, name: str, make: Callable[[], Made], seconds: float) -> None:
-        """`seconds`: time limit of `make`."""
+    def __init__(self, name: str, make: Callable[[], _Made], seconds: float) -> None:
+        """`seconds`: how long `make` may take."""
         self._isolator = Isolator(name, MAX_HUNG)
         self._name, self._make, self._seconds = name, make, seconds
         self._thread: DaemonThread | None = None
-        self._made: Made | None = None
+        self._made: _Made | None = None
         self._lock = threading.Lock()
 
-    def begin(self) -> Made:
-        """The object, made on first use. Raises PluginFailure."""
+    def begin(self) -> _Made:
+        """What was made, making it where it is not yet. Raises PluginFailure."""
         with self._lock:
             return self._ready()
 
@@ -52,7 +51,7 @@ class Worker(Generic[Made]):
         with self._lock:
             return self._run(partial(use, self._ready()), arguments, seconds, read)
 
-    def _ready(self) -> Made:
+    def _ready(self) -> _Made:
         if self._thread is None or self._made is None:
             self._thread = DaemonThread(f"plug-in {self._name}")
             self._made = self._run(self._make, {}, self._seconds, lambda made: made)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 
-from branchwise.corpora.synthesis.drafts import Focus, Limits, RejectedError
+from branchwise.corpora.synthesis.drafts import Focus, Neighbours, PlanLimits, RejectedError
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Move, Moves
-from branchwise.corpora.synthesis.names_file import Bearer, Names
-from branchwise.corpora.synthesis.reach import Links
+from branchwise.corpora.synthesis.shared_names import Bearer, SharedNames
 
 _OWN_MOVES = 3.0
 """How much more often a question begins with a domain's own relation."""
@@ -25,12 +24,12 @@ _TRIED = 24
 
 
 @dataclass(frozen=True)
-class Naming:
+class EntityNaming:
     """How entities are called where no reading is left open: by a title, where the name is
     shared."""
 
     facts: Facts
-    names: Names
+    names: SharedNames
 
     @cached_property
     def bearers(self) -> dict[str, Bearer]:
@@ -50,13 +49,13 @@ class Naming:
 class Focuses:
     """Draws focuses. Names that had their turn come less often."""
 
-    def __init__(self, naming: Naming, limits: Limits, rng: Random) -> None:
+    def __init__(self, naming: EntityNaming, limits: PlanLimits, rng: Random) -> None:
         self._naming = naming
         self._facts = naming.facts
         self._limits = limits
         self._rng = rng
         self._used: Counter[str] = Counter()
-        self._links: dict[tuple[str, bool], Links] = {}
+        self._links: dict[tuple[str, bool], Neighbours] = {}
         self._groups: dict[tuple[str, bool, int], dict[str, int]] = {}
         self._narrow: set[tuple[Move, int]] = set()  # lead to fewer than so many, mostly
 
@@ -99,7 +98,7 @@ class Focuses:
         """Note that a question begins with it."""
         self._used[focus.name if focus.ambiguous else focus.entities[0]] += 1
 
-    def _focus(self, name: str, entities: list[str], move: Move, links: Links) -> Focus:
+    def _focus(self, name: str, entities: list[str], move: Move, links: Neighbours) -> Focus:
         sets = tuple(frozenset(links[entity]) for entity in entities)
         return Focus(name, tuple(entities), move, sets)
 
@@ -119,7 +118,7 @@ class Focuses:
         chosen = self._rng.choices(pools, [len(pool) for pool in pools], k=_TRIED)
         return list(dict.fromkeys(self._rng.choice(pool) for pool in chosen))
 
-    def _of_bearers(self, move: Move) -> Links:
+    def _of_bearers(self, move: Move) -> Neighbours:
         """What all entities with shared names are related to."""
         key = (move.relation, move.inverse)
         if key not in self._links:

@@ -1,15 +1,16 @@
 """Questions put together from plans, readings and words."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
-from branchwise.corpora.synthesis.ambiguity import Naming
-from branchwise.corpora.synthesis.execute import Execution
+from branchwise.corpora.synthesis.ambiguity import EntityNaming
+from branchwise.corpora.synthesis.execute import PlanExecution
 from branchwise.corpora.synthesis.plans import Filter, Plan
 from branchwise.corpora.synthesis.support import Support, support_of
+from branchwise.corpora.synthesis.wording.vocabulary import NameOf
 
 
 @dataclass(frozen=True)
@@ -18,14 +19,14 @@ class Reading:
 
     entity: str
     plan: Plan
-    execution: Execution
+    execution: PlanExecution
 
 
 @dataclass(frozen=True)
 class Assembly:
     """Makes branches of readings, with passages where there is a corpus."""
 
-    naming: Naming
+    naming: EntityNaming
     support: Support | None = None
 
     def question(
@@ -104,9 +105,6 @@ class Assembly:
         return Answer(text=own[0], aliases=tuple(own[1:]), qid=entity, support=support)
 
 
-Name = Callable[[str], str]
-
-
-def name_in(naming: Naming, focus: Mapping[str, str]) -> Name:
+def name_in(naming: EntityNaming, focus: Mapping[str, str]) -> NameOf:
     """How a question calls entities: the focus by the name given, all others without doubt."""
     return lambda entity: focus.get(entity) or naming(entity)

@@ -2,26 +2,86 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from branchwise.corpora.graph.answers import MAX_ROWS, Answer, Graph, GraphError, Term
-from branchwise.corpora.schema import Schema
-from branchwise.corpora.synthesis.endpoint_patterns import (
-    after,
-    direct,
-    iri,
-    relation_pattern,
-    type_pattern,
-    values,
-)
-from branchwise.corpora.synthesis.entity_names import (
+from branchwise.corpora.graph.answers import MAX_ROWS, Graph, GraphError, QueryResult, Term
+from branchwise.corpora.graph.vocabulary import ENTITY
+from branchwise.corpora.schema import ANY, Relation, Schema
+from branchwise.corpora.synthesis.facts import OCCUPATION, TYPE
+from branchwise.corpora.synthesis.statements import DIRECT
+from branchwise.corpora.synthesis.terms import (
     ALIAS,
     LABEL,
     LANGUAGES,
-    Name,
+    TaggedName,
+    ValueKind,
     best_aliases,
     best_label,
+    entity_iri,
+    literal,
+    thing,
+    value_kind,
 )
-from branchwise.corpora.synthesis.facts import OCCUPATION, TYPE
-from branchwise.corpora.synthesis.values import ValueKind, literal, thing, value_kind
+
+
+def _iri(text: str) -> str:
+    """An entity as SPARQL writes it: "Q42" or "<iri>" in angle brackets."""
+    return f"<{entity_iri(text)}>"
+
+
+def _direct(number: str) -> str:
+    """The predicate of a property's plain statements."""
+    return f"<{DIRECT}{number}>"
+
+
+def _relation_pattern(schema: Schema, relation: Relation) -> str:
+    """`?s` has the relation to `?o`, both of the relation's types."""
+    objects = _is_of(schema, relation.object, "?o") if relation.object else ""
+    return (
+        f"?s {_direct(relation.property)} ?o . {_is_of(schema, relation.subject, '?s')} {objects}"
+    )
+
+
+def _type_pattern(schema: Schema, name: str, variable: str) -> str:
+    """The variable is of a type."""
+    return " UNION ".join(f"{{ {part} }}" for part in _alternatives(schema, (name,), variable))
+
+
+def _after(variable: str, last: str) -> str:
+    """The variable's text comes after one; nothing where there is no last one."""
+    if not last:
+        return ""
+    escaped = last.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'FILTER(STR({variable}) > "{escaped}")'
+
+
+def values(variable: str, members: Iterable[str]) -> str:
+    """The variable is one of these."""
+    return f"VALUES {variable} {{ {' '.join(map(_iri, members))} }}"
+
+
+def _is_of(schema: Schema, names: Sequence[str], variable: str) -> str:
+    """A filter: it is looked at after the statements, which are fewer than a type's members."""
+    parts = _alternatives(schema, names, variable)
+    return f"FILTER({' || '.join(f'EXISTS {{ {part} }}' for part in parts)})"
+
+
+def _alternatives(schema: Schema, names: Sequence[str], variable: str) -> list[str]:
+    """One pattern for all types that a class alone makes, and one for each class with jobs."""
+    known = schema.concrete if ANY in names else names
+    jobs: dict[str, list[str]] = {}
+    for kind in map(schema.resolved, known):
+        jobs.setdefault(kind.class_id, []).append(kind.occupation)
+    return [_pattern(class_id, wanted, variable) for class_id, wanted in jobs.items()]
+
+
+def _pattern(class_id: str, jobs: Sequence[str], variable: str) -> str:
+    """Of a class ("": any) and, unless one of the types has no occupation, with one of these."""
+    parts = [f"{variable} {_direct(TYPE)} <{ENTITY}{class_id}> ."] if class_id else []
+    if all(jobs):
+        one = f"{variable}_job"
+        listed = ", ".join(f"<{ENTITY}{job}>" for job in jobs)
+        parts.append(f"{variable} {_direct(OCCUPATION)} {one} . FILTER({one} IN ({listed}))")
+    return " ".join(parts)
+
 
 SECONDS = 30.0
 """What one query may take."""
@@ -62,7 +122,7 @@ class EndpointFacts:
         return self._types[entity]
 
     def members(self, type_name: str) -> tuple[str, ...]:
-        pattern = type_pattern(self.schema, type_name, "?o")
+        pattern = _type_pattern(self.schema, type_name, "?o")
         return tuple(sorted(set(self._pages(pattern, "?o", "thing"))))
 
     def label(self, entity: str) -> str:
@@ -80,7 +140,7 @@ class EndpointFacts:
         if inverse and kind != "thing":
             return {}
         member, other = ("?o", "?s") if inverse else ("?s", "?o")
-        pattern = f"{values(member, members)} {relation_pattern(self.schema, declared)}"
+        pattern = f"{values(member, members)} {_relation_pattern(self.schema, declared)}"
         answer = self._ask(f"SELECT {member} {other} WHERE {{ {pattern} }}")
         if answer.complete:
             return _by_member(answer, (member[1:], other[1:]), kind)
@@ -94,7 +154,7 @@ class EndpointFacts:
         """All values of a variable of a kind, by as many queries as it takes."""
         last = ""
         while True:
-            page = f"{{ {pattern} {after(variable, last)} }}"
+            page = f"{{ {pattern} {_after(variable, last)} }}"
             order = f"ORDER BY STR({variable}) LIMIT {MAX_ROWS}"
             answer = self._ask(f"SELECT DISTINCT {variable} WHERE {page} {order}")
             terms = [term for (term,) in answer.cells(variable[1:]) if term is not None]
@@ -108,8 +168,8 @@ class EndpointFacts:
     def _ask_type(self, entity: str) -> str | None:
         """The first type of those whose class and occupation the entity has."""
         found = self._ask(
-            f"SELECT ?p ?o WHERE {{ VALUES ?p {{ {direct(TYPE)} {direct(OCCUPATION)} }} "
-            f"{iri(entity)} ?p ?o }}"
+            f"SELECT ?p ?o WHERE {{ VALUES ?p {{ {_direct(TYPE)} {_direct(OCCUPATION)} }} "
+            f"{_iri(entity)} ?p ?o }}"
         )
         has: dict[str, set[str]] = {TYPE: set(), OCCUPATION: set()}
         for predicate, term in found.cells("p", "o"):
@@ -132,16 +192,16 @@ class EndpointFacts:
             self._names[entity] = label, best_aliases(aliases, label)
         return self._names[entity]
 
-    def _ask_names(self, entity: str, predicate: str, which: str) -> list[Name]:
-        found = self._ask(f"SELECT ?o WHERE {{ {iri(entity)} <{predicate}> ?o {which} }}")
-        return [Name(term.value, term.language) for (term,) in found.cells("o") if term]
+    def _ask_names(self, entity: str, predicate: str, which: str) -> list[TaggedName]:
+        found = self._ask(f"SELECT ?o WHERE {{ {_iri(entity)} <{predicate}> ?o {which} }}")
+        return [TaggedName(term.value, term.language) for (term,) in found.cells("o") if term]
 
-    def _ask(self, query: str) -> Answer:
+    def _ask(self, query: str) -> QueryResult:
         try:
             return self._graph.query(query, self._seconds)
         except GraphError as error:
             if error.kind == "unknown":  # no row, and the graph says that there can be none
-                return Answer((), ())
+                return QueryResult((), ())
             raise
 
 
@@ -150,16 +210,18 @@ def _batches(members: Sequence[str]) -> Iterator[list[str]]:
     batch: list[str] = []
     length = 0
     for member in members:
-        length += len(iri(member)) + 1
+        length += len(_iri(member)) + 1
         if batch and length > BATCH_LENGTH:
             yield batch
-            batch, length = [], len(iri(member)) + 1
+            batch, length = [], len(_iri(member)) + 1
         batch.append(member)
     if batch:
         yield batch
 
 
-def _by_member(answer: Answer, columns: tuple[str, str], kind: ValueKind) -> dict[str, set[str]]:
+def _by_member(
+    answer: QueryResult, columns: tuple[str, str], kind: ValueKind
+) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for one, other in answer.cells(*columns):
         member, value = _value(one, "thing"), _value(other, kind)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from branchwise.corpora.schema import ANY, Schema
 from branchwise.corpora.synthesis.statements import Statements
-from branchwise.corpora.synthesis.values import value_kind
+from branchwise.corpora.synthesis.terms import value_kind
 
 TYPE, OCCUPATION = "P31", "P106"
 

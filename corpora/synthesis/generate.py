@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 from branchwise.corpora.questions import Question
-from branchwise.corpora.synthesis.ambiguity import Focuses, Naming
+from branchwise.corpora.synthesis.ambiguity import EntityNaming, Focuses
 from branchwise.corpora.synthesis.assembly import Assembly, Reading, name_in
 from branchwise.corpora.synthesis.drafts import Draft, Focus, RejectedError
 from branchwise.corpora.synthesis.execute import PlanError, execute
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Moves
-from branchwise.corpora.synthesis.names_file import Names
 from branchwise.corpora.synthesis.plans import Filter, Plan
 from branchwise.corpora.synthesis.rules import (
     check_answers,
@@ -19,10 +18,11 @@ from branchwise.corpora.synthesis.rules import (
     check_unsaid,
 )
 from branchwise.corpora.synthesis.sampling import Sampler
-from branchwise.corpora.synthesis.settings import Settings, Tally
+from branchwise.corpora.synthesis.settings import GenerationTally, Settings
+from branchwise.corpora.synthesis.shared_names import SharedNames
 from branchwise.corpora.synthesis.support import Support
-from branchwise.corpora.synthesis.templates import Choice, Template
-from branchwise.corpora.synthesis.words import Said, Words
+from branchwise.corpora.synthesis.templates import Template, TemplateDraw
+from branchwise.corpora.synthesis.wording.verbalizer import Verbalization, Verbalizer
 
 _FEW_ANSWERS = {1: 0.12, 2: 0.4, 3: 0.7}
 """The share that is let through of questions whose largest answer set is so small: what the facts
@@ -36,20 +36,20 @@ _VARIANTS = 1_000
 
 def generate(
     facts: Facts,
-    names: Names,
+    names: SharedNames,
     settings: Settings,
     *,
-    tally: Tally | None = None,
+    tally: GenerationTally | None = None,
     support: Support | None = None,
-    words: Words | None = None,
+    words: Verbalizer | None = None,
 ) -> Iterator[Question]:
     """As many questions as are wanted, or as can be found; the same seed gives the same ones.
 
     `names`: names that several entities bear. `tally` counts tries and why they were rejected.
     With `support`, answers say which passages state the facts that lead to them.
     """
-    words = words or Words(facts.schema, settings.seed)
-    tally = Tally() if tally is None else tally
+    words = words or Verbalizer(facts.schema, settings.seed)
+    tally = GenerationTally() if tally is None else tally
     yield from _Generator(facts, names, settings, tally, support, words).questions()
 
 
@@ -57,21 +57,21 @@ class _Generator:
     def __init__(
         self,
         facts: Facts,
-        names: Names,
+        names: SharedNames,
         settings: Settings,
-        tally: Tally,
+        tally: GenerationTally,
         support: Support | None,
-        words: Words,
+        words: Verbalizer,
     ) -> None:
         self._facts = facts
         self._settings = settings
         self._tally = tally
         self._words = words
         self._rng = Random(settings.seed)
-        self._naming = Naming(facts, names)
+        self._naming = EntityNaming(facts, names)
         self._assembly = Assembly(self._naming, support)
         self._focuses = Focuses(self._naming, settings.limits, self._rng)
-        self._templates = Choice(self._rng)
+        self._templates = TemplateDraw(self._rng)
         self._moves = {name: self._moves_of(name) for name in settings.domains}
         self._seen: set[str] = set()
         self._choosy = True
@@ -130,7 +130,9 @@ class _Generator:
             raise RejectedError("nothing of the domain")
         self._words.review_template(plan, self._naming.kind)
 
-    def _said(self, plan: Plan, focus: Focus, readings: Sequence[Reading], key: str) -> Said:
+    def _said(
+        self, plan: Plan, focus: Focus, readings: Sequence[Reading], key: str
+    ) -> Verbalization:
         """The question in words; neither asked before nor answered by its own text."""
         if key in self._seen:
             raise RejectedError("a duplicate")

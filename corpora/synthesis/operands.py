@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from random import Random
 
-from branchwise.corpora.synthesis.bounds import conditions, satisfying
-from branchwise.corpora.synthesis.drafts import Draft, Limits
+from branchwise.corpora.synthesis.conditions import conditions, satisfying
+from branchwise.corpora.synthesis.drafts import Draft, PlanLimits, counts, joined
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Move, Moves, Types
-from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Join, Step
-from branchwise.corpora.synthesis.reach import counts, joined
+from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Join, PlanStep
 
 _PARALLEL = 0.6
 """How often a second set begins with the relation that the first one ends with."""
@@ -18,12 +17,12 @@ _PARALLEL = 0.6
 class Operand:
     """A second set. Its steps are numbered from 0 until they take their places."""
 
-    own: tuple[Step, ...]
+    own: tuple[PlanStep, ...]
     members: frozenset[str]
     types: Types
     named: frozenset[str]
 
-    def steps(self, first: int) -> list[Step]:
+    def steps(self, first: int) -> list[PlanStep]:
         """Its steps, of which the first takes the place `first` in a plan."""
         return [
             step
@@ -45,7 +44,7 @@ class _Way:
 class Operands:
     """Draws second sets that share a member with a first one."""
 
-    def __init__(self, facts: Facts, moves: Moves, limits: Limits, rng: Random) -> None:
+    def __init__(self, facts: Facts, moves: Moves, limits: PlanLimits, rng: Random) -> None:
         self._facts = facts
         self._moves = moves
         self._limits = limits
@@ -93,7 +92,7 @@ class Operands:
 
     def _forward(self, draft: Draft, letters: str, way: _Way) -> Operand | None:
         """Take the steps; a filter or count keeps the member that was passed."""
-        steps: list[Step] = []
+        steps: list[PlanStep] = []
         reached: frozenset[str] = frozenset({way.entity})
         walked = 0
         used = set(draft.filtered)
@@ -114,7 +113,7 @@ class Operands:
 
     def _walk(
         self, letter: str, way: _Way, place: int, members: frozenset[str], of: int
-    ) -> tuple[Step, frozenset[str]] | None:
+    ) -> tuple[PlanStep, frozenset[str]] | None:
         move = way.moves[place]
         links = self._facts.related(move.relation, move.inverse, sorted(members))
         (every,) = joined((members,), links)
@@ -133,7 +132,7 @@ class Operands:
 
     def _filter(
         self, way: _Way, place: int, members: frozenset[str], used: set[str], of: int
-    ) -> tuple[Step, frozenset[str]] | None:
+    ) -> tuple[PlanStep, frozenset[str]] | None:
         names = [n for n in self._moves.filters_of(way.moves[place].results) if n not in used]
         for name in self._rng.sample(names, len(names))[:3]:
             values = self._facts.related(name, False, sorted(members))

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 _Model = TypeVar("_Model")
 MAX_STEPS = 12
-Place = Annotated[int, Field(ge=0, lt=MAX_STEPS)]
+StepIndex = Annotated[int, Field(ge=0, lt=MAX_STEPS)]
 Number = Annotated[str, Field(pattern=r"^(Q\d+|<[^<>\s]+>)$")]
 """An entity or item: Wikidata's number, or an IRI in angle brackets."""
 
@@ -80,7 +80,7 @@ class Atomic(_Frozen):
 
 
 class _OfOne(_Frozen):
-    of: Place
+    of: StepIndex
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -113,8 +113,8 @@ class GroupBy(_OfOne):
 
 
 class _OfTwo(_Frozen):
-    of: Place
-    other: Place
+    of: StepIndex
+    other: StepIndex
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -139,11 +139,11 @@ class Difference(_OfTwo):
     op: Literal["difference"] = "difference"
 
 
-Step = Annotated[
+PlanStep = Annotated[
     Atomic | Join | Filter | GroupBy | Union | Intersection | Difference,
     Field(discriminator="op"),
 ]
-_STEPS: TypeAdapter[tuple[Step, ...]] = TypeAdapter(tuple[Step, ...])
+_STEPS: TypeAdapter[tuple[PlanStep, ...]] = TypeAdapter(tuple[PlanStep, ...])
 
 
 class Plan(_Frozen):
@@ -153,8 +153,8 @@ class Plan(_Frozen):
     is executed once for each of them.
     """
 
-    steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=MAX_STEPS)]
-    focus: Place = 0
+    steps: Annotated[tuple[PlanStep, ...], Field(min_length=1, max_length=MAX_STEPS)]
+    focus: StepIndex = 0
 
     @model_validator(mode="after")
     def _refers_backwards_and_uses_all(self) -> Self:

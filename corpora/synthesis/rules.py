@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from branchwise.corpora.synthesis.drafts import Limits, RejectedError
-from branchwise.corpora.synthesis.execute import Execution
+from branchwise.corpora.synthesis.drafts import PlanLimits, RejectedError
+from branchwise.corpora.synthesis.execute import PlanExecution
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.plans import (
     Atomic,
@@ -19,7 +19,7 @@ from branchwise.corpora.synthesis.plans import (
     Intersection,
     Join,
     Plan,
-    Step,
+    PlanStep,
     Union,
 )
 
@@ -47,7 +47,7 @@ def check_form(plan: Plan) -> None:
         raise RejectedError("says one thing twice")
 
 
-def _said(step: Step) -> Iterator[tuple[str, str]]:
+def _said(step: PlanStep) -> Iterator[tuple[str, str]]:
     """What a step says of an entity that it names: won by it, directed by it."""
     if isinstance(step, Atomic):
         yield step.relation, step.entity
@@ -55,7 +55,7 @@ def _said(step: Step) -> Iterator[tuple[str, str]]:
         yield step.relation, step.condition.value
 
 
-def _walked_back(step: Join | GroupBy, steps: Sequence[Step]) -> bool:
+def _walked_back(step: Join | GroupBy, steps: Sequence[PlanStep]) -> bool:
     """Whether all of a step's set came by its own relation: what they came from is among the
     answers."""
     return any(
@@ -64,7 +64,7 @@ def _walked_back(step: Join | GroupBy, steps: Sequence[Step]) -> bool:
     )
 
 
-def _walks(step: Step, steps: Sequence[Step]) -> Iterator[Atomic | Join | GroupBy]:
+def _walks(step: PlanStep, steps: Sequence[PlanStep]) -> Iterator[Atomic | Join | GroupBy]:
     """The latest relations that every member of a step's set was reached by."""
     if isinstance(step, Atomic | Join | GroupBy):
         yield step
@@ -75,13 +75,13 @@ def _walks(step: Step, steps: Sequence[Step]) -> Iterator[Atomic | Join | GroupB
             yield from _walks(steps[source], steps)
 
 
-def _before_filters(step: Step, steps: Sequence[Step]) -> Step:
+def _before_filters(step: PlanStep, steps: Sequence[PlanStep]) -> PlanStep:
     while isinstance(step, Filter):
         step = steps[step.of]
     return step
 
 
-def _filtered_again(step: Filter, steps: Sequence[Step]) -> bool:
+def _filtered_again(step: Filter, steps: Sequence[PlanStep]) -> bool:
     before = steps[step.of]
     while isinstance(before, Filter):
         if before.relation == step.relation:
@@ -90,7 +90,7 @@ def _filtered_again(step: Filter, steps: Sequence[Step]) -> bool:
     return False
 
 
-def check_effect(plan: Plan, executions: Sequence[Execution], facts: Facts) -> None:
+def check_effect(plan: Plan, executions: Sequence[PlanExecution], facts: Facts) -> None:
     """Every filter, set operation and count changes its set, in half of the readings at least, and
     no relation leads back to where the walk began (the country of its capital)."""
     for place, step in enumerate(plan.steps):
@@ -112,7 +112,7 @@ def _led_back(step: Join, place: int, plan: Plan, sets: Sequence[frozenset[str]]
     return isinstance(before, Join) and sets[place] == sets[before.of]
 
 
-def _changed(step: Step, place: int, sets: Sequence[frozenset[str]], facts: Facts) -> bool:
+def _changed(step: PlanStep, place: int, sets: Sequence[frozenset[str]], facts: Facts) -> bool:
     after = sets[place]
     if isinstance(step, GroupBy):
         links = facts.related(step.relation, step.inverse, sets[step.of])
@@ -122,7 +122,9 @@ def _changed(step: Step, place: int, sets: Sequence[frozenset[str]], facts: Fact
     return after != sets[step.sources[0]]
 
 
-def check_answers(answers: Sequence[frozenset[str]], limits: Limits, *, ambiguous: bool) -> None:
+def check_answers(
+    answers: Sequence[frozenset[str]], limits: PlanLimits, *, ambiguous: bool
+) -> None:
     """Answers there are, not too many, and different ones where a name has several readings.
 
     `answers`: of each reading that has any.

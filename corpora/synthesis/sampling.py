@@ -4,8 +4,20 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-from branchwise.corpora.synthesis.bounds import conditions, satisfying
-from branchwise.corpora.synthesis.drafts import Draft, Focus, Limits, RejectedError, sizes
+from branchwise.corpora.synthesis.conditions import conditions, satisfying
+from branchwise.corpora.synthesis.drafts import (
+    Draft,
+    Focus,
+    PlanLimits,
+    Reached,
+    RejectedError,
+    Sets,
+    changed,
+    counts,
+    joined,
+    kept,
+    sizes,
+)
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.moves import Move, Moves
 from branchwise.corpora.synthesis.operands import Operands
@@ -18,7 +30,6 @@ from branchwise.corpora.synthesis.plans import (
     Join,
     Union,
 )
-from branchwise.corpora.synthesis.reach import Reached, Sets, changed, counts, joined, kept
 from branchwise.corpora.synthesis.templates import Template
 
 _Choice = TypeVar("_Choice")
@@ -40,7 +51,7 @@ _SET_STEPS = {"U": Union, "I": Intersection, "D": Difference}
 class Sampler:
     """Fills templates in. All readings of the focus go the way together."""
 
-    def __init__(self, facts: Facts, moves: Moves, limits: Limits, rng: Random) -> None:
+    def __init__(self, facts: Facts, moves: Moves, limits: PlanLimits, rng: Random) -> None:
         self._facts = facts
         self._moves = moves
         self._limits = limits

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.schema import Schema
-from branchwise.corpora.synthesis.drafts import Limits
+from branchwise.corpora.synthesis.drafts import PlanLimits
 from branchwise.corpora.worlds.domains import world_schema
 
 
@@ -24,7 +24,7 @@ class Settings:
     domains: Mapping[str, Collection[str]]
     common: Collection[str] = ()
     seed: int = 1
-    limits: Limits = field(default_factory=Limits)
+    limits: PlanLimits = field(default_factory=PlanLimits)
     patience: int = 1_000
 
     def __post_init__(self) -> None:
@@ -48,7 +48,7 @@ class Settings:
 
 
 @dataclass
-class Tally:
+class GenerationTally:
     """What became of all tries. `rejected`: by reason; `exhausted`: domains that were given up."""
 
     accepted: int = 0

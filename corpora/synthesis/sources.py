@@ -10,8 +10,8 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.schema import Schema, load_domain, merge
 from branchwise.corpora.schema_checks import check_types
 from branchwise.corpora.synthesis.facts import Facts, GraphFacts
-from branchwise.corpora.synthesis.names_file import Names, read_names, shared_names
 from branchwise.corpora.synthesis.settings import whole_schema, world_domains
+from branchwise.corpora.synthesis.shared_names import SharedNames, read_names, shared_names
 from branchwise.corpora.synthesis.support import Support
 from branchwise.corpora.worlds.description import (
     GRAPH_FILE,
@@ -25,14 +25,14 @@ CORPUS_FILE = "corpus.jsonl"
 
 
 @dataclass(frozen=True)
-class Source:
+class FactSource:
     """Facts with the names that are shared in them, and relations by domain.
 
     `close` lets go of an endpoint's connections.
     """
 
     facts: Facts
-    names: Names
+    names: SharedNames
     domains: Mapping[str, Collection[str]]
     common: Collection[str] = ()
     support: Support | None = None
@@ -47,7 +47,7 @@ def open_source(
     corpus: Path | None = None,
     domains: Sequence[str] = (),
     keys: Keys = NO_KEYS,
-) -> Source:
+) -> FactSource:
     """A world's folder, which has everything; or any graph (its folder, a file of triples, an
     endpoint's address) with a schema in YAML.
 
@@ -66,7 +66,7 @@ def open_source(
     else:
         declared, own = _declared(schema, domains)
         (facts, close), common = _facts(graph, declared, keys), ()
-    return Source(
+    return FactSource(
         facts,
         read_names(names) if names else shared_names(facts),
         own,

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import open_data
 from branchwise.corpora.graph.vocabulary import PROP
-from branchwise.corpora.synthesis.entity_names import ALIAS, LABEL, EntityNames, Name
-from branchwise.corpora.synthesis.values import ValueKind, literal, thing
+from branchwise.corpora.synthesis.terms import (
+    ALIAS,
+    LABEL,
+    EntityNames,
+    TaggedName,
+    ValueKind,
+    literal,
+    thing,
+)
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -90,7 +97,7 @@ class Statements:
         if number is None:
             if datatype is not None:
                 add = self.names.add_label if predicate == LABEL else self.names.add_alias
-                add(entity, Name(object.value, object.language or ""))
+                add(entity, TaggedName(object.value, object.language or ""))
         elif datatype is not None:
             if value := literal(object.value, datatype.value):
                 self._keep(entity, number, value.kind, value.text)

@@ -7,7 +7,7 @@ from typing import Any
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import parse_object, read_lines
 from branchwise.corpora.synthesis.conditions import meets
-from branchwise.corpora.synthesis.execute import Execution
+from branchwise.corpora.synthesis.execute import PlanExecution
 from branchwise.corpora.synthesis.facts import Facts
 from branchwise.corpora.synthesis.plans import (
     Atomic,
@@ -56,7 +56,9 @@ class Support:
             self._ids[key] = (*self._ids.get(key, ()), id)
 
 
-def support_of(plan: Plan, execution: Execution, facts: Facts, support: Support) -> dict[str, Ids]:
+def support_of(
+    plan: Plan, execution: PlanExecution, facts: Facts, support: Support
+) -> dict[str, Ids]:
     """For each answer, sorted, the passages that state what leads to it, first steps first.
 
     All that lead to it are given: every one of the films that an actor appeared in, not one of
@@ -70,7 +72,9 @@ def support_of(plan: Plan, execution: Execution, facts: Facts, support: Support)
 class _Trail:
     """The way back from a step's member to what it came from; each way is worked out once."""
 
-    def __init__(self, plan: Plan, execution: Execution, facts: Facts, support: Support) -> None:
+    def __init__(
+        self, plan: Plan, execution: PlanExecution, facts: Facts, support: Support
+    ) -> None:
         self._plan, self._sets = plan, execution.sets
         self._facts, self._support = facts, support
         self._known: dict[tuple[int, str], Ids] = {}

@@ -54,7 +54,7 @@ def templates() -> tuple[Template, ...]:
     return tuple(Template(letters, share / len(row)) for row, share in rows for letters in row)
 
 
-class Choice:
+class TemplateDraw:
     """Draws templates by weight; those that were often accepted already are drawn less often."""
 
     def __init__(self, rng: Random) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+RandomWords = NDArray[np.uint64]
 Ints = NDArray[np.signedinteger[Any]]
 
 _STEP, _MIX1, _MIX2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -22,7 +22,7 @@ def stream_key(seed: int, stream: str) -> int:
     return int.from_bytes(digest, "big")
 
 
-def words(seed: int, stream: str, count: int) -> Words:
+def words(seed: int, stream: str, count: int) -> RandomWords:
     """`count` words of 64 random bits, uint64."""
     x = np.arange(1, count + 1, dtype=np.uint64)
     x *= np.uint64(_STEP)
@@ -35,7 +35,7 @@ def words(seed: int, stream: str, count: int) -> Words:
     return x
 
 
-def scaled(random: Words, bounds: Any) -> Ints:
+def scaled(random: RandomWords, bounds: Any) -> Ints:
     """Each word brought into [0, bound); bounds below 2**32, one for all or one each."""
     high = random >> np.uint64(32)
     return ((high * np.asarray(bounds, dtype=np.uint64)) >> np.uint64(32)).astype(np.int64)

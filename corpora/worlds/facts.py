@@ -11,7 +11,7 @@ from branchwise.corpora.worlds.draws import Ints
 from branchwise.corpora.worlds.links import Links
 
 
-class Kind(Enum):
+class FactKind(Enum):
     """What a fact's values are."""
 
     ENTITY = auto()
@@ -27,7 +27,7 @@ class Item(NamedTuple):
     label: str
 
 
-class Value(NamedTuple):
+class FactValue(NamedTuple):
     """One value: the index of an entity, a date (yyyymmdd) or a number; or an item.
 
     `begin` and `end` are years, 0 where there is none. `side` says where it is told: about the
@@ -41,7 +41,7 @@ class Value(NamedTuple):
     side: int = 1
 
 
-Values = Callable[[int], list[Value]]
+ReadValues = Callable[[int], list[FactValue]]
 
 
 class Fact(NamedTuple):
@@ -49,17 +49,17 @@ class Fact(NamedTuple):
 
     name: str
     relation: Relation
-    kind: Kind
+    kind: FactKind
     inverse: bool
-    values: Values
+    values: ReadValues
 
 
-def read_links(links: Links, items: Sequence[Item]) -> Values:
+def read_links(links: Links, items: Sequence[Item]) -> ReadValues:
     """The values of a relation by subject: entities, or items where these are given."""
     return _reader(links, links.subjects, links.objects, items)
 
 
-def read_inverse(links: Links) -> Values:
+def read_inverse(links: Links) -> ReadValues:
     """By object, the subjects of those links that are told about the object."""
     told = np.flatnonzero(links.sides & 2)
     told = told[np.argsort(links.objects[told], kind="stable")]
@@ -67,7 +67,7 @@ def read_inverse(links: Links) -> Values:
     return _reader(chosen, chosen.objects, chosen.subjects, ())
 
 
-def _reader(links: Links, keys: Ints, others: Ints, items: Sequence[Item]) -> Values:
+def _reader(links: Links, keys: Ints, others: Ints, items: Sequence[Item]) -> ReadValues:
     """Reading of rows: the arrays as a compressed sparse row matrix, through memory views.
 
     A memory view gives a plain integer in a third of the time that an array takes.
@@ -80,24 +80,24 @@ def _reader(links: Links, keys: Ints, others: Ints, items: Sequence[Item]) -> Va
         np.ascontiguousarray(a).data for a in (others, links.begins, links.ends, links.sides)
     )
 
-    def values(entity: int) -> list[Value]:
+    def values(entity: int) -> list[FactValue]:
         place = entity - first
         if place < 0 or entity > last:
             return []
         row = range(starts[place], starts[place + 1])
         if items:
-            return [Value(content[n], items[content[n]]) for n in row]
-        return [Value(content[n], None, begins[n], ends[n], sides[n]) for n in row]
+            return [FactValue(content[n], items[content[n]]) for n in row]
+        return [FactValue(content[n], None, begins[n], ends[n], sides[n]) for n in row]
 
     return values
 
 
-def read_literals(first: int, literals: Ints) -> Values:
+def read_literals(first: int, literals: Ints) -> ReadValues:
     """A date or number for each entity from `first` on, where it is not 0."""
     numbers = literals.data
 
-    def values(entity: int) -> list[Value]:
+    def values(entity: int) -> list[FactValue]:
         number = numbers[entity - first]
-        return [Value(number)] if number else []
+        return [FactValue(number)] if number else []
 
     return values

@@ -39,7 +39,7 @@ class Links(NamedTuple):
     sides: Ints
 
 
-class Pool(NamedTuple):
+class CandidatePool(NamedTuple):
     """Entities that may be objects, by year, with the running sum of their fame."""
 
     members: Ints
@@ -65,7 +65,7 @@ class _Drawing:
         self.links = links
         draws = below(self.seed, "fame", 2**20, len(population))
         self.fame = 2**20 // (draws + 1)
-        self._pools: dict[str, Pool] = {}
+        self._pools: dict[str, CandidatePool] = {}
 
     def draw(self, name: str, relation: Relation) -> Links:
         subjects = np.concatenate(
@@ -157,7 +157,7 @@ class _Drawing:
         return objects
 
     def _from_pool(
-        self, stream: str, relation: Relation, kind: str, pool: Pool, subjects: Ints
+        self, stream: str, relation: Relation, kind: str, pool: CandidatePool, subjects: Ints
     ) -> Ints:
         years = (
             self.population.years[subjects] if relation.at != "now" else np.full_like(subjects, NOW)
@@ -179,13 +179,13 @@ class _Drawing:
         places[empty] = 0
         return np.where(empty, -1, pool.members[places])
 
-    def _pool(self, kind: str) -> Pool:
+    def _pool(self, kind: str) -> CandidatePool:
         if kind not in self._pools:
             members = self.population.members(kind)
             members = members[np.argsort(self.population.years[members], kind="stable")]
             most = min(_MOST_FAME, 20 + isqrt(len(members)))
             fame = np.concatenate([[0], np.cumsum(np.minimum(most, self.fame[members]))])
-            self._pools[kind] = Pool(members, self.population.years[members], fame)
+            self._pools[kind] = CandidatePool(members, self.population.years[members], fame)
         return self._pools[kind]
 
     def _covering(self, name: str, kind: str, subjects: Ints) -> Ints:

@@ -28,10 +28,10 @@ from branchwise.corpora.worlds.description import (
 )
 from branchwise.corpora.worlds.domains import DOMAINS, world_schema
 from branchwise.corpora.worlds.draws import stream_key
-from branchwise.corpora.worlds.facts import Fact, Value
+from branchwise.corpora.worlds.facts import Fact, FactValue
 from branchwise.corpora.worlds.sharing import MAX_AMBIGUITY
 from branchwise.corpora.worlds.telling.article import Articles
-from branchwise.corpora.worlds.telling.mentions import Mentions, stream
+from branchwise.corpora.worlds.telling.mentions import EntityMentions, stream
 from branchwise.corpora.worlds.telling.prose import type_prose
 from branchwise.corpora.worlds.triples import (
     ENTITY,
@@ -187,7 +187,7 @@ class _Writer:
             for kind, facts in zip(types, world.facts, strict=True)
         ]
         random = stream(stream_key(seed, "prose"))
-        self._mentions = Mentions(world, prose, random)
+        self._mentions = EntityMentions(world, prose, random)
         self._articles = [
             Articles(world, self._mentions, prose[n], n, random) for n in range(len(types))
         ]
@@ -229,7 +229,9 @@ class _Writer:
             self._passage(qid, title, text, told) for text, told in tellings
         )
 
-    def _passage(self, qid: str, title: str, text: str, told: list[tuple[Fact, Value]]) -> bytes:
+    def _passage(
+        self, qid: str, title: str, text: str, told: list[tuple[Fact, FactValue]]
+    ) -> bytes:
         self._passages += 1
         self._words += text.count(" ") + 1
         record: dict[str, Any] = {
@@ -240,7 +242,7 @@ class _Writer:
         }
         return orjson.dumps(record) + b"\n"
 
-    def _statement(self, qid: str, fact: Fact, value: Value) -> tuple[str, str, str]:
+    def _statement(self, qid: str, fact: Fact, value: FactValue) -> tuple[str, str, str]:
         other = statement_object(self._world, fact, value)
         subject, object = (other, qid) if fact.inverse else (qid, other)
         return subject, fact.relation.property, object

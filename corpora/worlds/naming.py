@@ -4,13 +4,13 @@ from bisect import bisect_right
 from collections.abc import Mapping
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.worlds.patterns import Spread, draw_below, pattern_capacity
+from branchwise.corpora.worlds.patterns import PatternSpread, draw_below, pattern_capacity
 from branchwise.corpora.worlds.word_lists import NAME, KindPatterns, word_lists
 
 _ALIASES_PER_NAME = 16
 
 
-class Names:
+class NameMaker:
     """Distinct names of several kinds, made on demand from word lists.
 
     `counts`: how many names of each kind are needed. A name's number is `offsets[kind]` + index,
@@ -64,7 +64,7 @@ class Names:
         return self._kind(number).alias(number, salt, self.name(number))
 
 
-class _Kind(Spread):
+class _Kind(PatternSpread):
     """The names of one kind, and their aliases."""
 
     def __init__(self, kind: str, count: int, start: int, seed: int) -> None:
@@ -97,7 +97,7 @@ class _Kind(Spread):
         return spread.text(index * spread.stride % spread.count)
 
 
-def _alias_spread(declared: KindPatterns, count: int, seed: str) -> Spread:
+def _alias_spread(declared: KindPatterns, count: int, seed: str) -> PatternSpread:
     """Aliases that embed the name need differ for one bearer only; others, for all bearers.
 
     Of these there are a multiple of `count`, so that whatever the salt, no two bearers share one.
@@ -105,4 +105,4 @@ def _alias_spread(declared: KindPatterns, count: int, seed: str) -> Spread:
     capacity = pattern_capacity(declared.aliases)
     embeds = NAME in next(iter(declared.aliases))
     wanted = capacity if embeds else count * min(_ALIASES_PER_NAME, capacity // count)
-    return Spread(declared.aliases, wanted, seed)
+    return PatternSpread(declared.aliases, wanted, seed)

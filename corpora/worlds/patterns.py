@@ -11,11 +11,11 @@ from math import gcd, prod
 
 from branchwise.corpora.worlds.word_lists import NAME, SLOT, word_lists
 
-Render = Callable[[int], str]
+Renderer = Callable[[int], str]
 _PARTS = (8192, 6710, 5497)  # of 10,000
 
 
-class Spread:
+class PatternSpread:
     """Patterns with quotas: the `count` places [0, count) rendered as different texts."""
 
     def __init__(self, patterns: Mapping[str, int], count: int, seed: str) -> None:
@@ -24,7 +24,7 @@ class Spread:
         self.count = count
         self.stride = _stride(count, f"{seed} stride")
         self.bounds: list[int] = []
-        self.renders: list[Render] = []
+        self.renders: list[Renderer] = []
         start = 0
         for pattern, quota in zip(patterns, quotas, strict=True):
             self.renders.append(_renderer(pattern, start, f"{seed} {pattern}"))
@@ -73,7 +73,7 @@ def _quotas(count: int, weights: Sequence[int], capacities: Sequence[int]) -> li
     return quotas
 
 
-def _renderer(pattern: str, start: int, seed: str) -> Render:
+def _renderer(pattern: str, start: int, seed: str) -> Renderer:
     """From the places [start, start + capacity) to texts, one to one."""
     template = SLOT.sub(lambda found: NAME if found[0] == NAME else "%s", pattern)
     names, sizes = _slots(pattern), _sizes(pattern)
@@ -98,7 +98,7 @@ def _renderer(pattern: str, start: int, seed: str) -> Render:
     return render
 
 
-def _pair(template: str, words: list[tuple[str, ...]], stride: int, shift: int) -> Render:
+def _pair(template: str, words: list[tuple[str, ...]], stride: int, shift: int) -> Renderer:
     """The same for two different lists, which most names are made of: in half the time."""
     first, second = words
     size, capacity = len(second), len(first) * len(second)
@@ -110,7 +110,7 @@ def _pair(template: str, words: list[tuple[str, ...]], stride: int, shift: int) 
     return render
 
 
-def _triple(template: str, words: list[tuple[str, ...]], stride: int, shift: int) -> Render:
+def _triple(template: str, words: list[tuple[str, ...]], stride: int, shift: int) -> Renderer:
     """The same for three."""
     first, second, third = words
     middle, size = len(second), len(third)

@@ -8,7 +8,7 @@ import numpy as np
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.schema import Schema
 from branchwise.corpora.worlds.draws import Ints, below
-from branchwise.corpora.worlds.naming import Names
+from branchwise.corpora.worlds.naming import NameMaker
 from branchwise.corpora.worlds.sharing import Groups, share_names
 
 NOW = 2024
@@ -32,7 +32,7 @@ class Population:
     years: Ints  # of birth, release or founding
     second: Ints  # number in `types` of a second occupation, or NO_SECOND
     name_numbers: Ints
-    names: Names
+    names: NameMaker
     groups: Groups
 
     def __len__(self) -> int:
@@ -65,7 +65,7 @@ def populate(schema: Schema, entities: int, seed: int, ambiguity: float) -> Popu
         [_second(schema, types, n, count, seed) for n, count in zip(types, counts, strict=True)]
     )
     named = share_names(schema, types, starts, years, seed, ambiguity)
-    names = Names(named.counts, seed)
+    names = NameMaker(named.counts, seed)
     offsets = np.array([names.offsets[kind] for kind in named.kinds], dtype=np.int64)
     numbers = offsets[named.kind_of] + named.index
     return Population(schema, seed, types, starts, years, second, numbers, names, named.groups)

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,8 +19,86 @@ from branchwise.corpora.worlds.description import (
     read_description,
 )
 from branchwise.corpora.worlds.draws import Ints
-from branchwise.corpora.worlds.language import Language, measure
 from branchwise.corpora.worlds.population import FIRST_NUMBER
+
+OFTEN = 100
+"""A sentence that comes more often than this counts as repeated."""
+
+_LONGEST_NAME = 10  # words
+_MARK = "•"
+_SENTENCE_END = re.compile(r"(?<=[.!?]) +")
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_EDGES = ".,;:!?()'’\""
+
+
+class Language(BaseModel):
+    """Of some passages: words with and without repeats, sentences with names masked.
+
+    `repeated` is the share of sentences whose masked form comes more than 100 times.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    passages: int
+    words: int
+    vocabulary: int
+    type_token_ratio: float
+    sentences: int
+    distinct_sentences: int
+    repeated: float
+    commonest: list[tuple[str, int]]
+
+
+def measure(texts: Collection[str], names: Collection[str]) -> Language:
+    """Measure passages. `names`: of entities, to be masked in sentences."""
+    words = Counter(word.lower() for text in texts for word in _WORD.findall(text))
+    sentences = Counter(sentence for text in texts for sentence in _masked_sentences(text, names))
+    total, count = words.total(), sentences.total()
+    often = sum(times for times in sentences.values() if times > OFTEN)
+    return Language(
+        passages=len(texts),
+        words=total,
+        vocabulary=len(words),
+        type_token_ratio=len(words) / max(1, total),
+        sentences=count,
+        distinct_sentences=len(sentences),
+        repeated=often / max(1, count),
+        commonest=sentences.most_common(5),
+    )
+
+
+def _masked_sentences(text: str, names: Collection[str]) -> Iterable[str]:
+    return _SENTENCE_END.split(" ".join(_masked(text.split(), names)))
+
+
+def _masked(words: list[str], names: Collection[str]) -> Iterator[str]:
+    """The words with each longest name replaced by a mark; what clings to it stays."""
+    place = 0
+    while place < len(words):
+        length = 0
+        if words[place].lstrip(_EDGES)[:1].isupper():
+            length = _name_length(words, place, names)
+        if not length:
+            yield words[place]
+            place += 1
+            continue
+        yield _MARK + _clinging(words[place + length - 1])
+        place += length
+
+
+def _name_length(words: list[str], place: int, names: Collection[str]) -> int:
+    for length in range(min(_LONGEST_NAME, len(words) - place), 0, -1):
+        text = " ".join(words[place : place + length]).strip(_EDGES)
+        if text in names or text.removesuffix("'s") in names:
+            return length
+    return 0
+
+
+def _clinging(word: str) -> str:
+    """What follows a name without a space: a full stop, a comma, 's."""
+    bare = word.rstrip(_EDGES)
+    return ("'s" if bare.endswith("'s") else "") + word[len(bare) :]
+
 
 SAMPLE = 5_000
 """The language is measured over the passages of so many entities, so that worlds of all sizes can
@@ -33,7 +112,7 @@ _NAME = re.compile(rb'<http://www\.wikidata\.org/entity/Q\d+> <[^>]*#(?:label|al
 _REPORT_EVERY = 100_000
 
 
-class Spread(NamedTuple):
+class Distribution(NamedTuple):
     """How a number is distributed."""
 
     mean: float
@@ -42,24 +121,24 @@ class Spread(NamedTuple):
     max: float
 
 
-class Survey(BaseModel):
+class WorldSurvey(BaseModel):
     """The shape of a world. `links`: of an entity, to and from other entities of the world."""
 
     model_config = ConfigDict(frozen=True)
 
     entities: int
-    links: Spread
-    passages_per_entity: Spread
-    words_per_passage: Spread
+    links: Distribution
+    passages_per_entity: Distribution
+    words_per_passage: Distribution
     shared_names: int
     share_of_names_shared: float
     bearers: dict[int, int]  # how many names are shared by so many entities
     language: Language
 
 
-def survey(folder: Path, progress: Progress = silent) -> Survey:
-    """Read a world's files and measure them. Raises InputError if there is no complete world, and
-    for files that differ from those it was made with.
+def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
+    """Read a world's files and measure them. Raises InputError where there is no whole world,
+    and for files that are not the ones it was made with.
 
     Memory: the names of all entities, some 150 bytes each.
     """
@@ -71,7 +150,7 @@ def survey(folder: Path, progress: Progress = silent) -> Survey:
     passages, words, sample = _read_corpus(folder / CORPUS_FILE, entities)
     bearers = _bearers(folder / NAMES_FILE)
     shared, sharing = sum(bearers.values()), sum(n * count for n, count in bearers.items())
-    return Survey(
+    return WorldSurvey(
         entities=entities,
         links=_spread(links),
         passages_per_entity=_spread(passages),
@@ -131,8 +210,8 @@ def _bearers(path: Path) -> dict[int, int]:
     return dict(sorted(sizes.items()))
 
 
-def _spread(values: Ints) -> Spread:
+def _spread(values: Ints) -> Distribution:
     if not len(values):
-        return Spread(0, 0, 0, 0)
+        return Distribution(0, 0, 0, 0)
     median, p99 = (float(value) for value in np.percentile(values, [50, 99]))
-    return Spread(float(values.mean()), median, p99, float(values.max()))
+    return Distribution(float(values.mean()), median, p99, float(values.max()))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from branchwise.corpora.schema import Relation
-from branchwise.corpora.worlds.draws import Ints, Words, scaled, words
+from branchwise.corpora.worlds.draws import Ints, RandomWords, scaled, words
 from branchwise.corpora.worlds.population import NOW
 
 
@@ -29,7 +29,9 @@ def draw_times(
     return np.where(latest < low, -1, begins), none
 
 
-def _spells(time: tuple[int, int], subjects: Ints, years: Ints, draws: Words) -> tuple[Ints, Ints]:
+def _spells(
+    time: tuple[int, int], subjects: Ints, years: Ints, draws: RandomWords
+) -> tuple[Ints, Ints]:
     """`time`: years from the subject's year to the first spell, and from one spell to the next."""
     first, slot = time
     new = np.concatenate([[True], subjects[1:] != subjects[:-1]]) if len(subjects) else subjects

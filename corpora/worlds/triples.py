@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from branchwise.corpora.schema import Schema
-from branchwise.corpora.worlds.facts import Fact, Item, Kind, Value
+from branchwise.corpora.worlds.facts import Fact, FactKind, FactValue, Item
 from branchwise.corpora.worlds.literals import iso_date
 from branchwise.corpora.worlds.world import World
 
@@ -36,16 +36,16 @@ def terms(iri: str, label: str, aliases: Iterable[str] = (), description: str = 
     return lines
 
 
-def statement_object(world: World, fact: Fact, value: Value) -> str:
+def statement_object(world: World, fact: Fact, value: FactValue) -> str:
     """A value as in a passage's `statements`: a number of an entity, a date or a number."""
     if value.item is not None:
         return value.item.qid
-    if fact.kind is Kind.ENTITY:
+    if fact.kind is FactKind.ENTITY:
         return world.qid(value.content)
-    return iso_date(value.content) if fact.kind is Kind.DATE else str(value.content)
+    return iso_date(value.content) if fact.kind is FactKind.DATE else str(value.content)
 
 
-def statements(world: World, qid: str, fact: Fact, values: list[Value]) -> Iterator[str]:
+def statements(world: World, qid: str, fact: Fact, values: list[FactValue]) -> Iterator[str]:
     """The lines of what a relation says of an entity; with its times, where it has them."""
     number = fact.relation.property
     for value in values:
@@ -55,15 +55,15 @@ def statements(world: World, qid: str, fact: Fact, values: list[Value]) -> Itera
             yield _full_statement(qid, number, object, value, fact)
 
 
-def _term(object: str, kind: Kind) -> str:
-    if kind is Kind.DATE:
+def _term(object: str, kind: FactKind) -> str:
+    if kind is FactKind.DATE:
         return f'"{object}T00:00:00Z"^^<{_XSD}dateTime>'
-    if kind is Kind.NUMBER:
+    if kind is FactKind.NUMBER:
         return f'"{object}"^^<{_XSD}decimal>'
     return f"<{ENTITY}{object}>"
 
 
-def _full_statement(qid: str, number: str, object: str, value: Value, fact: Fact) -> str:
+def _full_statement(qid: str, number: str, object: str, value: FactValue, fact: Fact) -> str:
     """The statement's own node with its qualifiers.
 
     Its name follows from what it says, so that no counter is needed.

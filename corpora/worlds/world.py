@@ -9,10 +9,10 @@ from branchwise.corpora.worlds.domains import world_schema
 from branchwise.corpora.worlds.draws import below, stream_key
 from branchwise.corpora.worlds.facts import (
     Fact,
+    FactKind,
+    FactValue,
     Item,
-    Kind,
-    Value,
-    Values,
+    ReadValues,
     read_inverse,
     read_links,
     read_literals,
@@ -110,7 +110,7 @@ class World:
                     facts.append(Fact(name, relation, _kind(relation), False, values))
                 if relation.inverse and self._may_be_object(kind, relation):
                     facts.append(
-                        Fact(relation.inverse, relation, Kind.ENTITY, True, inverses[name])
+                        Fact(relation.inverse, relation, FactKind.ENTITY, True, inverses[name])
                     )
             table.append(tuple(facts))
         return tuple(table)
@@ -123,34 +123,34 @@ class World:
     def _items(self, relation: Relation) -> tuple[Item, ...]:
         return tuple(Item(*entry) for entry in self.schema.items.get(relation.items, {}).items())
 
-    def _sourced(self, relation: Relation, number: int) -> Values:
+    def _sourced(self, relation: Relation, number: int) -> ReadValues:
         """Facts that follow from an entity's type, second occupation or name."""
         kind = self.schema.resolved(self.population.types[number])
         if relation.source == "class":
             item = Item(kind.class_id, self.schema.items["class"][kind.class_id])
-            return lambda entity: [Value(0, item)]
+            return lambda entity: [FactValue(0, item)]
         items = {entry.qid: entry for entry in self._items(relation)}
         if relation.source == "gender":
             she, he = items.values()
-            return lambda entity: [Value(0, she if self.is_female(entity) else he)]
+            return lambda entity: [FactValue(0, she if self.is_female(entity) else he)]
         types = [self.schema.types[name] for name in self.population.types]
         own = items[kind.occupation]
 
-        def occupations(entity: int) -> list[Value]:
+        def occupations(entity: int) -> list[FactValue]:
             other = self._second[entity]
             if other == NO_SECOND:
-                return [Value(0, own)]
-            return [Value(0, own), Value(0, items[types[other].occupation])]
+                return [FactValue(0, own)]
+            return [FactValue(0, own), FactValue(0, items[types[other].occupation])]
 
         return occupations
 
 
-def _kind(relation: Relation) -> Kind:
+def _kind(relation: Relation) -> FactKind:
     if relation.object:
-        return Kind.ENTITY
+        return FactKind.ENTITY
     if relation.date is not None:
-        return Kind.DATE
-    return Kind.NUMBER if relation.number is not None else Kind.ITEM
+        return FactKind.DATE
+    return FactKind.NUMBER if relation.number is not None else FactKind.ITEM
 
 
 def _numbering(entities: int, seed: int) -> tuple[int, tuple[int, int]]:

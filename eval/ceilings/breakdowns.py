@@ -1,5 +1,6 @@
 """Breakdowns: scores and ceilings by a property of the question, or by what was spent on it."""
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,11 +8,34 @@ from typing import Any
 
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.ceilings.bins import Bins
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
 from branchwise.eval.ceilings.traced import TracedItem, in_order
 from branchwise.eval.question_scores import ItemScore, aggregates_of
 from branchwise.eval.tasks import Column, totals_of
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Bins that begin at each of the ascending `edges`; the last one is open.
+
+    Fixed, not quantiles, so that a bin holds the same in every run. The first edge is the least
+    value that can be.
+    """
+
+    edges: tuple[int, ...]
+
+    def place(self, value: int) -> int:
+        """Number of the bin that a value is in, from 0."""
+        return max(0, bisect_right(self.edges, value) - 1)
+
+    def label(self, place: int) -> str:
+        """ "2", "3-5", "1,000-1,999", or "17+" for the last."""
+        first = self.edges[place]
+        if place == len(self.edges) - 1:
+            return f"{first:,}+"
+        last = self.edges[place + 1] - 1
+        return f"{first:,}" if first == last else f"{first:,}-{last:,}"
+
 
 UNKNOWN, OTHERS = "unknown", "others"
 MAX_LABELS = 30
@@ -150,11 +174,11 @@ def _steps(item: TracedItem) -> int | None:
 
 
 def _calls(item: TracedItem) -> int | None:
-    return len(item.trail.calls) if item.trail else None
+    return len(item.evidence.calls) if item.evidence else None
 
 
 def _tokens(item: TracedItem) -> int | None:
-    return item.trail.tokens if item.trail else None
+    return item.evidence.tokens if item.evidence else None
 
 
 def _operations(item: TracedItem) -> Sequence[_Place] | None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.traced import TracedItem, in_order, with_evidence
-from branchwise.eval.errors.trail import Place, Trail
+from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
 from branchwise.eval.question_scores import aggregates_of
 
 Effort = Literal["calls", "tokens"]
@@ -87,23 +87,23 @@ def _recall_at(
 
 def _first_seen(item: TracedItem, by: Effort) -> dict[GoldPair, int]:
     """The least effort at which each retrieved pair was there."""
-    trail = item.trail
-    assert trail is not None  # `with_evidence` left the others out
+    evidence = item.evidence
+    assert evidence is not None  # `with_evidence` left the others out
     return {
-        pair: min(_effort(trail, place, by) for place in trail.places[pair])
+        pair: min(_effort(evidence, place, by) for place in evidence.places[pair])
         for pair in item.retrieved
     }
 
 
-def _effort(trail: Trail, place: Place, by: Effort) -> int:
+def _effort(evidence: GoldEvidence, place: EvidencePlace, by: Effort) -> int:
     if by == "calls" or place.call == 0:
         return place.call
-    return trail.calls[place.call - 1].tokens
+    return evidence.calls[place.call - 1].tokens
 
 
 def _last_call(item: TracedItem, by: Effort) -> int:
     """The effort at which an item made its last call; -1 where it made none."""
-    calls = item.trail.calls if item.trail else ()
+    calls = item.evidence.calls if item.evidence else ()
     if not calls:
         return -1
     return len(calls) if by == "calls" else max(call.tokens for call in calls)

@@ -1,7 +1,7 @@
 """What a corpus and a graph hold of the gold answers that are looked for."""
 
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,10 +12,44 @@ from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.graph.open import graph_folder, is_address
 from branchwise.corpora.graph.vocabulary import written_id
 from branchwise.corpora.progress import Progress
+from branchwise.corpora.questions import Question
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.text import encodable
-from branchwise.eval.ceilings.sources import CorpusSource, GraphSource
-from branchwise.eval.ceilings.wanted import Wanted
+from branchwise.eval.branch_matches import GoldPair
+from branchwise.eval.branch_scores import gold_branches
+from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph
+
+
+@dataclass(frozen=True)
+class WantedEntity:
+    """A gold entity: ids of passages that support it, its ids in a graph, its ways of writing."""
+
+    support: frozenset[str]
+    qids: frozenset[str]
+    forms: tuple[str, ...]
+
+
+WantedPairs = dict[str, dict[GoldPair, WantedEntity]]
+"""By question id, what is looked up for each of its gold pairs."""
+
+
+def wanted_pairs(questions: Iterable[Question]) -> WantedPairs:
+    """What to look up for every gold pair of the questions."""
+    return {question.id: _of_question(question) for question in questions}
+
+
+def _of_question(question: Question) -> dict[GoldPair, WantedEntity]:
+    found = {}
+    for branch, entities in enumerate(gold_branches(question.branches).sets):
+        for number, entity in enumerate(entities.entities):
+            answers = entity.answers
+            found[GoldPair(branch, number)] = WantedEntity(
+                frozenset(id for answer in answers for id in answer.support),
+                entity.qids,
+                tuple(sorted({form for answer in answers for form in answer.forms})),
+            )
+    return found
+
 
 _REPORT_EVERY = 10_000
 
@@ -31,7 +65,7 @@ class Holding(Protocol):
         """False where the source could not be read, which may be mended."""
         ...
 
-    def has(self, wanted: Wanted) -> bool | None:
+    def has(self, wanted: WantedEntity) -> bool | None:
         """Whether the source has an entity; None where that is unknown."""
         ...
 
@@ -43,7 +77,7 @@ class UnknownHolding:
     why: str
     final: bool = True
 
-    def has(self, wanted: Wanted) -> bool | None:
+    def has(self, wanted: WantedEntity) -> bool | None:
         """Unknown."""
         return None
 
@@ -66,7 +100,7 @@ class CorpusHolding:
             "no passage of the corpus is named as their support, and it was not read for mentions"
         )
 
-    def has(self, wanted: Wanted) -> bool | None:
+    def has(self, wanted: WantedEntity) -> bool | None:
         """Whether a passage supports the entity or, where none is named, mentions it."""
         if wanted.support and self.passages:
             return bool(wanted.support & self.passages)
@@ -81,7 +115,7 @@ class GraphHolding:
     why: str = "they have no Wikidata id to look up in the graph"
     final: bool = True
 
-    def has(self, wanted: Wanted) -> bool | None:
+    def has(self, wanted: WantedEntity) -> bool | None:
         """Whether an id of the entity is in the graph; unknown for one without ids.
 
         Dates and numbers have none, and may stand in the graph as values.
@@ -90,7 +124,11 @@ class GraphHolding:
 
 
 def corpus_holding(
-    source: CorpusSource, wanted: Collection[Wanted], *, read_passages: bool, progress: Progress
+    source: SearchedCorpus,
+    wanted: Collection[WantedEntity],
+    *,
+    read_passages: bool,
+    progress: Progress,
 ) -> Holding:
     """Look into the corpus: one pass for ids and, with `read_passages`, one for mentions."""
     if source.path is None:
@@ -124,7 +162,7 @@ def _mentioned(
     corpus: Corpus, wanted: list[tuple[str, ...]], progress: Progress
 ) -> frozenset[tuple[str, ...]]:
     """Those of the wanted forms that some passage mentions, in its title or its text."""
-    from branchwise.eval.ceilings.mentioned import mentioned
+    from branchwise.eval.ceilings.many_names import mentioned
 
     texts = (
         to_passage("", str(fields.get("contents", ""))).contents
@@ -144,7 +182,7 @@ def _records(corpus: Corpus, progress: Progress) -> Iterator[dict[str, Any]]:
     progress(total, total)
 
 
-def graph_holding(source: GraphSource, wanted: Collection[Wanted]) -> Holding:
+def graph_holding(source: SearchedGraph, wanted: Collection[WantedEntity]) -> Holding:
     """Look the ids up in the names of a built graph; no query is asked, of an endpoint neither."""
     if source.address is None:
         return UnknownHolding("the run does not say which graph it asked")
@@ -156,7 +194,7 @@ def graph_holding(source: GraphSource, wanted: Collection[Wanted]) -> Holding:
         return UnknownHolding(f"the graph cannot be read: {error}", final=False)
 
 
-def _known_ids(path: Path, sha256: str | None, wanted: Collection[Wanted]) -> frozenset[str]:
+def _known_ids(path: Path, sha256: str | None, wanted: Collection[WantedEntity]) -> frozenset[str]:
     from branchwise.corpora.graph.description import read_description
     from branchwise.corpora.graph.names.index import NameIndex
 

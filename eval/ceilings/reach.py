@@ -17,11 +17,12 @@ from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.holdings import (
     Holding,
     UnknownHolding,
+    WantedEntity,
     corpus_holding,
     graph_holding,
+    wanted_pairs,
 )
 from branchwise.eval.ceilings.sources import Sources
-from branchwise.eval.ceilings.wanted import Wanted, wanted_pairs
 
 _VERSION = 1  # changes when the same sources and questions may give another reach
 
@@ -114,7 +115,7 @@ def reach_key(
     return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
 
 
-def _within(holdings: Sequence[Holding], entity: Wanted) -> bool | None:
+def _within(holdings: Sequence[Holding], entity: WantedEntity) -> bool | None:
     """True where any source has it, else unknown where any source is unknown."""
     found = [holding.has(entity) for holding in holdings]
     if True in found:
@@ -122,7 +123,7 @@ def _within(holdings: Sequence[Holding], entity: Wanted) -> bool | None:
     return None if None in found else False
 
 
-def _reasons(holdings: Sequence[Holding], left: Sequence[Wanted]) -> tuple[str, ...]:
+def _reasons(holdings: Sequence[Holding], left: Sequence[WantedEntity]) -> tuple[str, ...]:
     """In words, for each source that leaves any of these unknown: how many, and why."""
     counts = [
         (sum(holding.has(entity) is None for entity in left), holding.why) for holding in holdings

@@ -11,7 +11,7 @@ RETRIEVER = "local_retriever"
 
 
 @dataclass(frozen=True)
-class CorpusSource:
+class SearchedCorpus:
     """The corpus that was searched: where it was, and its SHA-256; None where nothing says."""
 
     path: Path | None = None
@@ -19,7 +19,7 @@ class CorpusSource:
 
 
 @dataclass(frozen=True)
-class GraphSource:
+class SearchedGraph:
     """The graph that was asked: its folder or an endpoint's address, and a folder's SHA-256."""
 
     address: str | None = None
@@ -33,8 +33,8 @@ class Sources:
     A corpus or graph that the system had but no tool for is not among them.
     """
 
-    corpus: CorpusSource | None = None
-    graph: GraphSource | None = None
+    corpus: SearchedCorpus | None = None
+    graph: SearchedGraph | None = None
     others: tuple[str, ...] = ()
 
     def identity(self) -> list[Any]:
@@ -58,10 +58,10 @@ def run_sources(
     folder = corpus or (Path(system["corpus"]) if system.get("corpus") else None)
     graph = identity.get("kg") or {}
     return Sources(
-        CorpusSource(folder, _corpus_sha256(identity.get("retriever") or {}))
+        SearchedCorpus(folder, _corpus_sha256(identity.get("retriever") or {}))
         if RETRIEVER in names
         else None,
-        GraphSource(kg or system.get("kg"), graph.get("sha256"))
+        SearchedGraph(kg or system.get("kg"), graph.get("sha256"))
         if set(GRAPH_TOOLS) & set(names)
         else None,
         tuple(name for name in names if name != RETRIEVER and name not in GRAPH_TOOLS),

@@ -1,11 +1,11 @@
-"""What ceilings, curves and breakdowns read: an item, its score and the trail of its evidence."""
+"""What ceilings, curves and breakdowns read: an item, its score and its evidence."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from branchwise.eval.branch_matches import BranchMatches, GoldPair
-from branchwise.eval.errors.trail import Trail
+from branchwise.eval.errors.gold_evidence import GoldEvidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.tasks import Metrics
@@ -13,14 +13,14 @@ from branchwise.eval.tasks import Metrics
 
 @dataclass(frozen=True)
 class TracedItem:
-    """An item as it was scored (`matches`, `metrics`), and its trail.
+    """An item as it was scored (`matches`, `metrics`), and its evidence.
 
-    `trail` is None where there is no trace: answers from a file.
+    `evidence` is None where there is no trace: answers from a file.
     """
 
     item: AnsweredItem
     matches: BranchMatches
-    trail: Trail | None = None
+    evidence: GoldEvidence | None = None
     metrics: Metrics = field(default_factory=dict)
 
     @property
@@ -41,21 +41,21 @@ class TracedItem:
     @cached_property
     def retrieved(self) -> frozenset[GoldPair]:
         """The gold pairs that were anywhere in what the tools returned or the question brought."""
-        places = self.trail.places if self.trail else {}
+        places = self.evidence.places if self.evidence else {}
         return self.pairs & {pair for pair, found in places.items() if found}
 
     @cached_property
     def extracted(self) -> frozenset[GoldPair]:
         """The retrieved pairs that extraction left somewhere; all where there was none."""
-        if self.trail is None:
+        if self.evidence is None:
             return frozenset()
-        dropped, places = self.trail.dropped, self.trail.places
+        dropped, places = self.evidence.dropped, self.evidence.places
         return frozenset(pair for pair in self.retrieved if not all(map(dropped, places[pair])))
 
     @cached_property
     def shown(self) -> frozenset[GoldPair]:
         """The gold pairs that the agent had before it, in a request that was answered."""
-        places = self.trail.places if self.trail else {}
+        places = self.evidence.places if self.evidence else {}
         seen = {pair for pair, found in places.items() if any(place.shown for place in found)}
         return self.pairs & seen
 
@@ -63,7 +63,7 @@ class TracedItem:
     def has_evidence(self) -> bool:
         """Whether a tool was called or the question came with passages."""
         given = bool(self.retrieved or self.item.evidence.passages)
-        return self.trail is not None and (given or bool(self.trail.calls))
+        return self.evidence is not None and (given or bool(self.evidence.calls))
 
     def share(self, pairs: frozenset[GoldPair]) -> float | None:
         """|pairs| / |all gold pairs|; None without gold."""
@@ -87,4 +87,4 @@ def with_evidence(items: Sequence[TracedItem]) -> list[TracedItem]:
     """
     if not any(item.has_evidence for item in items):
         return []
-    return [item for item in items if item.trail is not None]
+    return [item for item in items if item.evidence is not None]

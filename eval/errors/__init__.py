@@ -1,1 +1,1 @@
-"""Where each answer was lost: mentions, the trail of the evidence, labels."""
+"""Where each answer was lost: mentions, the evidence, labels."""

@@ -7,6 +7,12 @@ from branchwise.eval.alignment import Alignment
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
 from branchwise.eval.branch_scores import GoldBranches, align_answers, gold_branches
 from branchwise.eval.entities import form
+from branchwise.eval.errors.gold_evidence import (
+    MAX_PROBLEM_CHARS,
+    EvidencePlace,
+    GoldEvidence,
+    gold_evidence,
+)
 from branchwise.eval.errors.item_errors import (
     MAX_PLACES,
     BranchErrors,
@@ -14,16 +20,15 @@ from branchwise.eval.errors.item_errors import (
     ItemErrors,
     MissingAnswer,
     WrongAnswer,
+    failed_calls,
 )
 from branchwise.eval.errors.labels import Label, LostAt
 from branchwise.eval.errors.module_work import ModuleWork, module_work
-from branchwise.eval.errors.sought import Sought
-from branchwise.eval.errors.trail import MAX_PROBLEM_CHARS, Place, Trail, trail_of
-from branchwise.eval.errors.wrong_calls import failed_calls
+from branchwise.eval.errors.targets import Targets
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.trace.conversation import Conversation, read_conversation
-from branchwise.trace.events import Answer, BudgetSpent, Event, Model, Node
+from branchwise.trace.events import AnswerRead, BudgetSpent, Event, Model, Node
 
 MAX_ANSWERING_CHARS = 200_000
 
@@ -37,7 +42,7 @@ class _Case:
     gold: GoldBranches
     alignment: Alignment
     matches: BranchMatches
-    trail: Trail
+    evidence: GoldEvidence
     unread: frozenset[GoldPair]
     written: frozenset[GoldPair]
     rewritten_at: int | None
@@ -49,12 +54,12 @@ class _Case:
 
 @dataclass(frozen=True)
 class Examined:
-    """An item that was examined: its errors, the pairs of its score, the trail of its evidence,
+    """An item that was examined: its errors, the pairs of its score, its evidence,
     and what expansion, extraction and nodes did."""
 
     errors: ItemErrors
     matches: BranchMatches
-    trail: Trail
+    evidence: GoldEvidence
     modules: ModuleWork = field(default_factory=ModuleWork)
 
 
@@ -77,7 +82,7 @@ def examine(item: AnsweredItem, events: Iterable[Event]) -> Examined:
     reading = read_conversation(events)
     case = _case(item, reading)
     errors, modules = _errors(item, reading, case), module_work(reading.modules)
-    return Examined(errors, case.matches, case.trail, modules)
+    return Examined(errors, case.matches, case.evidence, modules)
 
 
 def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemErrors:
@@ -114,20 +119,20 @@ def _case(item: AnsweredItem, reading: Conversation) -> _Case:
     alignment = item.matched.alignment if item.matched else align_answers(gold, answers)
     matches = branch_matches(gold, answers, alignment)
     texts = [*dict.fromkeys(wrong.text for wrong in matches.wrong)]
-    sought = Sought(gold, item.question, texts)
+    targets = Targets(gold, item.question, texts)
     return _Case(
         gold,
         {name: alignment[name] for name in answers},
         matches,
-        trail_of(sought, reading),
-        _unread(item, reading, sought),
-        _written(reading, sought),
+        gold_evidence(targets, reading),
+        _unread(item, reading, targets),
+        _written(reading, targets),
         reading.rewritten.seq if reading.rewritten else None,
         known=reading.events > 0 and item.error is None,
     )
 
 
-def _unread(item: AnsweredItem, reading: Conversation, sought: Sought) -> frozenset[GoldPair]:
+def _unread(item: AnsweredItem, reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     """Gold answers in the agent's last text, where this could not be read as an answer.
 
     Of a node's text, where one stands in its place. A refusal is none, whatever it mentions.
@@ -143,10 +148,10 @@ def _unread(item: AnsweredItem, reading: Conversation, sought: Sought) -> frozen
         return frozenset()
     else:
         text = said.text
-    return _pairs_in([text[-MAX_ANSWERING_CHARS:]], sought)
+    return _pairs_in([text[-MAX_ANSWERING_CHARS:]], targets)
 
 
-def _written(reading: Conversation, sought: Sought) -> frozenset[GoldPair]:
+def _written(reading: Conversation, targets: Targets) -> frozenset[GoldPair]:
     """Gold answers of the agent's own answer, where a node put another in its place."""
     said = _said(reading)
     if said is None or reading.rewritten is None or said.finish in _DECLINED:
@@ -156,7 +161,7 @@ def _written(reading: Conversation, sought: Sought) -> frozenset[GoldPair]:
 
     read = parse_answer(said.text[-MAX_ANSWERING_CHARS:], BranchesFormat()).prediction
     answers = read.answers.values() if read else ()
-    return _pairs_in([one for texts in answers for one in texts], sought)
+    return _pairs_in([one for texts in answers for one in texts], targets)
 
 
 def _said(reading: Conversation) -> Model | None:
@@ -165,18 +170,18 @@ def _said(reading: Conversation) -> Model | None:
     return body if isinstance(body, Model) else None
 
 
-def _pairs_in(texts: Sequence[str], sought: Sought) -> frozenset[GoldPair]:
+def _pairs_in(texts: Sequence[str], targets: Targets) -> frozenset[GoldPair]:
     """The gold answers that texts mention."""
-    first_text = len(sought.pairs)
-    found = (thing for text in texts for thing in sought.in_text(text) if thing < first_text)
-    return frozenset(pair for thing in found for pair in sought.pairs[thing])
+    first_text = len(targets.pairs)
+    found = (thing for text in texts for thing in targets.in_text(text) if thing < first_text)
+    return frozenset(pair for thing in found for pair in targets.pairs[thing])
 
 
 def _missing(case: _Case) -> Iterator[MissingAnswer]:
     under = _other_keys(case)
     for pair in case.matches.missing:
         entity = case.gold.sets[pair.branch].entities[pair.entity]
-        places = case.trail.places.get(pair, ())
+        places = case.evidence.places.get(pair, ())
         label, lost_at, lost_step = None, None, None
         if pair in under:
             label = Label.WRONG_BRANCH
@@ -196,10 +201,10 @@ def _missing(case: _Case) -> Iterator[MissingAnswer]:
 
 
 def _lost(
-    case: _Case, pair: GoldPair, places: Sequence[Place]
+    case: _Case, pair: GoldPair, places: Sequence[EvidencePlace]
 ) -> tuple[Label, LostAt | None, int | None]:
     """The label, who lost it, and the step of the node that did."""
-    if places and all(case.trail.dropped(at) or at.node is not None for at in places):
+    if places and all(case.evidence.dropped(at) or at.node is not None for at in places):
         node = places[0].node
         return Label.INCORRECT_REASONING, "extraction" if node is None else "node", node
     if pair in case.written:
@@ -236,7 +241,7 @@ def _elsewhere(case: _Case, key: str, text: str) -> Iterator[GoldPair]:
 def _wrong(case: _Case) -> Iterator[WrongAnswer]:
     missing = set(case.matches.missing)
     for key, text in case.matches.wrong:
-        places = case.trail.wrong_places.get(text, ())
+        places = case.evidence.wrong_places.get(text, ())
         # Of several branches that have it, one that lacks it here.
         belongs = min(
             _elsewhere(case, key, text), key=lambda p: (p not in missing, p), default=None
@@ -256,7 +261,7 @@ def _wrong(case: _Case) -> Iterator[WrongAnswer]:
         )
 
 
-def _first(places: Sequence[Place]) -> tuple[Place, ...]:
+def _first(places: Sequence[EvidencePlace]) -> tuple[EvidencePlace, ...]:
     """The first places; the last of them is one that was shown, where only later ones were."""
     first = [*places[:MAX_PLACES]]
     if first and not any(place.shown for place in first):
@@ -280,7 +285,7 @@ def _branches(case: _Case, missing: Sequence[MissingAnswer]) -> Iterator[BranchE
 def _format_error(item: AnsweredItem, reading: Conversation) -> Ending | None:
     if item.how != "failed" or item.error is not None:
         return None
-    if reading.answer is None or not isinstance(reading.answer.body, Answer):
+    if reading.answer is None or not isinstance(reading.answer.body, AnswerRead):
         return Ending("the answer could not be read", None)
     problem = reading.answer.body.problem
     return _ending(problem or "the answer could not be read", reading.answer.seq)

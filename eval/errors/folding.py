@@ -63,7 +63,7 @@ class Cluster(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedText:
     """A text, its fold, and where each character of the fold came from.
 
     `shown` is the text with JSON's and HTML's escapes undone. Between `clusters` a character of
@@ -136,11 +136,11 @@ def squeezed(text: str) -> str:
     return fold(text).translate(_ONLY_LETTERS)
 
 
-def folded(text: str) -> Folded:
+def folded(text: str) -> FoldedText:
     """A text's fold with the place of each of its characters."""
     shown, origins = _unescape(text)
     if shown.isascii():
-        return Folded(shown, shown.lower(), [], origins)
+        return FoldedText(shown, shown.lower(), [], origins)
     pieces: list[str] = []
     clusters: list[Cluster] = []
     done = length = 0
@@ -161,7 +161,7 @@ def folded(text: str) -> Folded:
             last = piece[-1:] or last
         done = run.end()
     pieces.append(shown[done:].lower())
-    return Folded(shown, "".join(pieces), clusters, origins)
+    return FoldedText(shown, "".join(pieces), clusters, origins)
 
 
 def is_word(character: str) -> bool:

@@ -1,11 +1,12 @@
 """What went wrong in one item: records that are stored, shown and counted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, get_args
 
+from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace
 from branchwise.eval.errors.labels import CallFailure, Label, LostAt
-from branchwise.eval.errors.trail import Place
+from branchwise.trace.conversation import ToolCall
 
 MAX_PLACES = 5
 """Places that are kept of each answer; how many there are is kept beside."""
@@ -29,7 +30,7 @@ class MissingAnswer:
     label: Label | None
     lost_at: LostAt | None = None
     under: str | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[EvidencePlace, ...] = ()
     retrieved: int = 0
     lost_step: int | None = None
 
@@ -47,7 +48,7 @@ class WrongAnswer:
     text: str
     label: Label | None
     belongs_to: str | None = None
-    places: tuple[Place, ...] = ()
+    places: tuple[EvidencePlace, ...] = ()
     retrieved: int = 0
 
 
@@ -153,9 +154,21 @@ def _branch(record: Mapping[str, Any]) -> BranchErrors:
 
 def _answer(record: Mapping[str, Any]) -> dict[str, Any]:
     label = record["label"]
-    places = tuple(Place(**place) for place in record["places"])
+    places = tuple(EvidencePlace(**place) for place in record["places"])
     return {**record, "label": None if label is None else Label(label), "places": places}
 
 
 def _ending(record: Mapping[str, Any] | None) -> Ending | None:
     return None if record is None else Ending(**record)
+
+
+_KNOWN: Mapping[str, CallFailure] = {kind: kind for kind in get_args(CallFailure)}
+
+
+def failed_calls(calls: Iterable[ToolCall]) -> Iterator[FailedCall]:
+    """The calls without a result, in the order made."""
+    for call in calls:
+        cost = CallCost.of(call)
+        if cost.error is not None:
+            kind = _KNOWN.get(str(call.result.failure), "failed")
+            yield FailedCall(call.number, call.step, cost.tool, kind, cost.error)

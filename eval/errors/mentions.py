@@ -23,11 +23,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from branchwise.eval.errors.folding import Folded, fold, folded, squeezed
-from branchwise.eval.errors.name_forms import NameForm, name_forms
-from branchwise.eval.errors.name_words import COMMON_WORDS, FUNCTION_WORDS
-from branchwise.eval.errors.numerals import is_bare_number
-from branchwise.eval.errors.surroundings import (
+from branchwise.eval.errors.folding import FoldedText, fold, folded, squeezed
+from branchwise.eval.errors.name_context import (
     begins_sentence,
     disambiguator_end,
     has_article,
@@ -40,8 +37,11 @@ from branchwise.eval.errors.surroundings import (
     names_own_bearer,
     stands_alone,
 )
+from branchwise.eval.errors.name_forms import NameForm, name_forms
+from branchwise.eval.errors.name_words import COMMON_WORDS, FUNCTION_WORDS
+from branchwise.eval.errors.numerals import is_bare_number
 
-Span = tuple[int, int]
+TextSpan = tuple[int, int]
 _ORDINARY = COMMON_WORDS - FUNCTION_WORDS
 _PARAGRAPH = re.compile(r"\n[^\S\n]*\n")
 _TITLE_CHARACTERS = 300
@@ -60,16 +60,16 @@ class Mentions:
         things = (_Thing.of(index, name_forms(texts)) for index, texts in enumerate(answers))
         self._things = [(thing.shared, thing) for thing in things]
 
-    def find(self, text: str) -> dict[int, list[Span]]:
+    def find(self, text: str) -> dict[int, list[TextSpan]]:
         """Where each thing is mentioned: its index to spans [start, end) of the text as given.
 
         Spans of a thing are in order and do not overlap; things without a mention are left out.
         """
-        found: dict[int, list[Span]] = {}
+        found: dict[int, list[TextSpan]] = {}
         letters = squeezed(text)
-        read: Folded | None = None
+        read: FoldedText | None = None
         for thing in [thing for shared, thing in self._things if shared in letters]:
-            spans: set[Span] = set()
+            spans: set[TextSpan] = set()
             for form in thing.candidates(letters):
                 read = read or folded(text)
                 spans.update(read.given(*span) for span in _mentions(read, letters, form))
@@ -84,7 +84,7 @@ class Mentions:
         """
         found: set[int] = set()
         letters = squeezed(text)
-        read: Folded | None = None
+        read: FoldedText | None = None
         things = self._things if among is None else [self._things[number] for number in among]
         for thing in [thing for shared, thing in things if shared in letters]:
             for form in thing.candidates(letters):
@@ -115,7 +115,7 @@ class _Thing(NamedTuple):
         return [form for form in self.forms if form.letters in letters]
 
 
-def _mentions(text: Folded, letters: str, form: NameForm) -> Iterator[Span]:
+def _mentions(text: FoldedText, letters: str, form: NameForm) -> Iterator[TextSpan]:
     """Spans in the shown text that mention the form; `letters` are all that the text has."""
     position = 0
     titled_otherwise = False
@@ -133,7 +133,7 @@ def _mentions(text: Folded, letters: str, form: NameForm) -> Iterator[Span]:
             yield span[0], disambiguator_end(text.shown, span[1], form.known)
 
 
-def _next(fold: str, position: int, form: NameForm, *, literally: bool) -> Span | None:
+def _next(fold: str, position: int, form: NameForm, *, literally: bool) -> TextSpan | None:
     """Where the form is written next."""
     if literally:
         start = fold.find(form.literal, position)
@@ -249,9 +249,9 @@ def _is_without_small_letters(text: str) -> bool:
     return text.isupper()
 
 
-def _longest(spans: set[Span]) -> list[Span]:
+def _longest(spans: set[TextSpan]) -> list[TextSpan]:
     """Spans in order, without those that lie in or overlap a longer one before them."""
-    kept: list[Span] = []
+    kept: list[TextSpan] = []
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):
         if not kept or span[0] >= kept[-1][1]:
             kept.append(span)

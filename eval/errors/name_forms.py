@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from branchwise.eval.errors.folding import Folded, folded, is_word, loose, squeezed
+from branchwise.eval.errors.folding import FoldedText, folded, is_word, loose, squeezed
 from branchwise.eval.errors.name_words import (
     ABBREVIATIONS,
     COMMON_WORDS,
@@ -109,7 +109,7 @@ def name_forms(texts: Sequence[str]) -> list[NameForm]:
     return list(forms.values())
 
 
-def _split(form: Folded) -> tuple[Folded, str]:
+def _split(form: FoldedText) -> tuple[FoldedText, str]:
     """A form without its trailing disambiguator, and that."""
     parts = _DISAMBIGUATOR.fullmatch(form.shown) if _CLOSING.search(form.shown) else None
     if parts is None or not any(map(is_word, parts[1])):
@@ -117,7 +117,7 @@ def _split(form: Folded) -> tuple[Folded, str]:
     return folded(parts[1]), parts[2]
 
 
-def _forms(form: Folded, known: tuple[str, ...]) -> Iterator[NameForm]:
+def _forms(form: FoldedText, known: tuple[str, ...]) -> Iterator[NameForm]:
     """A date, a number, or the name with and without what may be left out."""
     if value := _value(form.fold):
         yield value
@@ -147,14 +147,14 @@ def _value(fold: str) -> NameForm | None:
     return None
 
 
-def _sign(form: Folded) -> Iterator[NameForm]:
+def _sign(form: FoldedText) -> Iterator[NameForm]:
     """A name without a letter or digit, such as "!!!"."""
     sign = form.fold.strip()
     if sign:
         yield NameForm(re.escape(sign), "", kind="sign")
 
 
-def read_words(form: Folded) -> tuple[Word, ...]:
+def read_words(form: FoldedText) -> tuple[Word, ...]:
     """The words of a name, each with what stands between it and the next one."""
     if form.shown.isascii() and _PLAIN_NAME.fullmatch(form.fold):
         return _plain_words(form)
@@ -168,7 +168,7 @@ def read_words(form: Folded) -> tuple[Word, ...]:
     return tuple(words)
 
 
-def _plain_words(form: Folded) -> tuple[Word, ...]:
+def _plain_words(form: FoldedText) -> tuple[Word, ...]:
     """The same for English letters and single spaces, as most names are, in less time."""
     shown = form.shown.split(" ")
     gaps = [" "] * (len(shown) - 1) + [""]

@@ -8,21 +8,21 @@ from branchwise.eval.alignment import Alignment
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.matcher import NamesToMatch, names_to_match
 
-Mapped = Mapping[str, str | None]
-"""Predicted branch name to the name of its gold branch, None if it stands for none."""
+BranchMapping = Mapping[str, str | None]
+"""Predicted branch name to the name of its gold branch, None where it stands for none."""
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A question on which the matchers differ: both mappings of the names in question.
+class Disagreement:
+    """A question on which the matchers differ: both mappings, of the names that were asked about.
 
     `epoch` is the first with these names.
     """
 
     id: str
     epoch: int
-    lexical: Mapped
-    llm: Mapped
+    lexical: BranchMapping
+    llm: BranchMapping
 
     def to_json(self) -> dict[str, Any]:
         return {**vars(self), "lexical": dict(self.lexical), "llm": dict(self.llm)}
@@ -40,7 +40,7 @@ class Agreement:
     llm_only: int
     neither: int
     questions: int
-    differences: tuple[Difference, ...]
+    differences: tuple[Disagreement, ...]
 
     @property
     def pairs(self) -> int:
@@ -94,7 +94,7 @@ def agreement(items: Iterable[AnsweredItem]) -> Agreement:
     same names (epochs) count once. Where the model's reply was unusable, nothing is compared.
     """
     counts = {(True, True): 0, (True, False): 0, (False, True): 0, (False, False): 0}
-    differences: list[Difference] = []
+    differences: list[Disagreement] = []
     seen: set[tuple[str, tuple[tuple[str, ...], ...]]] = set()
     for item in items:
         names = names_to_match(item)
@@ -109,12 +109,12 @@ def agreement(items: Iterable[AnsweredItem]) -> Agreement:
                 counts[lexical[row[0]] == column, llm[row[0]] == column] += 1
         if any(lexical[row[0]] != llm[row[0]] for row in names.rows):
             mappings = _named(names, lexical), _named(names, llm)
-            differences.append(Difference(item.question.id, item.epoch, *mappings))
+            differences.append(Disagreement(item.question.id, item.epoch, *mappings))
     both, lexical_only, llm_only, neither = counts.values()
     return Agreement(both, lexical_only, llm_only, neither, len(seen), tuple(differences))
 
 
-def _named(names: NamesToMatch, alignment: Alignment) -> Mapped:
+def _named(names: NamesToMatch, alignment: Alignment) -> BranchMapping:
     found: dict[str, str | None] = {}
     for row in names.rows:
         index = alignment[row[0]]

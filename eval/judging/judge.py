@@ -16,11 +16,17 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.branch_scores import gold_branches, pooled_score, strict_score
 from branchwise.eval.entities import Entity
 from branchwise.eval.items import Accepted, AnsweredItem
-from branchwise.eval.judging.leftovers import Leftover, alignment_of, leftovers, with_alias
-from branchwise.eval.judging.mapper import Consulted, Ended, Mapped, Mapper, Progress
+from branchwise.eval.judging.mapper import (
+    Consulted,
+    Ended,
+    Mapper,
+    MappingOutcome,
+    ReportedItem,
+    RequestProgress,
+)
 from branchwise.eval.judging.mapping import MappingRequest
-from branchwise.eval.judging.occasion import Occasion
 from branchwise.eval.judging.readiness import Ready
+from branchwise.eval.judging.unmatched import Unmatched, alignment_of, unmatched, with_alias
 from branchwise.eval.store.judgements import Judgements
 
 ROLE = "judge"
@@ -44,8 +50,8 @@ class JudgeReport:
     accepted: int
     refused: int
     repaired: int
-    failed: tuple[Occasion, ...]
-    unasked: tuple[Occasion, ...]
+    failed: tuple[ReportedItem, ...]
+    unasked: tuple[ReportedItem, ...]
     consulted: Consulted
 
     @property
@@ -68,8 +74,8 @@ class JudgeReport:
             "accepted": self.accepted,
             "refused": self.refused,
             "repaired": self.repaired,
-            "failed": [occasion.to_json() for occasion in self.failed],
-            "unasked": [occasion.to_json() for occasion in self.unasked],
+            "failed": [item.to_json() for item in self.failed],
+            "unasked": [item.to_json() for item in self.unasked],
             "calls": self.consulted.to_json(),
         }
 
@@ -79,7 +85,7 @@ class JudgedItems(NamedTuple):
 
     items: list[AnsweredItem]
     report: JudgeReport
-    verdicts: Mapping[MappingRequest, Mapped]
+    verdicts: Mapping[MappingRequest, MappingOutcome]
 
 
 async def judge_entities(
@@ -87,9 +93,9 @@ async def judge_entities(
     judge: ModelCaller,
     judgements: Judgements,
     *,
-    known: Mapping[MappingRequest, Mapped] = MappingProxyType({}),
+    known: Mapping[MappingRequest, MappingOutcome] = MappingProxyType({}),
     concurrency: int = 8,
-    progress: Progress | None = None,
+    progress: RequestProgress | None = None,
     ready: Ready = check_ready,
 ) -> JudgedItems:
     """Let a model judge the texts and gold answers that are left over under the same branch.
@@ -102,7 +108,7 @@ async def judge_entities(
         ModelError: no request can be answered (a refused key, a spent quota, an unknown model).
         InputError: the model cannot be asked, and not everything is kept.
     """
-    left = [leftovers(item) for item in items]
+    left = [unmatched(item) for item in items]
     mapper = Mapper(judge, judgements, ROLE, ready)
     requests = dict.fromkeys(part.request for parts in left for part in parts)
     new = [request for request in requests if request not in known]
@@ -115,7 +121,7 @@ async def judge_entities(
         accepted=sum(one.accepted for one in settled),
         refused=sum(one.refused for one in settled),
         repaired=sum(found[request].repaired for request in requests),
-        failed=tuple(occasion for one in settled for occasion in one.failed),
+        failed=tuple(item for one in settled for item in one.failed),
         unasked=_unasked(items, left),
         consulted=mapper.consulted,
     )
@@ -126,24 +132,24 @@ class _Settled(NamedTuple):
     item: AnsweredItem
     accepted: int
     refused: int
-    failed: tuple[Occasion, ...]
+    failed: tuple[ReportedItem, ...]
 
 
 class _Claim(NamedTuple):
     """A text that the model calls a gold answer."""
 
-    part: Leftover
+    part: Unmatched
     text: str
     entity: Entity
 
 
 def _settled(
-    item: AnsweredItem, parts: Sequence[Leftover], found: Mapping[MappingRequest, Mapped]
+    item: AnsweredItem, parts: Sequence[Unmatched], found: Mapping[MappingRequest, MappingOutcome]
 ) -> _Settled:
     """The item after all its verdicts, taken in order of branch and text."""
     claims = [claim for part in parts for claim in _claims(part, found[part.request])]
     failed = tuple(
-        Occasion(item.question.id, item.epoch, f"{part.branch}: {problem}")
+        ReportedItem(item.question.id, item.epoch, f"{part.branch}: {problem}")
         for part in parts
         if (problem := found[part.request].problem) is not None
     )
@@ -152,7 +158,7 @@ def _settled(
     return _Settled(settled, accepted, len(claims) - accepted, failed)
 
 
-def _claims(part: Leftover, mapped: Mapped) -> list[_Claim]:
+def _claims(part: Unmatched, mapped: MappingOutcome) -> list[_Claim]:
     if mapped.indices is None:
         return []
     pairs = zip(part.texts, mapped.indices, strict=True)
@@ -203,10 +209,10 @@ def _right(item: AnsweredItem) -> _Right:
 
 
 def _unasked(
-    items: Sequence[AnsweredItem], left: Sequence[Sequence[Leftover]]
-) -> tuple[Occasion, ...]:
+    items: Sequence[AnsweredItem], left: Sequence[Sequence[Unmatched]]
+) -> tuple[ReportedItem, ...]:
     return tuple(
-        Occasion(
+        ReportedItem(
             item.question.id,
             item.epoch,
             f"{part.branch}: {part.unasked[0]} given and {part.unasked[1]} gold answers",

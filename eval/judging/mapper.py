@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
@@ -24,20 +24,33 @@ from branchwise.graphs.ledger import RoleUsage
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
+
+class ReportedItem(NamedTuple):
+    """One item, a question's id and the epoch; `why` where there is something to say about it."""
+
+    id: str
+    epoch: int
+    why: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Without what there is nothing to say about."""
+        return {key: value for key, value in self._asdict().items() if value is not None}
+
+
 REPAIR = "mapping_repair"
 _MAX_RETURNED = 20_000
 """Characters of an unusable reply that are sent back with the request to repair it."""
 _DECLINED = {"refusal": "the model refused", "content_filter": "the reply was filtered"}
 
-Progress = Callable[[int, int], None]
-"""Gets the number of finished distinct requests and of all: at first, after each, and now and then
-in between."""
+RequestProgress = Callable[[int, int], None]
+"""Is told how many of how many distinct requests have ended: at first, after each, and now and
+then while nothing ends."""
 SECONDS_BETWEEN_SIGNS = 1.0
 
 
 @dataclass(frozen=True)
-class Mapped:
-    """The result of a request. `indices` is None if no reply could be used; `problem` says why.
+class MappingOutcome:
+    """What came of a request. `indices` is None where nothing could be used; `problem` says why.
 
     `repaired`: the first reply was unusable, the second was not. `failed`: a call got no reply;
     this is not kept, and the next scoring repeats it.
@@ -59,7 +72,7 @@ class Ended:
     unusable: int = 0
 
     @classmethod
-    def of(cls, found: Iterable[Mapped]) -> Ended:
+    def of(cls, found: Iterable[MappingOutcome]) -> Ended:
         listed = list(found)
         failed = sum(mapped.failed for mapped in listed)
         nothing = sum(mapped.indices is None for mapped in listed)
@@ -114,9 +127,9 @@ class Mapper:
         requests: Iterable[MappingRequest],
         *,
         concurrency: int,
-        progress: Progress | None = None,
-    ) -> Mapping[MappingRequest, Mapped]:
-        """The result of each request; equal ones are sent once, `concurrency` at a time.
+        progress: RequestProgress | None = None,
+    ) -> Mapping[MappingRequest, MappingOutcome]:
+        """What came of each request; equal ones are asked once, `concurrency` at a time.
 
         Raises:
             ModelError: every other request would fail as well (a refused key, a spent quota, an
@@ -126,7 +139,7 @@ class Mapper:
         if concurrency < 1:
             raise InputError(f"concurrency is {concurrency}", remedy="give a number of at least 1")
         distinct = list(dict.fromkeys(requests))
-        found: dict[MappingRequest, Mapped] = {}
+        found: dict[MappingRequest, MappingOutcome] = {}
         pending = iter(distinct)
 
         async def work() -> None:
@@ -145,8 +158,8 @@ class Mapper:
             await asyncio.gather(*workers, return_exceptions=True)
         return found
 
-    async def map(self, request: MappingRequest) -> Mapped:
-        """One call, and a second if the first reply cannot be used."""
+    async def map(self, request: MappingRequest) -> MappingOutcome:
+        """One call, and one more where the first reply cannot be used."""
         from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
         prompts = self._caller.prompts
@@ -163,9 +176,9 @@ class Mapper:
         except ModelError as error:
             if _concerns_all(error):
                 raise
-            return Mapped(None, f"the model failed: {error}", failed=True)
+            return MappingOutcome(None, f"the model failed: {error}", failed=True)
         second = _read(reply, request)
-        return Mapped(second.indices, second.problem, repaired=second.indices is not None)
+        return MappingOutcome(second.indices, second.problem, repaired=second.indices is not None)
 
     async def _ask(self, messages: list[BaseMessage], request: MappingRequest) -> Reply:
         reply = await self._caller.ask(
@@ -198,7 +211,7 @@ class _Checked:
 
 @asynccontextmanager
 async def _signs_of_life(
-    progress: Progress | None, found: Mapping[MappingRequest, Mapped], total: int
+    progress: RequestProgress | None, found: Mapping[MappingRequest, MappingOutcome], total: int
 ) -> AsyncIterator[None]:
     """Also report waiting requests: a server may take minutes for the first."""
     if progress is None or not total:
@@ -219,14 +232,14 @@ async def _signs_of_life(
         telling.cancel()
 
 
-def _read(reply: Reply, request: MappingRequest) -> Mapped:
+def _read(reply: Reply, request: MappingRequest) -> MappingOutcome:
     if declined := _DECLINED.get(reply.finish):
-        return Mapped(None, declined)
+        return MappingOutcome(None, declined)
     try:
-        return Mapped(read_mapping(reply.message.text, request))
+        return MappingOutcome(read_mapping(reply.message.text, request))
     except FormatError as error:
         cut = " (it was cut at the limit of tokens)" if reply.finish == "length" else ""
-        return Mapped(None, f"{error}{cut}")
+        return MappingOutcome(None, f"{error}{cut}")
 
 
 def _concerns_all(error: ModelError) -> bool:

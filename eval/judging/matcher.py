@@ -14,11 +14,16 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, Matched
-from branchwise.eval.judging.mapper import Consulted, Ended, Mapped, Mapper, Progress
-from branchwise.eval.judging.mapping import MappingRequest, listed
-from branchwise.eval.judging.occasion import Occasion
+from branchwise.eval.judging.mapper import (
+    Consulted,
+    Ended,
+    Mapper,
+    MappingOutcome,
+    ReportedItem,
+    RequestProgress,
+)
+from branchwise.eval.judging.mapping import MappingRequest, listed, shown
 from branchwise.eval.judging.readiness import Ready
-from branchwise.eval.judging.shown import shown
 from branchwise.eval.store.judgements import Judgements
 
 ROLE = "matcher"
@@ -58,8 +63,8 @@ class NamesToMatch:
         )
         return MappingRequest(message, names, readings, "n", "r")
 
-    def aligned(self, mapped: Mapped) -> Matched:
-        """The alignment from the model's mapping; the lexical one if there is none."""
+    def aligned(self, mapped: MappingOutcome) -> Matched:
+        """The alignment that the model's mapping means; the lexical one where there is none."""
         if mapped.indices is None:
             return Matched("lexical", self.lexical, mapped.problem)
         alignment = dict(self.lexical)
@@ -84,8 +89,8 @@ class MatcherReport:
     asked: int
     ended: Ended
     repaired: int
-    lexical: tuple[Occasion, ...]
-    to_one: tuple[Occasion, ...]
+    lexical: tuple[ReportedItem, ...]
+    to_one: tuple[ReportedItem, ...]
     consulted: Consulted
 
     @property
@@ -106,8 +111,8 @@ class MatcherReport:
             "requests_failed": self.ended.failed,
             "requests_unusable": self.ended.unusable,
             "repaired": self.repaired,
-            "lexical": [occasion.to_json() for occasion in self.lexical],
-            "to_one": [occasion.to_json() for occasion in self.to_one],
+            "lexical": [item.to_json() for item in self.lexical],
+            "to_one": [item.to_json() for item in self.to_one],
             "calls": self.consulted.to_json(),
         }
 
@@ -150,7 +155,7 @@ async def align_with_model(
     judgements: Judgements,
     *,
     concurrency: int = 8,
-    progress: Progress | None = None,
+    progress: RequestProgress | None = None,
     ready: Ready = check_ready,
 ) -> MatchedItems:
     """Let a model align the branches of every item that names alone cannot decide.
@@ -168,7 +173,7 @@ async def align_with_model(
     mapper = Mapper(matcher, judgements, ROLE, ready)
     wanted = [request for request in requests if request]
     found = await mapper.map_each(wanted, concurrency=concurrency, progress=progress)
-    too_long = Mapped(None, f"more than {MAX_NAMES} names are too many for one request")
+    too_long = MappingOutcome(None, f"more than {MAX_NAMES} names are too many for one request")
     mapped = [found[request] if request else too_long for request in requests]
     matched = [n.aligned(m) if n else None for n, m in zip(asked, mapped, strict=True)]
     ended = [replace(item, matched=m) for item, m in zip(items, matched, strict=True)]
@@ -180,7 +185,7 @@ async def align_with_model(
 def _report(
     matcher: ModelCaller,
     items: Sequence[AnsweredItem],
-    mapped: Sequence[Mapped],
+    mapped: Sequence[MappingOutcome],
     ended: Ended,
     consulted: Consulted,
 ) -> MatcherReport:
@@ -190,16 +195,16 @@ def _report(
         asked=len(pairs),
         ended=ended,
         repaired=sum(matched.repaired for _, matched, _ in pairs),
-        lexical=tuple(_occasion(i, m.problem) for i, m, _ in pairs if m.by == "lexical"),
-        to_one=tuple(_occasion(item) for item, _, m in pairs if _is_to_one(m)),
+        lexical=tuple(_reported(i, m.problem) for i, m, _ in pairs if m.by == "lexical"),
+        to_one=tuple(_reported(item) for item, _, m in pairs if _is_to_one(m)),
         consulted=consulted,
     )
 
 
-def _occasion(item: AnsweredItem, why: str | None = None) -> Occasion:
-    return Occasion(item.question.id, item.epoch, why)
+def _reported(item: AnsweredItem, why: str | None = None) -> ReportedItem:
+    return ReportedItem(item.question.id, item.epoch, why)
 
 
-def _is_to_one(mapped: Mapped) -> bool:
+def _is_to_one(mapped: MappingOutcome) -> bool:
     indices = mapped.indices or ()
     return len(indices) > 1 and len(set(indices)) == 1 and indices[0] is not None

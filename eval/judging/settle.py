@@ -18,11 +18,11 @@ from branchwise.eval.judging.matcher import MatcherReport, align_with_model
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.scoring_choice import ScoringChoice
 
-Progress = Callable[[str, int, int], None]
-"""Gets the role (`matcher`, `judge`) and the numbers of answered and of all requests."""
+RoleProgress = Callable[[str, int, int], None]
+"""Is told the role (`matcher`, `judge`), and how many of how many requests are answered."""
 
 
-AS_EVER = Decoding()
+DEFAULT_DECODING = Decoding()
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Settling:
     judgements: Journal
     prompts: Prompts
     concurrency: int = 8
-    progress: Progress | None = None
+    progress: RoleProgress | None = None
     ready: Ready = check_ready
-    decoding: Decoding = AS_EVER
+    decoding: Decoding = DEFAULT_DECODING
     keys: Keys = NO_KEYS
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:

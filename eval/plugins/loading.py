@@ -8,7 +8,7 @@ from typing import Any
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
-from branchwise.corpora.plugins.sources import Source, source_of_module
+from branchwise.corpora.plugins.sources import PluginSource, source_of_module
 from branchwise.eval.plugins.metric import MetricPlugin
 from branchwise.eval.tasks import TASKS, Column
 
@@ -21,7 +21,7 @@ class LoadedMetric:
     """A metric plug-in and its source; `spec` is how it was named, its file where it was not."""
 
     plugin: MetricPlugin
-    source: Source
+    source: PluginSource
     spec: str
 
     @property

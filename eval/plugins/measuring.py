@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.plugins.isolator import PluginFailure
-from branchwise.corpora.plugins.worker import Worker
+from branchwise.corpora.plugins.worker import PluginWorker
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.plugins.loading import LoadedMetric
 
@@ -28,7 +28,7 @@ class Measure:
 
     def __init__(self, metric: LoadedMetric) -> None:
         self.metric, plugin = metric, metric.plugin
-        self._worker: Worker[Callable[[AnsweredItem], Any]] = Worker(
+        self._worker: PluginWorker[Callable[[AnsweredItem], Any]] = PluginWorker(
             plugin.name, lambda: plugin.function, plugin.seconds
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from branchwise.agents.journal import Asker, CallKey, Slot
-from branchwise.eval.store.folding import StoredPassage, fold
+from branchwise.eval.store.passage_references import StoredPassage, fold
 from branchwise.eval.store.writer import Statement, Writer
 from branchwise.trace.events import Event
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import orjson
 
-from branchwise.eval.store.folding import fold
 from branchwise.eval.store.journal import INSERT_PASSAGE
+from branchwise.eval.store.passage_references import fold
 from branchwise.eval.store.tables import Layout
 from branchwise.eval.store.writer import Statement
 from branchwise.trace.events import Event

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from branchwise.eval.store.damage import DamagedError
-from branchwise.eval.store.folding import StoredPassage
+from branchwise.eval.store.passage_references import StoredPassage
 from branchwise.eval.store.run_file import RunFile
 
 KEPT = 4096

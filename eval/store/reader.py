@@ -15,8 +15,8 @@ from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store.connection import DATABASE, DRAFT
 from branchwise.eval.store.damage import DamagedError, check_line, reading
-from branchwise.eval.store.folding import references, unfold, unfold_question
 from branchwise.eval.store.item_rows import ItemRows
+from branchwise.eval.store.passage_references import references, unfold, unfold_question
 from branchwise.eval.store.passages import StoredPassages
 from branchwise.eval.store.run_file import Row, RunFile
 from branchwise.eval.store.survey import is_outcome

@@ -17,8 +17,8 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.loaders import questions_digest
 from branchwise.corpora.questions import Question, QuestionSet
 from branchwise.eval.store.connection import DATABASE
-from branchwise.eval.store.folding import references
 from branchwise.eval.store.item_rows import Place
+from branchwise.eval.store.passage_references import references
 from branchwise.eval.store.reader import RunReader
 from branchwise.eval.store.remains import Remains
 from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT, Row

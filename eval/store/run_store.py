@@ -17,10 +17,10 @@ from branchwise.agents.journal import Asker
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.store.connection import DATABASE, DRAFT, FORMAT
-from branchwise.eval.store.folding import fold_question
 from branchwise.eval.store.item_rows import Place
 from branchwise.eval.store.journal import INSERT_PASSAGE, ItemJournal
 from branchwise.eval.store.opening import begin_with, lay_down
+from branchwise.eval.store.passage_references import fold_question
 from branchwise.eval.store.reader import RunReader
 from branchwise.eval.store.run_file import OPENING_COUNT, QUESTION_COUNT, RUN_ID
 from branchwise.eval.store.spec import RunSpec

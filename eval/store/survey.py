@@ -9,7 +9,7 @@ import orjson
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
-from branchwise.eval.store.folding import references
+from branchwise.eval.store.passage_references import references
 from branchwise.eval.store.run_file import QUESTION_COUNT, Row
 from branchwise.eval.store.tables import ENDED
 

@@ -8,7 +8,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
-from branchwise.graphs.flows import Brief, Flow, Setting
+from branchwise.graphs.flows import Brief, Flow, FlowSetting
 
 _SHOWN = 3
 
@@ -83,7 +83,7 @@ class Task(Protocol):
         return next((column for column in self.columns if column.role == role), None)
 
 
-def ask(question: Question, setting: Setting) -> str:
+def ask(question: Question, setting: FlowSetting) -> str:
     """The user message: the question in one line; with given passages also these, numbered from 1.
 
     Blocks are apart by an empty line, each passage as `Fragment k: title`, then its text.

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from branchwise.graphs.flows.branches import BRANCHES
 from branchwise.graphs.flows.conditions import CONDITIONS
-from branchwise.graphs.flows.flow import Brief, Flow, GraphParts, Setting
+from branchwise.graphs.flows.flow import Brief, Flow, FlowSetting, GraphParts
 
-__all__ = ["DEFAULT", "FLOWS", "Brief", "Flow", "GraphParts", "Setting"]
+__all__ = ["DEFAULT", "FLOWS", "Brief", "Flow", "FlowSetting", "GraphParts"]
 
 FLOWS: Mapping[str, Flow] = {flow.name: flow for flow in (BRANCHES, CONDITIONS)}
 DEFAULT = BRANCHES

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
 
-Setting = Literal["search", "given", "direct"]
+FlowSetting = Literal["search", "given", "direct"]
 """The agent has tools / finds fixed passages in its prompt / has neither."""
 
 
@@ -85,12 +85,12 @@ class Flow:
 
     name: str
     format: AnswerFormat
-    prompts: Mapping[Setting, str]
+    prompts: Mapping[FlowSetting, str]
     readings: str
     own_prompts: frozenset[str] = frozenset()
     graph: GraphBuilder | None = None
 
-    def setting(self, *, has_tools: bool, has_passages: bool = False) -> Setting:
+    def setting(self, *, has_tools: bool, has_passages: bool = False) -> FlowSetting:
         """How a question is asked of an agent with or without tools."""
         if has_tools:
             return "search"

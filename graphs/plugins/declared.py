@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.declaring import Declaration, Plugin, place_of
 from branchwise.corpora.plugins.injection import Injected
-from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.corpora.plugins.specs import Group
-from branchwise.graphs.plugins.slots import SLOTS, Slot
+from branchwise.graphs.plugins.slots import SLOTS, NodeSlot
 
 DEFAULT_SECONDS = 60.0
 
@@ -28,14 +28,14 @@ class NodePlugin(Plugin):
     plugin_group: ClassVar[Group] = "nodes"
     fills: ClassVar[tuple[Injected, ...]] = ("corpus", "graph", "run", "settings")
     may_wait: ClassVar[bool] = True
-    slot: Slot
+    slot: NodeSlot
     state: str
     seconds: float = DEFAULT_SECONDS
-    source: Source | None = None
+    source: PluginSource | None = None
 
 
 def node(
-    slot: Slot,
+    slot: NodeSlot,
     *,
     name: str | None = None,
     seconds: float = DEFAULT_SECONDS,

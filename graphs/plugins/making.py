@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.open import is_plugin_retriever
-from branchwise.corpora.plugins.injection import Surroundings, fill
+from branchwise.corpora.plugins.injection import InjectionContext, fill
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
@@ -20,8 +20,8 @@ def load_node(spec: str) -> NodePlugin:
     return replace(plugin, source=found.source)
 
 
-def make_nodes(specs: Sequence[str], surroundings: Surroundings) -> list[MadeNode]:
-    """The nodes in order, with settings and other injected values.
+def make_nodes(specs: Sequence[str], context: InjectionContext) -> list[MadeNode]:
+    """The nodes in their order, with settings and what else they are filled with.
 
     Raises InputError for a spec that does not name a node, two nodes of the same name, settings
     that do not fit, and a missing corpus or graph.
@@ -36,7 +36,7 @@ def make_nodes(specs: Sequence[str], surroundings: Surroundings) -> list[MadeNod
                 where="--node",
                 remedy="leave one out, or give it another name: @node(..., name=...)",
             )
-        nodes[plugin.name] = MadeNode(plugin, fill(plugin, surroundings))
+        nodes[plugin.name] = MadeNode(plugin, fill(plugin, context))
         places[plugin.name] = spec
     return list(nodes.values())
 

@@ -16,9 +16,9 @@ from branchwise.corpora.text import one_line, storable
 from branchwise.graphs.plugins.declared import NodePlugin
 from branchwise.graphs.plugins.updates import applied, update_of
 from branchwise.graphs.run_contexts import PluginCall, count_asked
-from branchwise.graphs.state import AgentState, ItemContext, Node
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.trace.events import Node as NodeEvent
-from branchwise.trace.parts import Asked, Update
+from branchwise.trace.parts import ModelQuestion, Update
 from branchwise.trace.records import Record
 
 # A node that begins just before the item's seconds run out still gets this long.
@@ -33,7 +33,7 @@ class NodeResult(Record):
     """The result of a call, as the journal keeps it."""
 
     OPTIONAL = frozenset({"asked"})
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[ModelQuestion, ...] = ()
     printed: str = ""
     error: str | None = None
     update: Update = field(default_factory=Update)
@@ -57,8 +57,8 @@ class MadeNode:
         }
 
 
-def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> Node:
-    """The step of a plug-in's node. If it fails, the state stays as it was.
+def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> GraphNode:
+    """The step of a plug-in's node. What it does wrong leaves the state as it was.
 
     `caller`: the agent's model, which it may ask. Its result is committed before it is used; a
     resumed item does not call it again.

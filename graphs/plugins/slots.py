@@ -2,13 +2,13 @@
 
 from typing import Literal, get_args
 
-Slot = Literal["before_agent", "after_tools", "before_answer"]
-"""`before_agent`: once, after query expansion. `after_tools`: after the tools of a turn, before
-evidence extraction. `before_answer`: after the agent's last message, before it is read."""
+NodeSlot = Literal["before_agent", "after_tools", "before_answer"]
+"""`before_agent`: once, behind query expansion. `after_tools`: behind the tools of a turn, before
+evidence extraction. `before_answer`: behind the agent's last words, before they are read."""
 
-SLOTS: tuple[Slot, ...] = get_args(Slot)
+SLOTS: tuple[NodeSlot, ...] = get_args(NodeSlot)
 
-RETURNS: dict[Slot, tuple[str, ...]] = {
+RETURNS: dict[NodeSlot, tuple[str, ...]] = {
     "before_agent": ("pending", "readings"),
     "after_tools": ("pending",),
     "before_answer": ("messages",),

@@ -10,9 +10,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.text import one_line, storable
-from branchwise.graphs.plugins.slots import RETURNS, Slot
+from branchwise.graphs.plugins.slots import RETURNS, NodeSlot
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
-from branchwise.graphs.reduce import Change, tokens_of
+from branchwise.graphs.reduce import StateUpdate, tokens_of
 from branchwise.graphs.state import AgentState
 from branchwise.tools.plugins.results import bounded, read_artifact
 from branchwise.trace.events import Node
@@ -28,8 +28,8 @@ _KINDS: Mapping[str, type[BaseMessage]] = {
 }
 
 
-def update_of(slot: Slot, returned: Any, state: AgentState) -> Update:
-    """The changes of `returned` to `state`; empty if there are none.
+def update_of(slot: NodeSlot, returned: Any, state: AgentState) -> Update:
+    """What `returned` changes of `state`; empty where it changes nothing.
 
     A message counts as its kind and its text, at most 200,000 characters, so that the run continues
     with exactly what is recorded. Raises WrongResult.
@@ -46,12 +46,12 @@ def update_of(slot: Slot, returned: Any, state: AgentState) -> Update:
     return Update(**{key: _READERS[slot, key](value, state) for key, value in returned.items()})
 
 
-def applied(node: Node, state: AgentState) -> Change:
-    """How a node's event changes the state.
+def applied(node: Node, state: AgentState) -> StateUpdate:
+    """What a node's event changes of the state.
 
     Raises LookupError for an event that no version of ours wrote.
     """
-    update, change = node.update, Change()
+    update, change = node.update, StateUpdate()
     if update.messages is not None:
         # The new text is read as an answer, whatever was wrong with the text that it replaces.
         change |= {"messages": list(map(_message, update.messages)), "finish": "stop"}
@@ -174,7 +174,7 @@ def _messages(value: Any, key: str) -> Sequence[BaseMessage]:
     return value
 
 
-_READERS: Mapping[tuple[Slot, str], Callable[[Any, AgentState], Any]] = {
+_READERS: Mapping[tuple[NodeSlot, str], Callable[[Any, AgentState], Any]] = {
     ("before_agent", "pending"): _opening,
     ("before_agent", "readings"): _readings,
     ("after_tools", "pending"): _results,

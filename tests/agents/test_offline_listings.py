@@ -7,7 +7,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.tools import tool
 
 from branchwise.agents.offline import OfflineChatModel
-from branchwise.agents.offline.listings import listed_titles
+from branchwise.agents.offline.view import listed_titles
 from branchwise.agents.prompt_files import Prompts
 
 PROMPT = SystemMessage(Prompts.load().render("answer_with_tools"))

@@ -8,16 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.ceilings.bins import Bins
-from branchwise.eval.ceilings.breakdowns import GROUPINGS, MAX_LABELS, Breakdown, breakdown
+from branchwise.eval.ceilings.breakdowns import GROUPINGS, MAX_LABELS, Bins, Breakdown, breakdown
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.tasks import get_task
-from support.eval.traced_cases import traced, traced_items, trail
+from support.eval.traced_cases import evidence, traced, traced_items
 
 ceilings = partial(run_ceilings, recall="strict_recall")
 ONE = [(0, 0)]
-FOUND, NOTHING = trail({(0, 0): [(1, True)]}, [10]), trail({}, [10])
+FOUND, NOTHING = evidence({(0, 0): [(1, True)]}, [10]), evidence({}, [10])
 
 
 def by(name: str, items: Sequence[TracedItem]) -> Breakdown:
@@ -79,10 +78,10 @@ def test_a_question_counts_once_under_each_of_its_operations() -> None:
 
 def test_epochs_are_averaged_in_the_bin_that_they_fall_into() -> None:
     items = [
-        traced("a", ONE, ONE, trail({}, [10]), epoch=0),
-        traced("a", ONE, (), trail({}, [10]), epoch=1),
-        traced("a", ONE, (), trail({}, [10] * 3), epoch=2),
-        traced("b", ONE, (), trail({}, [10]), epoch=0),
+        traced("a", ONE, ONE, evidence({}, [10]), epoch=0),
+        traced("a", ONE, (), evidence({}, [10]), epoch=1),
+        traced("a", ONE, (), evidence({}, [10] * 3), epoch=2),
+        traced("b", ONE, (), evidence({}, [10]), epoch=0),
     ]
     found = by("calls", items)
     assert sizes(found) == {"1": (2, 3), "3-4": (1, 1)}
@@ -91,7 +90,7 @@ def test_epochs_are_averaged_in_the_bin_that_they_fall_into() -> None:
 
 def test_tokens_are_binned_by_what_the_whole_item_spent() -> None:
     spent = [0, 999, 1_000, 4_999, 200_000, 10**9]
-    items = [traced(f"q{t}", ONE, (), trail({}, [0], tokens=t)) for t in spent]
+    items = [traced(f"q{t}", ONE, (), evidence({}, [0], tokens=t)) for t in spent]
     assert sizes(by("tokens", items)) == {
         "0-999": (2, 2), "1,000-1,999": (1, 1), "2,000-4,999": (1, 1), "200,000+": (2, 2)
     }  # fmt: skip

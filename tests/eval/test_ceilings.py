@@ -18,14 +18,14 @@ from branchwise.eval.ceilings.ceilings import (
 from branchwise.eval.ceilings.ceilings import ceilings as run_ceilings
 from branchwise.eval.ceilings.reach import Reach
 from branchwise.eval.ceilings.traced import TracedItem
-from support.eval.traced_cases import traced, traced_items, trail
+from support.eval.traced_cases import evidence, traced, traced_items
 
 RECALL = "strict_recall"
 ceilings = partial(run_ceilings, recall=RECALL)
 METRICS = ceiling_metrics(RECALL)
 FOUR = [(0, 0), (0, 1), (1, 0), (1, 1)]
 # The first was shown; the second was retrieved twice and cut off both times; the others never came.
-SOME = trail({(0, 0): [(1, True)], (0, 1): [(1, False), (2, False)], (1, 0): []}, [500, 900])
+SOME = evidence({(0, 0): [(1, True)], (0, 1): [(1, False), (2, False)], (1, 0): []}, [500, 900])
 
 
 def reach(**known: list[bool | None]) -> Reach:
@@ -60,7 +60,7 @@ def test_losses_of_one_item_by_hand() -> None:
 def test_what_no_answered_request_held_is_no_loss_of_extraction() -> None:
     # The first was cut off everywhere; the second once, and once it never fitted a request.
     places = {(0, 0): [(1, False)], (0, 1): [(1, False), (2, False)], (1, 0): [(2, True)]}
-    found = item_ceilings(traced("q", FOUR, (), trail(places, [500, 900], unread=[2])))
+    found = item_ceilings(traced("q", FOUR, (), evidence(places, [500, 900], unread=[2])))
     assert (found.retrieved, found.extracted, found.shown) == (0.75, 0.5, 0.25)
     assert (found.extraction_loss, found.context_loss) == (0.25, 0.25)
 
@@ -71,7 +71,7 @@ def test_what_is_known_by_heart_makes_the_loss_of_reasoning_negative() -> None:
 
 
 def test_a_pair_that_was_shown_once_was_shown() -> None:
-    seen = trail({(0, 0): [(1, False), (2, True), (3, False)]}, [1, 2, 3])
+    seen = evidence({(0, 0): [(1, False), (2, True), (3, False)]}, [1, 2, 3])
     assert item_ceilings(traced("q", [(0, 0)], (), seen)).shown == 1
 
 
@@ -81,7 +81,7 @@ def test_what_was_retrieved_was_within_reach_whatever_gold_says() -> None:
 
 
 def test_what_another_epoch_retrieved_was_within_reach() -> None:
-    items = [traced("q", FOUR, (), SOME), traced("q", FOUR, (), trail({}, [100]), epoch=1)]
+    items = [traced("q", FOUR, (), SOME), traced("q", FOUR, (), evidence({}, [100]), epoch=1)]
     scores = ceilings(items, reach(q=[False] * 4))
     assert [row.metrics["ceiling_reach"] for row in scores.items] == [0.5, 0.5]
     assert [row.metrics["retrieval_loss"] for row in scores.items] == [0, 0.5]
@@ -98,8 +98,8 @@ def test_reach_is_unknown_where_it_is_for_any_pair_even_one_that_was_retrieved()
 def test_means_over_questions_by_subset_with_epochs_averaged_first() -> None:
     items = [
         traced("a", FOUR, [(0, 0)], SOME, ambiguous=True),
-        traced("a", FOUR, [(0, 0)], trail({}, [1]), epoch=1, ambiguous=True),
-        traced("b", [(0, 0)], [(0, 0)], trail({(0, 0): [(1, True)]}, [1])),
+        traced("a", FOUR, [(0, 0)], evidence({}, [1]), epoch=1, ambiguous=True),
+        traced("b", [(0, 0)], [(0, 0)], evidence({(0, 0): [(1, True)]}, [1])),
     ]
     found = ceilings(items).aggregates
     # a: retrieved (2/4 + 0) / 2 = 1/4, shown (1/4 + 0) / 2 = 1/8, recall 1/4; b: 1, 1, 1.
@@ -118,19 +118,19 @@ def test_means_over_questions_by_subset_with_epochs_averaged_first() -> None:
 
 
 def test_a_run_without_any_evidence_has_no_ceilings_but_recall() -> None:
-    items = [traced("a", FOUR, [(0, 0)], trail()), traced("b", FOUR, (), trail())]
+    items = [traced("a", FOUR, [(0, 0)], evidence()), traced("b", FOUR, (), evidence())]
     found = ceilings(items, reach(a=[True] * 4, b=[True] * 4)).aggregates["all"]
     assert {m: found[m].n for m in METRICS} == dict.fromkeys(METRICS, 0) | {"strict_recall": 2}
     assert found["strict_recall"].mean == 0.125
 
 
 def test_an_item_that_never_searched_in_a_run_that_did_counts_zero() -> None:
-    items = [traced("a", FOUR, (), SOME), traced("b", FOUR, (), trail())]
+    items = [traced("a", FOUR, (), SOME), traced("b", FOUR, (), evidence())]
     assert ceilings(items).aggregates["all"]["ceiling_retrieved"].mean == 0.25
 
 
 def test_passages_that_mention_nothing_are_evidence_too() -> None:
-    items = [traced("a", FOUR, (), trail(), given=("p1",))]
+    items = [traced("a", FOUR, (), evidence(), given=("p1",))]
     assert ceilings(items).aggregates["all"]["ceiling_retrieved"] == Aggregate(0.0, 1, None, None)
 
 
@@ -141,12 +141,12 @@ def test_answers_from_a_file_are_unscored_beside_a_traced_item() -> None:
 
 
 def test_a_question_without_gold_is_unscored() -> None:
-    found = ceilings([traced("a", [], (), trail({}, [1]))], Reach({"a": {}})).aggregates["all"]
+    found = ceilings([traced("a", [], (), evidence({}, [1]))], Reach({"a": {}})).aggregates["all"]
     assert all(found[metric].n == 0 for metric in METRICS)
 
 
 def test_places_of_pairs_that_are_no_gold_count_nothing() -> None:
-    stray = trail({(0, 0): [(1, True)], (7, 7): [(1, True)]}, [1])
+    stray = evidence({(0, 0): [(1, True)], (7, 7): [(1, True)]}, [1])
     assert item_ceilings(traced("q", [(0, 0), (0, 1)], (), stray)).retrieved == 0.5
 
 

@@ -7,14 +7,14 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import ceilings
 from branchwise.eval.ceilings.curves import Curve, Effort, recall_curve
 from branchwise.eval.ceilings.traced import TracedItem
-from support.eval.traced_cases import traced, traced_items, trail
+from support.eval.traced_cases import evidence, traced, traced_items
 
 TWO = [(0, 0), (0, 1)]
 # a finds one answer with its 1st call, both with its 3rd; b finds one with its 2nd and stops.
 A = traced(
-    "a", TWO, (), trail({(0, 0): [(1, True), (3, True)], (0, 1): [(3, False)]}, [90, 400, 1200])
+    "a", TWO, (), evidence({(0, 0): [(1, True), (3, True)], (0, 1): [(3, False)]}, [90, 400, 1200])
 )
-B = traced("b", TWO, (), trail({(0, 0): [(2, True)]}, [150, 450]))
+B = traced("b", TWO, (), evidence({(0, 0): [(2, True)]}, [150, 450]))
 
 
 def points(curve: Curve) -> list[tuple[int, float | None, int]]:
@@ -45,31 +45,31 @@ def test_every_point_is_over_all_questions() -> None:
 
 
 def test_what_the_question_brought_is_there_before_any_call() -> None:
-    given = traced("a", TWO, (), trail({(0, 0): [(0, True)], (0, 1): [(1, True)]}, [100]))
+    given = traced("a", TWO, (), evidence({(0, 0): [(0, True)], (0, 1): [(1, True)]}, [100]))
     assert points(recall_curve([given], "calls")) == [(0, 0.5, 1), (1, 1, 1)]
     assert points(recall_curve([given], "tokens")) == [(0, 0.5, 1), (100, 1, 1)]
 
 
 def test_given_passages_alone_make_one_point() -> None:
-    given = traced("a", TWO, (), trail({(0, 0): [(0, True)]}))
+    given = traced("a", TWO, (), evidence({(0, 0): [(0, True)]}))
     for by in Effort.__args__:
         assert points(recall_curve([given], by)) == [(0, 0.5, 0)]
 
 
 def test_epochs_of_a_question_are_averaged_first() -> None:
-    again = traced("a", TWO, (), trail({}, [10]), epoch=1)
+    again = traced("a", TWO, (), evidence({}, [10]), epoch=1)
     found = points(recall_curve([A, again, B], "calls"))
     # a: (1/2 + 0) / 2 after one call, (1 + 0) / 2 after three; b: 0, 1/2.
     assert found == [(0, 0, 3), (1, 0.125, 3), (2, 0.375, 2), (3, 0.5, 1)]
 
 
 def test_without_evidence_there_is_no_curve() -> None:
-    for items in ([], [traced("a", TWO, TWO, trail())], [traced("a", TWO, TWO, None)]):
+    for items in ([], [traced("a", TWO, TWO, evidence())], [traced("a", TWO, TWO, None)]):
         assert recall_curve(items, "calls").points == ()
 
 
 def test_many_calls_make_few_points() -> None:
-    long = traced("a", TWO, (), trail({(0, 0): [(9_999, True)]}, [1] * 10_000))
+    long = traced("a", TWO, (), evidence({(0, 0): [(9_999, True)]}, [1] * 10_000))
     found = points(recall_curve([long], "calls"))
     assert [effort for effort, _, _ in found][23:30] == [23, 24, 32, 48, 64, 96, 128]
     assert len(found) < 50
@@ -78,7 +78,7 @@ def test_many_calls_make_few_points() -> None:
 
 
 def test_many_tokens_make_few_points() -> None:
-    long = traced("a", TWO, (), trail({(0, 0): [(1, True)]}, [10**12]))
+    long = traced("a", TWO, (), evidence({(0, 0): [(1, True)]}, [10**12]))
     found = points(recall_curve([long], "tokens"))
     assert found[-1] == (10**12, 0.5, 1)
     assert len(found) < 40
@@ -128,21 +128,21 @@ def test_a_point_is_what_a_run_cut_off_there_would_have_retrieved(items: list[Tr
 
 def _cut_off(item: TracedItem, calls: int) -> TracedItem:
     """The item as if it had made no more calls than these."""
-    if item.trail is None:
+    if item.evidence is None:
         return item
     gold = [(pair.branch, pair.entity) for pair in item.pairs]
     right = [(pair.branch, pair.entity) for pair in item.right]
     left = {
         (pair.branch, pair.entity): [(p.call, p.shown) for p in places if p.call <= calls]
-        for pair, places in item.trail.places.items()
+        for pair, places in item.evidence.places.items()
     }
-    before = [call.tokens for call in item.trail.calls[:calls]]
+    before = [call.tokens for call in item.evidence.calls[:calls]]
     question = item.item.question
     return traced(
         question.id,
         gold,
         right,
-        trail(left, before),
+        evidence(left, before),
         epoch=item.item.epoch,
         ambiguous=question.ambiguous,
     )

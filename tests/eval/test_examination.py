@@ -110,7 +110,7 @@ async def test_what_workers_die_of_is_told_by_this_process_alone(run_folder: Pat
 
 async def test_a_brief_trail_keeps_the_places_that_decide(run_folder: Path):
     items = items_of(run_folder)
-    kept = examine_items(run_folder, items, workers=1)[3].trail
+    kept = examine_items(run_folder, items, workers=1)[3].evidence
     (places,) = kept.places.values()
     assert [place.call for place in places] == [1]
     assert len(kept.calls) == 3

@@ -17,7 +17,7 @@ from branchwise.eval.branch_scores import (
 )
 from branchwise.eval.items import Accepted, Matched
 from branchwise.eval.judging.judge import judge_entities
-from branchwise.eval.judging.leftovers import MAX_LISTED, leftovers
+from branchwise.eval.judging.unmatched import MAX_LISTED, unmatched
 from branchwise.eval.store.judgements import MemoryJudgements
 from support.chat_server import fail, say
 from support.eval.judging_cases import KEY, a_caller, an_item, listed, user_message
@@ -242,16 +242,16 @@ GIVEN = st.sampled_from(["Heat (1995)", "heat", "R.", "Ronin", "A.", "Victoria",
 )
 def test_accepting_makes_exactly_so_many_more_answers_right(gold, answers, choices):
     from branchwise.eval.judging.judge import _settled
-    from branchwise.eval.judging.mapper import Mapped
+    from branchwise.eval.judging.mapper import MappingOutcome
 
     item = an_item(answers, gold)
-    parts, left = leftovers(item), iter(choices)
+    parts, left = unmatched(item), iter(choices)
     found = {}
     for part in parts:
         size = len(part.entities)
         chosen = (next(left) for _ in part.texts)
         indices = tuple(None if n is None or n >= size else n for n in chosen)
-        found[part.request] = Mapped(indices)
+        found[part.request] = MappingOutcome(indices)
     settled = _settled(item, parts, found).item
     (right, _, total), (pooled, _) = scored(item)
     after_right, _, after_total = scored(settled)[0]

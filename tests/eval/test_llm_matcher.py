@@ -140,8 +140,8 @@ async def test_a_second_unusable_reply_leaves_it_to_names(chat_server, reply):
     (item,), report = await align([item], chat_server.url)
     problem = '"r7" is neither null nor one of r1 to r2'
     assert item.matched == Matched("lexical", {"Heat (1995)": 1, "the early one": None}, problem)
-    (occasion,) = report.lexical
-    assert occasion == ("q1", 0, problem)
+    (item,) = report.lexical
+    assert item == ("q1", 0, problem)
     assert (report.repaired, len(chat_server.requests)) == (0, 2)
 
 
@@ -164,7 +164,7 @@ async def test_a_call_that_fails_leaves_its_question_to_names(chat_server, scrip
     assert first.matched.by == "lexical"
     assert problem in first.matched.problem
     assert second.matched == Matched("llm", {"the old one": 0})
-    assert [occasion.id for occasion in report.lexical] == ["q1"]
+    assert [item.id for item in report.lexical] == ["q1"]
     assert report.consulted.fresh.calls == calls + 1
 
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.agents.format_error import FormatError
-from branchwise.eval.judging.mapping import MappingRequest, listed, read_mapping
-from branchwise.eval.judging.shown import MAX_SHOWN, shown
+from branchwise.eval.judging.mapping import MAX_SHOWN, MappingRequest, listed, read_mapping, shown
 
 REQUEST = MappingRequest("", ("early", "late"), ("Heat (1986)", "Heat (1995)"), "n", "r")
 

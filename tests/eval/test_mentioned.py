@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.ceilings.mentioned import ManyNames, mentioned
+from branchwise.eval.ceilings.many_names import ManyNames, mentioned
 from branchwise.eval.errors.mentions import Mentions
 
 NAMES = [

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.errors.module_work import ModuleWork, module_work, total_work
-from branchwise.eval.errors.node_work import NodeWork, node_names
+from branchwise.eval.errors.module_work import (
+    ModuleWork,
+    NodeWork,
+    module_work,
+    node_names,
+    total_work,
+)
 from branchwise.trace.events import Event
 
 

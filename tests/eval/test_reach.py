@@ -14,7 +14,7 @@ from branchwise.corpora.graph.description import read_description
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
-from branchwise.eval.ceilings.sources import CorpusSource, GraphSource, Sources, run_sources
+from branchwise.eval.ceilings.sources import SearchedCorpus, SearchedGraph, Sources, run_sources
 
 PASSAGES = {
     "p1": '"Heat (1995 film)"\nMichael Mann directed it.',
@@ -71,11 +71,11 @@ def reached(sources: Sources, *answers: Answer, **options: bool) -> list[bool | 
 
 
 def searched(path: Path, sha256: str | None = None) -> Sources:
-    return Sources(corpus=CorpusSource(path, sha256))
+    return Sources(corpus=SearchedCorpus(path, sha256))
 
 
 def asked(address: str | None, sha256: str | None = None) -> Sources:
-    return Sources(graph=GraphSource(address, sha256))
+    return Sources(graph=SearchedGraph(address, sha256))
 
 
 def test_an_answer_is_within_reach_if_any_passage_that_supports_it_is_there(corpus: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_world_s_folder_stands_for_its_graph(graph: Path) -> None:
 def test_one_source_that_has_it_is_enough_and_one_unknown_leaves_it_open(
     corpus: Path, graph: Path
 ) -> None:
-    both = Sources(CorpusSource(corpus), GraphSource(str(graph)))
+    both = Sources(SearchedCorpus(corpus), SearchedGraph(str(graph)))
     answers = (
         by("A", "p1", qid="Q3"),
         by("B", "gone", qid="Q1"),
@@ -155,7 +155,7 @@ def test_a_system_without_tools_could_be_given_nothing() -> None:
 
 def test_what_a_plug_in_could_give_is_unknown(corpus: Path) -> None:
     asked = question("q", by("A", "p1"), by("B", "gone"))
-    found = find_reach([asked], Sources(CorpusSource(corpus), others=("web_search",)))
+    found = find_reach([asked], Sources(SearchedCorpus(corpus), others=("web_search",)))
     assert within(found, asked) == [True, None]
     assert found.unknown == (
         "reach of 1 gold answer is unknown: what the tool web_search could give is not known",
@@ -187,7 +187,7 @@ def test_a_source_that_is_gone_or_another_is_unknown_and_not_to_be_kept(
         assert not found.final
         assert said in found.unknown[0]
         assert "\n" not in found.unknown[0]
-    for unnamed in (Sources(CorpusSource()), asked(None)):
+    for unnamed in (Sources(SearchedCorpus()), asked(None)):
         found = find_reach([asked_for], unnamed)
         assert found.final
         assert "does not say" in found.unknown[0]
@@ -239,8 +239,8 @@ def test_progress_is_in_passages(corpus: Path) -> None:
 
 def test_the_key_depends_on_what_is_looked_up_where_but_not_on_paths(corpus: Path) -> None:
     questions = [question("q", by("A", "p1"))]
-    here = Sources(CorpusSource(corpus, "1"), GraphSource("kg", "2"), ("t",))
-    moved = Sources(CorpusSource(Path("elsewhere"), "1"), GraphSource("other", "2"), ("t",))
+    here = Sources(SearchedCorpus(corpus, "1"), SearchedGraph("kg", "2"), ("t",))
+    moved = Sources(SearchedCorpus(Path("elsewhere"), "1"), SearchedGraph("other", "2"), ("t",))
     key = reach_key(questions, here)
     assert reach_key(questions, moved) == key
     others = [
@@ -248,7 +248,7 @@ def test_the_key_depends_on_what_is_looked_up_where_but_not_on_paths(corpus: Pat
         reach_key([question("q", by("B", "p1"))], here),
         reach_key([question("r", by("A", "p1"))], here),
         reach_key(questions, here, read_passages=True),
-        reach_key(questions, Sources(CorpusSource(corpus, "9"), here.graph, ("t",))),
+        reach_key(questions, Sources(SearchedCorpus(corpus, "9"), here.graph, ("t",))),
         reach_key(questions, Sources(here.corpus, None, ("t",))),
         reach_key(questions, Sources(here.corpus, here.graph)),
     ]
@@ -269,14 +269,14 @@ def test_sources_of_a_run_are_those_that_its_tools_ask() -> None:
     kg = {"kg": "embedded", "sha256": "22"}
     flat = {"kind": "flat", "corpus_sha256": "11"}
     hybrid = {"kind": "hybrid", "parts": [flat, {"kind": "bm25", "corpus_sha256": "11"}]}
-    corpus, graph = CorpusSource(Path("/data/C"), "11"), GraphSource("/data/kg", "22")
+    corpus, graph = SearchedCorpus(Path("/data/C"), "11"), SearchedGraph("/data/kg", "22")
     for retriever in (flat, hybrid):
         found = run_sources(meta(["local_retriever", "wikisparql", "mine"], retriever, kg))
         assert found == Sources(corpus, graph, ("mine",))
     assert run_sources(meta(["wikidata_search"], flat, kg)) == Sources(None, graph)
     assert run_sources(meta([])) == Sources()
     moved = run_sources(meta(["local_retriever"], flat), corpus=Path("/new"), kg="/kg")
-    assert moved == Sources(CorpusSource(Path("/new"), "11"))
+    assert moved == Sources(SearchedCorpus(Path("/new"), "11"))
 
 
 @pytest.mark.slow

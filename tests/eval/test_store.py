@@ -25,7 +25,7 @@ from branchwise.eval.store import (
     open_run,
 )
 from branchwise.eval.store.connection import DATABASE, FORMAT
-from branchwise.eval.store.folding import fold, unfold
+from branchwise.eval.store.passage_references import fold, unfold
 from branchwise.eval.store.results import keep_reach, save_scores
 from support.stores import damage, execute
 

@@ -16,7 +16,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.description import read_description
 from branchwise.corpora.graph.names.index import NameIndex
-from branchwise.corpora.graph.names.readings import Readings
+from branchwise.corpora.graph.names.readings import NameReadings
 from branchwise.corpora.graph.store import open_store
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
@@ -207,7 +207,7 @@ x:eats rdfs:label "eats" .
         "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
         "http://www.w3.org/2000/01/rdf-schema#",
     )
-    assert NameIndex.open(tmp_path / "G").readings() == Readings(
+    assert NameIndex.open(tmp_path / "G").readings() == NameReadings(
         names_alone=1,  # the class
         unlabelled=1,  # weight
         labels=(f"{rdfs}label",),

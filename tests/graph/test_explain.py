@@ -7,7 +7,7 @@ import pytest
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.build import build_graph
 from branchwise.corpora.graph.embedded import EmbeddedGraph
-from branchwise.corpora.graph.processes.shorthand import shorten
+from branchwise.corpora.graph.sparql.prefixes import shorten
 
 FILMS = """\
 @prefix wd: <http://www.wikidata.org/entity/> .

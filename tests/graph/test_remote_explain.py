@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from branchwise.corpora.graph.answers import Answer, GraphError, Term
+from branchwise.corpora.graph.answers import GraphError, QueryResult, Term
 from branchwise.corpora.graph.remote.explain import MAX_ASKS, explain_emptiness
 from branchwise.corpora.graph.sparql.prepare import prepare
 from support.graph.small_store import PREFIXES, small_store
@@ -17,14 +17,14 @@ class Endpoint:
         self.store = small_store()
         self.asks = 0
 
-    def __call__(self, text: str, form: str = "SELECT") -> Answer:
+    def __call__(self, text: str, form: str = "SELECT") -> QueryResult:
         found: Any = self.store.query(PREFIXES + text if form == "ASK" else text)
         if form == "ASK":
             self.asks += 1
-            return Answer((), (), boolean=bool(found))
+            return QueryResult((), (), boolean=bool(found))
         names = tuple(variable.value for variable in found.variables)
         rows = tuple(tuple(map(_term, row)) for row in found)
-        return Answer(names, rows)
+        return QueryResult(names, rows)
 
 
 def _term(node: Any) -> Term:
@@ -95,10 +95,10 @@ def test_what_need_not_match_is_never_the_reason(body: str) -> None:
 
 @pytest.mark.parametrize("asked", [None, GraphError("timeout", "late")])
 def test_a_question_that_is_not_answered_teaches_nothing(asked: GraphError | None) -> None:
-    def endpoint(text: str, form: str = "SELECT") -> Answer:
+    def endpoint(text: str, form: str = "SELECT") -> QueryResult:
         if form == "ASK" and asked is not None:
             raise asked
-        return Answer(("thing", "label"), ())
+        return QueryResult(("thing", "label"), ())
 
     prepared = prepare("SELECT * { ?f wdt:P57 ?d MINUS { ?f wdt:P31 ?x } }")
     (numbers,) = explain_emptiness(prepared, endpoint)

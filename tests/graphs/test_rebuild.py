@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from branchwise.eval.forks.written_turn import read_turn, written_turn
 from branchwise.graphs.ledger import Ledger
-from branchwise.graphs.rebuild import Entry, rebuild
+from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.route import Route
 from branchwise.graphs.state import Spent
 from branchwise.trace.events import Event, Model
@@ -50,7 +50,7 @@ def way(*, expands: bool = False, extracts: bool = False, has_tools: bool = True
     return Route(expands, extracts, has_tools)
 
 
-def rebuilt(events: Sequence[Event], route: Route, ledger: Ledger | None = None) -> Entry:
+def rebuilt(events: Sequence[Event], route: Route, ledger: Ledger | None = None) -> ResumePoint:
     return rebuild(events, route, lambda r: f"[{' | '.join(r)}]", ledger or Ledger())
 
 

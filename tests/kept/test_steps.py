@@ -17,8 +17,8 @@ from langchain_core.messages import BaseMessage
 from branchwise.eval.forks.openings import opening_of
 from branchwise.eval.store import open_run
 from branchwise.graphs.ledger import Ledger
-from branchwise.graphs.plugins.slots import Slot
-from branchwise.graphs.rebuild import Entry, rebuild
+from branchwise.graphs.plugins.slots import NodeSlot
+from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.route import Route
 from branchwise.trace.events import Event, Node
 
@@ -47,7 +47,7 @@ def states(run: Path) -> dict[str, str]:
     }
 
 
-def slots(events: Sequence[Event]) -> dict[Slot, list[str]]:
+def slots(events: Sequence[Event]) -> dict[NodeSlot, list[str]]:
     """The nodes of a run by slot, in the order in which they ran."""
     found: dict[Any, dict[str, None]] = {}
     for body in (event.body for event in events):
@@ -63,7 +63,7 @@ def entered(opening: Sequence[Event], route: Route) -> str:
     return f"{entry.node} {hashlib.sha256(body).hexdigest()[:16]}"
 
 
-def state_of(entry: Entry, ledger: Ledger) -> list[Any]:
+def state_of(entry: ResumePoint, ledger: Ledger) -> list[Any]:
     state = entry.state
     return [
         entry.node,

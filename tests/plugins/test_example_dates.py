@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from branchwise import ToolError
 from branchwise.corpora.plugins.loading import load_plugin
 from branchwise.tools.plugins.making import open_tool
-from branchwise.tools.registry import ToolContext, surroundings
+from branchwise.tools.registry import ToolContext, injection_context
 from support.chat_server import ChatServer, call, say
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
@@ -120,7 +120,7 @@ def test_any_text_is_a_date_or_a_tool_error(text: str):
 
 
 def test_a_model_calls_it_as_a_tool():
-    tool = open_tool(SPEC, surroundings(ToolContext()))
+    tool = open_tool(SPEC, injection_context(ToolContext()))
     result = asyncio.run(tool.call({"operation": "weekday", "date": "9 November 1989"}, 5))
     assert (result.content, result.error) == ("9 November 1989 is a Thursday.", None)
     wrong = asyncio.run(tool.call({"operation": "sum", "date": "1999"}, 5))

@@ -19,11 +19,11 @@ from langchain_core.tools import tool as langchain_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
-from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.tools.plugins.foreign import ForeignTool, is_blocking
 from support.plugins.tool_cases import calls_once, run_tools, write_tools
 
-SOURCE = Source("here")
+SOURCE = PluginSource("here")
 
 
 async def called(inner: BaseTool, seconds: float = 20.0, **arguments: Any):

@@ -7,8 +7,8 @@ import pytest
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.loading import find_plugin, load_plugin
+from branchwise.corpora.plugins.settings import read_settings
 from branchwise.corpora.plugins.specs import absolute_spec, parse_spec
-from branchwise.corpora.plugins.written_settings import read_settings
 from branchwise.tools.plugins.plugged import FunctionTool
 from branchwise.tools.registry import ToolContext, installed_tools, make_tools
 from support.plugins.tool_cases import write_tools

@@ -1,4 +1,4 @@
-"""The trail says what the agent saw: the requests that the server got are the witness."""
+"""The evidence says what the agent saw: the requests that the server got are the witness."""
 
 import json
 from pathlib import Path

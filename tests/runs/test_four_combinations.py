@@ -16,7 +16,7 @@ import yaml
 from branchwise import run, score
 from branchwise.agents.prompt_files import Prompts
 from branchwise.eval.errors.attribution import attribute
-from branchwise.eval.errors.trail import Place
+from branchwise.eval.errors.gold_evidence import EvidencePlace
 from support.chat_server import Answer, Body, call, calls, fail, say
 from support.corpora.small import bm25_corpus
 
@@ -207,7 +207,7 @@ def errors_of(errors: Any, trace: Trace) -> dict[str, Any]:
     }
 
 
-def places(found: Sequence[Place], trace: Trace) -> list[str]:
+def places(found: Sequence[EvidencePlace], trace: Trace) -> list[str]:
     return [
         f"step {trace.step[p.step]} in {p.passage}{'' if p.shown else ' not shown'}" for p in found
     ]

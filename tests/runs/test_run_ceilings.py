@@ -49,7 +49,7 @@ def reviewed(chat_server: ChatServer, make_system: Any, tmp_path: Path) -> Any:
             (row,) = reader.items()
             found = examine(item, reader.events(row.item))
             reach = find_reach([item.question], run_sources(reader.meta))
-            return TracedItem(item, found.matches, found.trail), reach
+            return TracedItem(item, found.matches, found.evidence), reach
         finally:
             reader.close()
 

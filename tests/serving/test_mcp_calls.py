@@ -7,7 +7,7 @@ import pytest
 from langchain_core.tools import StructuredTool, ToolException
 
 from branchwise.tools.errors import ToolError
-from branchwise.tools.serving.mcp_calls import (
+from branchwise.tools.serving.mcp_server import (
     MAX_STRUCTURED_BYTES,
     MAX_TEXT_CHARS,
     call,

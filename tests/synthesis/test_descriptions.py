@@ -7,22 +7,22 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from branchwise.corpora.synthesis.conditions import meets
-from branchwise.corpora.synthesis.descriptions import (
+from branchwise.corpora.synthesis.execute import execute
+from branchwise.corpora.synthesis.facts import GraphFacts
+from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, PlanStep
+from branchwise.corpora.synthesis.wording.descriptions import (
+    Constraint,
     Description,
     Either,
     Except,
     Meets,
     Mentioned,
-    Named,
-    Part,
+    NamedEntity,
     Related,
     describe,
 )
-from branchwise.corpora.synthesis.execute import execute
-from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.introductions import introduced
-from branchwise.corpora.synthesis.plans import Atomic, Filter, GroupBy, Holds, Join, Plan, Step
-from branchwise.corpora.synthesis.variety import Plainest
+from branchwise.corpora.synthesis.wording.sentences import introduced
+from branchwise.corpora.synthesis.wording.vocabulary import Plainest
 from support.synthesis.random_plans import plans
 
 pytestmark = pytest.mark.slow
@@ -39,13 +39,13 @@ class Reader:
     def described(self, description: Description) -> frozenset[str]:
         return self._all_of(description.parts)
 
-    def _all_of(self, parts: tuple[Part, ...]) -> frozenset[str]:
+    def _all_of(self, parts: tuple[Constraint, ...]) -> frozenset[str]:
         found = self._all
         for part in parts:
             found &= self._part(part)
         return found
 
-    def _part(self, part: Part) -> frozenset[str]:
+    def _part(self, part: Constraint) -> frozenset[str]:
         if isinstance(part, Except):
             return self._all - self._all_of(part.parts)
         if isinstance(part, Either):
@@ -60,7 +60,7 @@ class Reader:
         return self._related(part)
 
     def _related(self, part: Related) -> frozenset[str]:
-        if isinstance(part.to, Named):
+        if isinstance(part.to, NamedEntity):
             others = frozenset([part.to.number])
         else:
             of_what = part.to.description if isinstance(part.to, Mentioned) else part.to
@@ -81,7 +81,7 @@ def _is_describable(plan: Plan, facts: GraphFacts) -> bool:
     return True
 
 
-def _relation(step: Step) -> str:
+def _relation(step: PlanStep) -> str:
     return getattr(step, "relation", "")
 
 

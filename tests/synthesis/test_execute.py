@@ -15,7 +15,7 @@ from branchwise.corpora.synthesis.plans import (
     Intersection,
     Join,
     Plan,
-    Step,
+    PlanStep,
     Union,
     Years,
 )
@@ -25,7 +25,7 @@ DIRECTED = Atomic(relation="directed_by", inverse=True, entity="Q111")  # 101 10
 APPEARED = Atomic(relation="cast", inverse=True, entity="Q121")  # 101 102 103
 
 
-def sets_of(facts: GraphFacts, *steps: Step) -> list[set[str]]:
+def sets_of(facts: GraphFacts, *steps: PlanStep) -> list[set[str]]:
     """The number's last digits for each member of each set."""
     found = execute(Plan(steps=steps), facts)
     assert found.answers == found.sets[-1]
@@ -58,7 +58,7 @@ def test_join_goes_back_from_object_to_subjects(little_facts: GraphFacts) -> Non
         (Difference(of=1, other=0), set()),
     ],
 )
-def test_set_operations(little_facts: GraphFacts, operation: Step, expected: set[str]) -> None:
+def test_set_operations(little_facts: GraphFacts, operation: PlanStep, expected: set[str]) -> None:
     assert sets_of(little_facts, APPEARED, DIRECTED, operation)[-1] == expected
 
 
@@ -121,7 +121,7 @@ def test_an_entity_without_facts_has_no_answers(little_facts: GraphFacts) -> Non
     ],
 )
 def test_a_step_that_does_not_fit_is_refused(
-    little_facts: GraphFacts, step: Step, problem: str
+    little_facts: GraphFacts, step: PlanStep, problem: str
 ) -> None:
     with pytest.raises(PlanError, match=problem):
         execute(Plan(steps=(DIRECTED, step)), little_facts)

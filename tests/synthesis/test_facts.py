@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.graph.answers import Answer, GraphError
+from branchwise.corpora.graph.answers import GraphError, QueryResult
 from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
 from branchwise.corpora.synthesis.facts import Facts, GraphFacts
 from support.synthesis.little_graph import OTHER, TRIPLES, little_schema
@@ -127,7 +127,7 @@ def test_an_entity_that_the_graph_lacks_has_no_facts() -> None:
     """The embedded graph refuses a query that only names what it does not have."""
 
     class Refusing(StoreGraph):
-        def query(self, sparql: str, seconds: float = 10.0) -> Answer:
+        def query(self, sparql: str, seconds: float = 10.0) -> QueryResult:
             raise GraphError("unknown", "The graph has no entity Q7.")
 
     facts = EndpointFacts(Refusing(TRIPLES), little_schema())
@@ -136,7 +136,7 @@ def test_an_entity_that_the_graph_lacks_has_no_facts() -> None:
 
 def test_a_graph_that_fails_is_an_error() -> None:
     class Failing(StoreGraph):
-        def query(self, sparql: str, seconds: float = 10.0) -> Answer:
+        def query(self, sparql: str, seconds: float = 10.0) -> QueryResult:
             raise GraphError("timeout", "The query took too long.")
 
     with pytest.raises(GraphError, match="too long"):

@@ -8,10 +8,10 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import DEFAULT_BRANCH
 from branchwise.corpora.synthesis.generate import generate
 from branchwise.corpora.synthesis.plans import Plan
-from branchwise.corpora.synthesis.settings import Settings, Tally, world_domains
+from branchwise.corpora.synthesis.settings import GenerationTally, Settings, world_domains
 from branchwise.corpora.synthesis.sources import open_source
 from branchwise.corpora.synthesis.statistics import describe_questions
-from branchwise.corpora.synthesis.words import Words
+from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
 from branchwise.corpora.worlds.domains import DOMAINS
 
 pytestmark = pytest.mark.slow
@@ -36,7 +36,7 @@ def made(source, questions=QUESTIONS, seed=5, tally=None, words=None, **settings
 
 @pytest.fixture(scope="module")
 def tally():
-    return Tally()
+    return GenerationTally()
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_questions(source, questions):
 
 
 def test_names_that_nobody_shares_make_no_ambiguous_questions(source):
-    tally = Tally()
+    tally = GenerationTally()
     settings = Settings(4, 0.5, source.domains, source.common, patience=20)
     found = list(generate(source.facts, {}, settings, tally=tally))
     assert [q.ambiguous for q in found] == [False, False]
@@ -208,8 +208,8 @@ class Wording:
 
 
 def test_a_reviewer_drops_templates_once_and_questions_each(source):
-    judge, tally = Judge(), Tally()
-    words = Words(source.facts.schema, 5, reviewer=judge)
+    judge, tally = Judge(), GenerationTally()
+    words = Verbalizer(source.facts.schema, 5, reviewer=judge)
     found = made(source, questions=12, tally=tally, words=words)
     assert len(found) == 12
     assert not any("novels" in q.question for q in found)
@@ -222,7 +222,7 @@ def test_a_reviewer_drops_templates_once_and_questions_each(source):
 
 def test_a_writer_is_named_in_its_questions_and_its_slips_are_counted(source):
     writer = Copyist()
-    words = Words(source.facts.schema, 5, writer=writer)
+    words = Verbalizer(source.facts.schema, 5, writer=writer)
     found = made(source, questions=12, words=words)
     by = Counter(q.meta["wording"] for q in found)
     assert by["model"] > 0

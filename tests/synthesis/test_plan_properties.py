@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from branchwise.corpora.synthesis.endpoint_facts import EndpointFacts
-from branchwise.corpora.synthesis.execute import Execution, execute
+from branchwise.corpora.synthesis.execute import PlanExecution, execute
 from branchwise.corpora.synthesis.facts import GraphFacts
 from branchwise.corpora.synthesis.plans import (
     Difference,
@@ -172,7 +172,7 @@ def test_support_has_each_passage_once(
 
 def test_most_random_plans_have_answers(facts: GraphFacts) -> None:
     """The properties would hold of empty sets, too."""
-    found: list[tuple[Plan, Execution]] = []
+    found: list[tuple[Plan, PlanExecution]] = []
 
     @settings(max_examples=150, suppress_health_check=list(HealthCheck))
     @given(plan=plans(facts))

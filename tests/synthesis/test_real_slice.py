@@ -2,9 +2,9 @@
 
 import pytest
 
-from branchwise.corpora.synthesis.faithful import check
 from branchwise.corpora.synthesis.plans import Plan
-from branchwise.corpora.synthesis.wording import Worder
+from branchwise.corpora.synthesis.wording.grammar import Grammar
+from branchwise.corpora.synthesis.wording.writing import check
 from support.synthesis.generated import SLICE, from_slice, slice_schema
 from support.synthesis.plain_check import Checker, focus_of
 
@@ -52,7 +52,7 @@ def test_the_same_seed_gives_the_same_questions(questions):
 
 
 def test_the_grammar_keeps_to_the_plan_as_a_model_must(questions, checker):
-    worder, labels = Worder(slice_schema(), 3), checker.graph.labels
+    worder, labels = Grammar(slice_schema(), 3), checker.graph.labels
     titles = {b["id"]: b["title"] for bearers in checker.names.values() for b in bearers}
     asking = [q for q in questions if q["question"].startswith(("Which", "Who", "What"))]
     assert asking

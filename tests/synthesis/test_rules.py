@@ -2,8 +2,8 @@
 
 import pytest
 
-from branchwise.corpora.synthesis.drafts import Limits, RejectedError
-from branchwise.corpora.synthesis.execute import Execution
+from branchwise.corpora.synthesis.drafts import PlanLimits, RejectedError
+from branchwise.corpora.synthesis.execute import PlanExecution
 from branchwise.corpora.synthesis.plans import Plan
 from branchwise.corpora.synthesis.rules import (
     check_answers,
@@ -40,7 +40,7 @@ def plan(*steps):
 
 
 def run(*sets):
-    return Execution(tuple(frozenset(s.split()) for s in sets))
+    return PlanExecution(tuple(frozenset(s.split()) for s in sets))
 
 
 class Cast:
@@ -180,12 +180,12 @@ def test_a_walk_back_to_where_it_began_is_rejected():
 def test_answers_that_make_no_question(answers, ambiguous, reason):
     with pytest.raises(RejectedError, match=reason):
         check_answers(
-            [frozenset(a.split()) for a in answers], Limits(answers=4), ambiguous=ambiguous
+            [frozenset(a.split()) for a in answers], PlanLimits(answers=4), ambiguous=ambiguous
         )
 
 
 def test_different_readings_may_share_answers():
-    check_answers([frozenset("ab"), frozenset("bc")], Limits(), ambiguous=True)
+    check_answers([frozenset("ab"), frozenset("bc")], PlanLimits(), ambiguous=True)
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.corpora.synthesis.ambiguity import Focuses, Naming
-from branchwise.corpora.synthesis.bounds import conditions, satisfying
-from branchwise.corpora.synthesis.drafts import Limits, RejectedError
+from branchwise.corpora.synthesis.ambiguity import EntityNaming, Focuses
+from branchwise.corpora.synthesis.conditions import conditions, satisfying
+from branchwise.corpora.synthesis.drafts import PlanLimits, RejectedError
 from branchwise.corpora.synthesis.execute import execute
 from branchwise.corpora.synthesis.moves import Moves
-from branchwise.corpora.synthesis.names_file import Bearer, shared_names
 from branchwise.corpora.synthesis.plans import Amount, Years
 from branchwise.corpora.synthesis.sampling import Sampler
+from branchwise.corpora.synthesis.shared_names import Bearer, shared_names
 from branchwise.corpora.synthesis.sources import open_source
-from branchwise.corpora.synthesis.templates import SET_OPERATIONS, Choice, templates
+from branchwise.corpora.synthesis.templates import SET_OPERATIONS, TemplateDraw, templates
 from support.synthesis.generated import SLICE
 
 KONG = ("Q309048", "Q1142862", "Q160215")
@@ -57,7 +57,7 @@ def test_parts_are_single_operations_and_second_sets():
 
 
 def test_shapes_that_were_accepted_come_less_often():
-    choice = Choice(Random(1))
+    choice = TemplateDraw(Random(1))
     often = next(template for template in templates() if template.letters == "AJ")
     before = Counter(choice.draw().letters for _ in range(4000))["AJ"]
     for _ in range(50):
@@ -128,7 +128,7 @@ def _relation(name):
 
 
 def test_a_shared_name_brings_all_bearers_that_have_the_relation(films, moves):
-    focuses = Focuses(Naming(films.facts, films.names), Limits(), Random(3))
+    focuses = Focuses(EntityNaming(films.facts, films.names), PlanLimits(), Random(3))
     found = {}
     for _ in range(200):
         try:
@@ -142,8 +142,8 @@ def test_a_shared_name_brings_all_bearers_that_have_the_relation(films, moves):
 
 
 def test_single_entities_are_called_by_a_name_of_their_own(films, moves):
-    naming = Naming(films.facts, films.names)
-    focuses = Focuses(naming, Limits(), Random(3))
+    naming = EntityNaming(films.facts, films.names)
+    focuses = Focuses(naming, PlanLimits(), Random(3))
     for _ in range(200):
         try:
             focus = focuses.single(moves, 1)
@@ -155,10 +155,10 @@ def test_single_entities_are_called_by_a_name_of_their_own(films, moves):
 
 
 def test_drafts_reach_what_executing_them_reaches(films, moves):
-    naming = Naming(films.facts, films.names)
+    naming = EntityNaming(films.facts, films.names)
     rng = Random(11)
-    focuses = Focuses(naming, Limits(), rng)
-    sampler = Sampler(films.facts, moves, Limits(), rng)
+    focuses = Focuses(naming, PlanLimits(), rng)
+    sampler = Sampler(films.facts, moves, PlanLimits(), rng)
     reached = Counter()
     for number in range(600):
         template = templates()[number % len(templates())]

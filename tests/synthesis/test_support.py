@@ -16,7 +16,7 @@ from branchwise.corpora.synthesis.plans import (
     Intersection,
     Join,
     Plan,
-    Step,
+    PlanStep,
     Union,
     Years,
 )
@@ -47,7 +47,7 @@ def support(tmp_path: Path) -> Support:
     return Support.load(path)
 
 
-def found(facts: GraphFacts, support: Support, *steps: Step) -> dict[str, str]:
+def found(facts: GraphFacts, support: Support, *steps: PlanStep) -> dict[str, str]:
     plan = Plan(steps=steps)
     supported = support_of(plan, execute(plan, facts), facts, support)
     return {answer: " ".join(ids) for answer, ids in supported.items()}

@@ -10,13 +10,6 @@ from hypothesis import strategies as st
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.schema import Domain, EntityType, Relation, Schema, merge
 from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.phrases import (
-    Verb,
-    amount_in_words,
-    listed,
-    with_article,
-    years_in_words,
-)
 from branchwise.corpora.synthesis.plans import (
     Amount,
     Atomic,
@@ -27,11 +20,18 @@ from branchwise.corpora.synthesis.plans import (
     Intersection,
     Join,
     Plan,
-    Step,
+    PlanStep,
     Union,
     Years,
 )
-from branchwise.corpora.synthesis.wording import Worder
+from branchwise.corpora.synthesis.wording.grammar import Grammar
+from branchwise.corpora.synthesis.wording.phrases import (
+    Verb,
+    amount_in_words,
+    listed,
+    with_article,
+    years_in_words,
+)
 from branchwise.corpora.worlds.domains import world_schema
 from support.synthesis.random_plans import plans
 
@@ -62,8 +62,8 @@ def schema() -> Schema:
 def said(schema: Schema) -> Callable[..., set[str]]:
     """All that a plan of these steps is said as."""
 
-    def say(*steps: Step) -> set[str]:
-        worder = Worder(schema, 1)
+    def say(*steps: PlanStep) -> set[str]:
+        worder = Grammar(schema, 1)
         plan = Plan(steps=steps)
         return {worder.question(plan, NAMES.__getitem__, v) for v in range(VARIANTS)}
 
@@ -221,7 +221,7 @@ def test_steps_are_numbered_and_plain(schema: Schema) -> None:
         Atomic(relation="citizenship", inverse=True, entity="Q7"),
         Difference(of=2, other=3),
     )
-    assert Worder(schema, 1).steps(Plan(steps=steps), NAMES.__getitem__) == [
+    assert Grammar(schema, 1).steps(Plan(steps=steps), NAMES.__getitem__) == [
         "1. the films directed by Mara Voss",
         "2. of 1, the films released after 1990",
         "3. the actors who appeared in at least three of 2",
@@ -241,7 +241,7 @@ def test_words_of_an_item_replace_its_label(said: Callable[..., set[str]]) -> No
 def test_the_same_seed_gives_the_same_words(schema: Schema) -> None:
     plan = Plan(steps=(BY_VOSS, Join(of=0, relation="cast")))
     once, again, other = (
-        [Worder(schema, seed).question(plan, NAMES.__getitem__, v) for v in range(10)]
+        [Grammar(schema, seed).question(plan, NAMES.__getitem__, v) for v in range(10)]
         for seed in (1, 1, 2)
     )
     assert once == again
@@ -250,7 +250,7 @@ def test_the_same_seed_gives_the_same_words(schema: Schema) -> None:
 
 
 def test_every_relation_of_a_world_can_be_said(schema: Schema) -> None:
-    worder = Worder(schema, 1)
+    worder = Grammar(schema, 1)
     for name in schema.relations:
         if name != "instance_of":
             assert worder.sayable(name, True), name
@@ -269,7 +269,7 @@ def test_a_relation_without_words_is_refused() -> None:
             )
         }
     )
-    worder = Worder(bare, 1)
+    worder = Grammar(bare, 1)
     assert not worder.sayable("sequel", True)
     plan = Plan(steps=(Atomic(relation="sequel", entity="Q1"),))
     with pytest.raises(InputError, match="'sequel' cannot be said"):
@@ -349,7 +349,7 @@ SLIPS = re.compile(
 def test_no_plan_reads_with_a_slip(data: st.DataObject, variant: int, facts: GraphFacts) -> None:
     """Every name of the plan is there, and no word stands twice, whatever the plan."""
     plan = data.draw(plans(facts))
-    worder = Worder(facts.schema, 3)
+    worder = Grammar(facts.schema, 3)
     for step in plan.steps:
         if isinstance(step, Atomic | Join | GroupBy):
             assume(step.inverse or facts.schema.relations[step.relation].object)

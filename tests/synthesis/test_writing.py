@@ -16,9 +16,9 @@ from branchwise.corpora.synthesis.plans import (
     Plan,
     Years,
 )
-from branchwise.corpora.synthesis.reviewing import Reviewer
-from branchwise.corpora.synthesis.text_model import TextModelError
-from branchwise.corpora.synthesis.writing import Writer, Written
+from branchwise.corpora.synthesis.wording.reviewing import Reviewer
+from branchwise.corpora.synthesis.wording.text_model import TextModelError
+from branchwise.corpora.synthesis.wording.writing import ModelWriter, Written
 from support.chat_server import ChatServer, fail, say
 
 NAMES = {"Q1": "Mara Voss", "Q2": "2001: The Heat", "Q3": "science fiction film"}
@@ -66,7 +66,7 @@ def write(chat_server, model):
 
     def written(reply, plan=OFTEN, steps=OFTEN_STEPS) -> Written:
         chat_server.play([say(reply) if isinstance(reply, str) else reply])
-        return Writer(model).question(plan, steps, NAMES.__getitem__, FALLBACK)
+        return ModelWriter(model).question(plan, steps, NAMES.__getitem__, FALLBACK)
 
     return written
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from langchain_core.messages import ToolCall
 
-from branchwise.corpora.graph.answers import Answer, Match, Term
+from branchwise.corpora.graph.answers import Match, QueryResult, Term
 from branchwise.tools.errors import ToolError
 from branchwise.tools.graph_text import MAX_SHOWN_BYTES, answer_text, matches_text
 from branchwise.tools.wikidata_search import make_wikidata_search
@@ -82,13 +82,13 @@ def test_nothing_found_says_what_to_try():
 
 def test_labels_are_not_said_twice():
     row = (Term(f"{WD}Q1", "iri"), Term("Aurora", "literal", language="en"))
-    answer = Answer(("x", "xLabel"), (row,), labels={f"{WD}Q1": "Aurora"})
+    answer = QueryResult(("x", "xLabel"), (row,), labels={f"{WD}Q1": "Aurora"})
     assert answer_text(answer) == "1 row: ?x | ?xLabel\nwd:Q1 | Aurora"
 
 
 def test_long_answers_are_cut_and_say_so():
     rows = tuple((Term("x" * 200, "literal"),) for _ in range(1000))
-    text = answer_text(Answer(("a",), rows, complete=False))
+    text = answer_text(QueryResult(("a",), rows, complete=False))
     assert len(text.encode()) < MAX_SHOWN_BYTES + 300
     shown = text.count("\n") - 1
     assert text.startswith("over 1000 rows: ?a\n")
@@ -100,7 +100,7 @@ def test_long_answers_are_cut_and_say_so():
 
 def test_no_value_can_pose_as_a_row_or_steer_a_terminal():
     hostile = "Aurora\nwd:Q666 | \x1b[2J\u202e"
-    text = answer_text(Answer(("a",), ((Term(hostile, "literal"),),)))
+    text = answer_text(QueryResult(("a",), ((Term(hostile, "literal"),),)))
     assert text.count("\n") == 1
     assert all(character.isprintable() or character == "\n" for character in text)
     match = Match("Q1", hostile, hostile, hostile, (hostile,), 3)
@@ -108,4 +108,4 @@ def test_no_value_can_pose_as_a_row_or_steer_a_terminal():
 
 
 def test_an_ask_is_answered_in_a_word():
-    assert answer_text(Answer((), (), boolean=False, notes=("Because.",))) == "no\nBecause."
+    assert answer_text(QueryResult((), (), boolean=False, notes=("Because.",))) == "no\nBecause."

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from branchwise.eval.store import open_run
 from branchwise.trace.artifacts import Artifact
 from branchwise.trace.events import KINDS, Event, Model, Node, Tool, Unknown, read_body
-from branchwise.trace.parts import Asked, Call, Update, Usage
+from branchwise.trace.parts import Call, ModelQuestion, Update, Usage
 
 KEPT = Path(__file__).parents[1] / "kept" / "files"
 JSON = st.recursive(
@@ -82,7 +82,7 @@ def test_what_was_done_is_told_without_time_cost_and_the_ids_of_calls() -> None:
 
 
 def test_optional_fields_are_written_where_they_say_something() -> None:
-    asked = Asked("s", "m", content="c", usage=Usage(1, 2), seconds=0.1)
+    asked = ModelQuestion("s", "m", content="c", usage=Usage(1, 2), seconds=0.1)
     node = Node(name="n", slot="after_tools", asked=(asked,), update=Update(readings=("a",)))
     assert node.record() == {
         "name": "n", "slot": "after_tools", "seconds": 0.0, "replayed": False,

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from branchwise.corpora.graph.answers import Answer, Term
+from branchwise.corpora.graph.answers import QueryResult, Term
 from branchwise.ui.graph_advice import columns_as_mentioned, for_people
 from branchwise.ui.graph_description import counted, size
 from branchwise.ui.graph_layout import one_by_one, table_within
@@ -62,7 +62,7 @@ def test_rows_by_themselves_break_no_word():
 
 
 def test_columns_of_a_star_are_ordered_and_those_that_are_named_are_not():
-    answer = Answer(("a", "m", "zLabel", "z"), ((Term("1", "literal"), None, None, None),))
+    answer = QueryResult(("a", "m", "zLabel", "z"), ((Term("1", "literal"), None, None, None),))
     star = "# ?m\nPREFIX a: <http://x?m>\nSELECT DISTINCT * { ?z a: ?a . ?m a: '?zLabel' }"
     ordered = columns_as_mentioned(answer, star)
     assert ordered.variables == ("z", "a", "m", "zLabel")

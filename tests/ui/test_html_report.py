@@ -14,7 +14,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.judging.agreement import Agreement, Difference
+from branchwise.eval.judging.agreement import Agreement, Disagreement
 from branchwise.eval.reporting.study_report import SystemReport, study_report
 from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.scores import score_items
@@ -244,7 +244,7 @@ def test_agreement_of_the_matchers_is_shown_where_both_were_asked(page):
     report = make_report([BASE])
     run = report.base.run
     # By hand: observed 9/10; by chance .4 x .3 + .6 x .7 = .54; kappa (.9 - .54) / .46 = .78.
-    agreed = Agreement(3, 1, 0, 6, 4, (Difference("q1", 0, {"a": "b"}, {"a": None}),))
+    agreed = Agreement(3, 1, 0, 6, 4, (Disagreement("q1", 0, {"a": "b"}, {"a": None}),))
     run = replace(run, settled=replace(run.settled, agreement=agreed), lexical=run.scores)
     found = Page(render_html(replace(report, systems=(replace(report.base, run=run),))))
     assert found.tables["Agreement of the matchers"][1] == [

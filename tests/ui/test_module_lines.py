@@ -3,8 +3,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork
-from branchwise.eval.errors.node_work import NodeWork
+from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork, NodeWork
 from branchwise.ui.module_lines import ALARM, NOTICE, module_lines, module_notes
 
 EXPANSION = ExpansionWork(Counter(server=2), Counter(), 30, 12, 37)

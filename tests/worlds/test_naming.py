@@ -11,7 +11,7 @@ import pytest
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.worlds.domains import world_schema
-from branchwise.corpora.worlds.naming import Names
+from branchwise.corpora.worlds.naming import NameMaker
 from branchwise.corpora.worlds.word_lists import SLOT, fold, word_lists
 
 # A world of 5,000,000 entities.
@@ -40,7 +40,7 @@ def key(name: str, ampersand: str = "") -> str:
 
 
 def all_names(counts: dict[str, int], seed: int) -> Iterator[str]:
-    names = Names(counts, seed)
+    names = NameMaker(counts, seed)
     return (names.name(number) for number in range(sum(counts.values())))
 
 
@@ -96,7 +96,7 @@ def test_no_list_holds_a_word_twice() -> None:
 def test_largest_and_small_worlds_get_distinct_names_in_order_of_their_kinds(
     counts: dict[str, int],
 ) -> None:
-    names = Names(counts, 11)
+    names = NameMaker(counts, 11)
     starts = [sum(list(counts.values())[:i]) for i in range(len(counts))]
     assert list(names.offsets.values()) == starts
     sampled = range(0, sum(counts.values()), max(1, sum(counts.values()) // 100_000))
@@ -122,9 +122,9 @@ def test_other_seeds_give_other_names() -> None:
 
 def test_too_many_names_are_refused_with_kind_and_capacity() -> None:
     with pytest.raises(InputError, match=r"'country' are more than its \d{3}\b"):
-        Names({"city": 10, "country": 5000}, 1)
+        NameMaker({"city": 10, "country": 5000}, 1)
     with pytest.raises(InputError, match="'planet'"):
-        Names({"planet": 1}, 1)
+        NameMaker({"planet": 1}, 1)
 
 
 def test_neighbouring_indices_have_different_patterns() -> None:
@@ -151,7 +151,7 @@ def test_words_of_a_pattern_come_about_as_often_as_each_other(seed: int) -> None
 
 def test_women_and_men_are_about_as_many_and_bear_fitting_given_names() -> None:
     for counts in ({"person": 2000}, {"city": 100, "person": 2_400_000}):
-        names = Names(counts, 4)
+        names = NameMaker(counts, 4)
         people = range(names.offsets["person"], sum(counts.values()), counts["person"] // 1000)
         women = [number for number in people if names.is_female(number)]
         assert 400 < len(women) < 600
@@ -163,7 +163,7 @@ def test_women_and_men_are_about_as_many_and_bear_fitting_given_names() -> None:
 
 
 def test_adjectives_of_countries_are_distinct_words_of_their_own() -> None:
-    names = Names({"country": 190}, 8)
+    names = NameMaker({"country": 190}, 8)
     countries = [names.name(number) for number in range(190)]
     adjectives = [names.adjective(number) for number in range(190)]
     assert all(a.startswith(c) and a != c for a, c in zip(adjectives, countries, strict=True))
@@ -174,7 +174,7 @@ def test_adjectives_of_countries_are_distinct_words_of_their_own() -> None:
 
 
 def test_aliases_are_no_names_and_belong_to_one_bearer() -> None:
-    names = Names(SMALL, 6)
+    names = NameMaker(SMALL, 6)
     total = sum(SMALL.values())
     taken = {key(names.name(number)) for number in range(total)}
     aliases = [names.alias(number, salt) for number in range(total) for salt in range(3)]
@@ -184,14 +184,14 @@ def test_aliases_are_no_names_and_belong_to_one_bearer() -> None:
 
 
 def test_bearers_of_one_name_get_aliases_of_their_own() -> None:
-    names = Names(SMALL, 6)
+    names = NameMaker(SMALL, 6)
     for kind in ("city", "person", "work", "firm"):
         number = names.offsets[kind] + 1
         assert len({names.alias(number, salt) for salt in range(14)}) == 14, kind
 
 
 def test_no_alias_is_another_bearers_whatever_the_salt() -> None:
-    names = Names(SMALL, 6)
+    names = NameMaker(SMALL, 6)
     aliases = [names.alias(n, 7_919 * n + 5) for n in range(sum(SMALL.values()))]
     assert len({key(alias) for alias in aliases}) == len(aliases)
 
@@ -235,7 +235,7 @@ def test_no_name_begins_with_a_label_or_a_misleading_letter() -> None:
 
 
 def test_names_hold_nothing_that_prose_must_escape() -> None:
-    names = Names(SMALL, 2)
+    names = NameMaker(SMALL, 2)
     numbers = range(sum(SMALL.values()))
     texts = [names.name(n) for n in numbers] + [names.alias(n, 1) for n in numbers]
     for text in texts:

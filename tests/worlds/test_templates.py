@@ -4,18 +4,18 @@ import pytest
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.worlds.telling.prose import slots
-from branchwise.corpora.worlds.telling.templates import Choice, Slot, parse, variants
+from branchwise.corpora.worlds.telling.templates import Alternatives, Placeholder, parse, variants
 
 FACTS = frozenset({"director", "year"})
 
 
 def test_parts_of_a_template():
     assert parse("{s} was [made|shot] by {director:1}.") == (
-        Slot("s"),
+        Placeholder("s"),
         " was ",
-        Choice((("made",), ("shot",))),
+        Alternatives((("made",), ("shot",))),
         " by ",
-        Slot("director", ":1"),
+        Placeholder("director", ":1"),
         ".",
     )
 
@@ -23,12 +23,12 @@ def test_parts_of_a_template():
 def test_alternatives_nest_and_may_be_empty():
     assert parse("a[|, b[c|d]]") == (
         "a",
-        Choice(((), (", b", Choice((("c",), ("d",)))))),
+        Alternatives(((), (", b", Alternatives((("c",), ("d",)))))),
     )
 
 
 def test_a_bar_inside_a_slot_is_no_alternative():
-    assert parse("{cast#is|are}") == (Slot("cast", "#is|are"),)
+    assert parse("{cast#is|are}") == (Placeholder("cast", "#is|are"),)
 
 
 @pytest.mark.parametrize("template", ["a]", "[a", "{s", "a|b", "[a|b", "}"])
@@ -45,7 +45,7 @@ def test_only_alternatives_with_facts_become_variants():
         {"director"},
         {"director", "year"},
     ]
-    assert all(isinstance(variant[0], Choice) for variant in found)
+    assert all(isinstance(variant[0], Alternatives) for variant in found)
 
 
 def test_too_many_variants_are_refused():

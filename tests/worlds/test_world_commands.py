@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from branchwise.__main__ import main
-from branchwise.corpora.worlds.language import measure
+from branchwise.corpora.worlds.survey import measure
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
-Value = TypeVar("Value")
+_Value = TypeVar("_Value")
 _SECONDS_AT_END = 10.0
 
 
@@ -29,7 +29,7 @@ _loops: list[asyncio.AbstractEventLoop] = []
 _open: set[Closing] = set()
 
 
-def submit(work: "Coroutine[Any, Any, Value]") -> "Future[Value]":
+def submit(work: "Coroutine[Any, Any, _Value]") -> "Future[_Value]":
     """Run a coroutine in the servers' loop."""
     return asyncio.run_coroutine_threadsafe(work, _running())
 

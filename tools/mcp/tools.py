@@ -1,26 +1,96 @@
-"""Tools of MCP servers as an agent's tools. Import lazily: it needs the extra `mcp`."""
+"""Tools of MCP servers as an agent's tools, and what the servers answer as their results.
+
+Import lazily: it needs the extra `mcp`.
+"""
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
 from langchain_core.tools import BaseTool
 from langchain_core.tools.base import ArgsSchema
 from mcp import McpError
+from mcp.types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+)
 from pydantic import SkipValidation, ValidationError
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.faults import fault_line
+from branchwise.corpora.plugins.faults import WrongResult, fault_line
 from branchwise.corpora.plugins.mcp_specs import McpSpec
-from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.corpora.text import storable
-from branchwise.tools.mcp.results import read_call
 from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
 from branchwise.tools.mcp.session import LostError
-from branchwise.tools.mcp.transport import fault
+from branchwise.tools.mcp.transport import fault, short_line
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, failed
+from branchwise.tools.plugins.results import bounded, read_artifact
+
+
+def read_call(name: str, result: CallToolResult) -> PluginResult:
+    """The result of tool `name`: its text, its structured content as the artifact."""
+    text = bounded("\n".join(_said(result.content)))
+    if result.isError:
+        told = text or "it failed, and says no more"
+        return PluginResult(
+            f"Error: {told}", {}, "", bounded(" ".join(f"{name}: {told}".split())), "failed"
+        )
+    structured = result.structuredContent
+    # The SDK's own servers give a text a second time, under this key.
+    artifact = {} if structured == {"result": text} else _artifact(structured)
+    return PluginResult(text or "(nothing)", artifact)
+
+
+def _said(content: Iterable[ContentBlock]) -> Iterable[str]:
+    for block in content:
+        if isinstance(block, TextContent):
+            yield block.text
+        elif isinstance(block, ImageContent | AudioContent):
+            kind = "image" if isinstance(block, ImageContent) else "audio"
+            yield f"[left out: {kind}, {short_line(block.mimeType)}, {_bytes(block.data)}]"
+        elif isinstance(block, ResourceLink):
+            about = f": {short_line(block.description)}" if block.description else ""
+            yield f"[resource {short_line(str(block.uri))}, {short_line(block.name)}{about}]"
+        elif isinstance(block, EmbeddedResource):
+            yield from _resource(block)
+
+
+def _resource(block: EmbeddedResource) -> Iterable[str]:
+    resource = block.resource
+    kind = f", {short_line(resource.mimeType)}" if resource.mimeType else ""
+    if isinstance(resource, BlobResourceContents):
+        yield f"[left out: resource {short_line(str(resource.uri))}{kind}, {_bytes(resource.blob)}]"
+    else:
+        yield f"[resource {short_line(str(resource.uri))}{kind}]\n{resource.text}"
+
+
+def _bytes(base64: str) -> str:
+    return f"{len(base64) * 3 // 4} bytes"
+
+
+def _artifact(structured: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Structured content with parts of our artifacts (as `branchwise serve mcp` sends them) is
+    evidence; any other is kept under `structured`, unless it is too large."""
+    if not structured:
+        return {}
+    try:
+        return read_artifact(structured)
+    except WrongResult:
+        pass
+    try:
+        return read_artifact({"structured": structured})
+    except WrongResult:
+        return {}
+
 
 CALL_SECONDS = 120.0
 MAX_SECTION_CHARS = 4000
@@ -122,7 +192,7 @@ def _tool(one: BaseTool, server: McpServer, listed: Listed) -> McpTool:
         server=server,
         seconds=CALL_SECONDS,
         section=listed.instructions[:MAX_SECTION_CHARS],
-        source=Source(server.server.place, {}, f"{listed.name}=={listed.version}"),
+        source=PluginSource(server.server.place, {}, f"{listed.name}=={listed.version}"),
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import SkipValidation, ValidationError
 
 from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
-from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.corpora.text import storable
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, bad_arguments, told
 from branchwise.tools.plugins.results import (
@@ -30,7 +30,7 @@ class ForeignTool(PluggedTool):
     inner: SkipValidation[BaseTool]
 
     @classmethod
-    def of(cls, inner: BaseTool, source: Source) -> "ForeignTool":
+    def of(cls, inner: BaseTool, source: PluginSource) -> "ForeignTool":
         """The tool, under its own name and description."""
         return cls(
             name=inner.name,

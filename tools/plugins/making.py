@@ -1,9 +1,9 @@
 """From a spec on the command line or in a study to the tool that an agent gets."""
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.plugins.injection import Surroundings, fill
+from branchwise.corpora.plugins.injection import InjectionContext, fill
 from branchwise.corpora.plugins.kinds import made
-from branchwise.corpora.plugins.loading import Found, find_plugin
+from branchwise.corpora.plugins.loading import LoadedPlugin, find_plugin
 from branchwise.corpora.plugins.settings import check_settings
 from branchwise.corpora.plugins.specs import is_plugin
 from branchwise.tools.plugins.declared import ToolPlugin
@@ -11,29 +11,31 @@ from branchwise.tools.plugins.foreign import ForeignTool
 from branchwise.tools.plugins.plugged import FunctionTool, PluggedTool
 
 
-def open_tool(spec: str, surroundings: Surroundings) -> PluggedTool:
-    """The tool that a spec names, with its settings and injected parameters.
+def open_tool(spec: str, context: InjectionContext) -> PluggedTool:
+    """The tool that a spec names, with its settings and what is injected.
 
     Raises InputError if there is none, its settings do not fit, or it needs a missing corpus or
     graph.
     """
     found = find_tool(spec)
     if isinstance(found.object, ToolPlugin):
-        return _function_tool(found.object, found, surroundings)
+        return _function_tool(found.object, found, context)
     tool = ForeignTool.of(found.object, found.source)
-    check_settings(tool.name, None, surroundings.settings.get(tool.name))
+    check_settings(tool.name, None, context.settings.get(tool.name))
     _check_schema(tool, spec)
     return tool
 
 
-def find_tool(spec: str) -> Found:
+def find_tool(spec: str) -> LoadedPlugin:
     """What a spec names: a `ToolPlugin` or a LangChain tool. Raises InputError."""
     found = find_plugin(spec, "tools")
     place = spec if is_plugin(spec) else f"{spec} ({found.source.place})"
-    return Found(made(found.object, "tools", place), found.source)
+    return LoadedPlugin(made(found.object, "tools", place), found.source)
 
 
-def _function_tool(plugin: ToolPlugin, found: Found, surroundings: Surroundings) -> FunctionTool:
+def _function_tool(
+    plugin: ToolPlugin, found: LoadedPlugin, context: InjectionContext
+) -> FunctionTool:
     return FunctionTool(
         name=plugin.name,
         description=plugin.description,
@@ -44,7 +46,7 @@ def _function_tool(plugin: ToolPlugin, found: Found, surroundings: Surroundings)
         seconds=plugin.seconds,
         render=plugin.render,
         plugin=plugin,
-        filled=fill(plugin, surroundings),
+        filled=fill(plugin, context),
     )
 
 

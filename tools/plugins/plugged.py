@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool
@@ -10,12 +11,43 @@ from pydantic import SkipValidation, ValidationError
 
 from branchwise.corpora.plugins.injection import Filled
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
-from branchwise.corpora.plugins.sources import Source
+from branchwise.corpora.plugins.sources import PluginSource
 from branchwise.corpora.text import storable
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.declared import Render, ToolPlugin
-from branchwise.tools.plugins.rendering import RENDERED, rendered
 from branchwise.tools.plugins.results import read_result
+
+RENDERED = "rendered"
+"""The key of the artifact that holds the lines."""
+SECONDS = 5.0
+MAX_LINES, MAX_CHARS = 1000, 20_000
+
+
+async def rendered(
+    render: Render,
+    name: str,
+    arguments: Mapping[str, Any],
+    content: str,
+    artifact: Mapping[str, Any],
+) -> list[str]:
+    """The lines that a renderer shows of a call, bounded; of one that fails, one line saying so."""
+
+    def lines(arguments: Any, content: str, artifact: Any) -> str:
+        shown = render(arguments, content, artifact)
+        parts = [shown] if isinstance(shown, str) else islice(shown, MAX_LINES)
+        return "\n".join(map(str, parts))
+
+    given = {"arguments": dict(arguments), "content": content, "artifact": dict(artifact)}
+    try:
+        called = await isolator(f"the renderer of {name}").call(
+            lines, given, seconds=SECONDS, read=str
+        )
+    except PluginFailure as failure:
+        return [storable(failure.line)]
+    text = called.value
+    shown = storable(text)[:MAX_CHARS].splitlines()[:MAX_LINES]
+    return [*shown, f"[cut: {len(text)} characters]"] if len(text) > MAX_CHARS else shown
+
 
 MAX_SECONDS = 600.0
 """The limit outside a run, if the plug-in has none."""
@@ -48,7 +80,7 @@ class PluggedTool(BaseTool):
     Everything except `call` is LangChain's, so that it can be bound and invoked like any tool.
     """
 
-    source: SkipValidation[Source]
+    source: SkipValidation[PluginSource]
     section: str = ""
     seconds: float | None = None
     render: SkipValidation[Render | None] = None

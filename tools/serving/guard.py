@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from branchwise.tools.serving.refusals import refused
+from branchwise.tools.serving.requests import refused
 
 
 class LoopbackOnly:

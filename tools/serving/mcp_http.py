@@ -18,12 +18,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from branchwise.tools.serving.bodies import read_body
 from branchwise.tools.serving.guard import LoopbackOnly
-from branchwise.tools.serving.refusals import (
+from branchwise.tools.serving.requests import (
     STOPPING,
     RefusalError,
     json_response,
+    read_body,
     refused,
     say_no_route,
 )

@@ -8,8 +8,9 @@ here waiting queries are searched together.
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -20,23 +21,67 @@ from starlette.types import Receive
 
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, RetrieverError
+from branchwise.corpora.text import encodable
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
-from branchwise.tools.serving.bodies import read_json
 from branchwise.tools.serving.guard import LoopbackOnly
-from branchwise.tools.serving.refusals import (
+from branchwise.tools.serving.requests import (
     STOPPING,
     RefusalError,
     json_response,
+    read_json,
     refused,
     say_no_route,
     say_refusal,
 )
-from branchwise.tools.serving.retrieve_request import (
-    MAX_PASSAGES,
-    MAX_QUERIES,
-    MAX_QUERY_CHARS,
-    parse_request,
-)
+
+MAX_QUERIES, MAX_QUERY_CHARS = 8192, 16_000
+MAX_PASSAGES = 65_536
+"""Queries times `topk`: an answer is made in memory."""
+
+
+class _RetrieveRequest(BaseModel):
+    """`queries`, the passages for each (None: 3), and whether their scores are wanted.
+
+    A training step of Search-R1 asks thousands of queries at once, some of them empty.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    queries: list[Annotated[str, Field(max_length=MAX_QUERY_CHARS)]] = Field(max_length=MAX_QUERIES)
+    topk: int | None = Field(default=None, ge=1, le=MAX_K)
+    return_scores: bool = False
+
+    @property
+    def k(self) -> int:
+        """Passages for each query."""
+        return self.topk or DEFAULT_K
+
+
+def _parse_request(value: Any) -> _RetrieveRequest:
+    """The request in a JSON value, with whole characters. Raises RefusalError (422)."""
+    if not isinstance(value, dict):
+        raise RefusalError(422, 'write {"queries": [...], "topk": 3, "return_scores": true}')
+    try:
+        request = _RetrieveRequest.model_validate(value | _whole_queries(value.get("queries")))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = "".join(f"[{p}]" if isinstance(p, int) else str(p) for p in first["loc"])
+        raise RefusalError(422, f"{where}: {first['msg']}") from None
+    if len(request.queries) * request.k > MAX_PASSAGES:
+        raise RefusalError(
+            422,
+            f"{len(request.queries)} queries with {request.k} passages each are more than "
+            f"{MAX_PASSAGES} passages; send them in parts",
+        )
+    return request
+
+
+def _whole_queries(queries: Any) -> dict[str, Any]:
+    """Halves of characters would be refused; a model's stray one must not cost all the queries."""
+    if not isinstance(queries, list):
+        return {}
+    return {"queries": [encodable(q) if isinstance(q, str) else q for q in queries]}
+
 
 PATH = "/retrieve"
 MAX_BODY_BYTES = 32 * 1024 * 1024
@@ -70,7 +115,7 @@ class _Server:
         """The passages for each query of a request, in the order of its queries."""
         try:
             value = await read_json(request, MAX_BODY_BYTES, BODY_SECONDS)
-            asked = parse_request(value)
+            asked = _parse_request(value)
             found = await _unless_gone(request.receive, self._search(asked.queries, asked.k))
         except ClientDisconnect:
             return Response(status_code=_GONE)

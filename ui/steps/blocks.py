@@ -30,8 +30,9 @@ class Block:
     `text` has lines separated by "\\n" and else only printable characters (`harmless`). `title`
     stands above it, on one line. `folded`: only the title is shown until somebody opens it.
     `passage` and `row` say what the block shows, for whoever looks for a place of an answer
-    (`eval.errors.trail.Place`): of a table, `row` is the number of its first row, which stands on
-    the third line, below the names of the columns and a rule. `title_marks` are marks of the title.
+    (`eval.errors.gold_evidence.EvidencePlace`): of a table, `row` is the number of its first row,
+    which stands on the third line, below the names of the columns and a rule. `title_marks` are
+    marks of the title.
     """
 
     kind: BlockKind

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from branchwise.tools.graph_text import short_iri
-from branchwise.trace.artifacts import Cell, Match, Rows
+from branchwise.trace.artifacts import ResultCell, ResultRows, ShownMatch
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block, Mark
 from branchwise.ui.steps.parts import Looked, line
@@ -17,7 +17,7 @@ MAX_CELL = 60
 _GAP = "  "
 
 
-def rows_blocks(rows: Rows, looked: Looked) -> Iterator[Block]:
+def rows_blocks(rows: ResultRows, looked: Looked) -> Iterator[Block]:
     """A query's rows: how many, those that are laid out, and all as they were recorded."""
     columns = min(len(rows.variables), MAX_COLUMNS)
     laid_out = min(len(rows), MAX_ROWS, MAX_CELLS // max(columns, 1))
@@ -39,20 +39,20 @@ def rows_blocks(rows: Rows, looked: Looked) -> Iterator[Block]:
     yield parts.as_json(rows.data, "as recorded", folded=True)
 
 
-def matches_blocks(matches: Sequence[Match], looked: Looked) -> Iterator[Block]:
+def matches_blocks(matches: Sequence[ShownMatch], looked: Looked) -> Iterator[Block]:
     """Matches of a search by name, in order, and as they were recorded."""
     head = ["id", "label", "description", "types", "statements", "name"]
     yield _table(head, [_match(match) for match in matches[:MAX_ROWS]], looked)
     yield parts.as_json([match.data for match in matches], "as recorded", folded=True)
 
 
-def _match(match: Match) -> list[str]:
+def _match(match: ShownMatch) -> list[str]:
     near = " (only like it)" if match.near else ""
     own = [match.id, match.label, match.description, ", ".join(match.types)]
     return [*own, match.statements, f"{match.name}{near}"]
 
 
-def _shown(cell: Cell | None, labels: Mapping[str, Any]) -> str:
+def _shown(cell: ResultCell | None, labels: Mapping[str, Any]) -> str:
     """An entity by label and id; "-" for what has no value."""
     if cell is None:
         return "-"

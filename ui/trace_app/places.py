@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from branchwise.eval.errors.trail import Place
+from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.ui.steps.blocks import Block
 
 _ROWS_BEGIN = 2
@@ -10,7 +10,7 @@ _ROWS_BEGIN = 2
 
 
 def find_place(
-    blocks: Sequence[Block], place: Place, forms: Sequence[str] = ()
+    blocks: Sequence[Block], place: EvidencePlace, forms: Sequence[str] = ()
 ) -> tuple[int, int | None] | None:
     """The number of the block that shows a place, and the character to be in sight, if any.
 

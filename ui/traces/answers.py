@@ -6,11 +6,11 @@ from branchwise.corpora.questions import Branch
 from branchwise.eval.branch_matches import branch_matches
 from branchwise.eval.branch_scores import GoldBranches, gold_branches
 from branchwise.eval.entities import form
+from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.trail import Place
 from branchwise.eval.normalise import MAX_CHARACTERS
-from branchwise.trace.events import Answer, Body, Error, Event, Model
+from branchwise.trace.events import AnswerRead, Body, Error, Event, Model
 from branchwise.ui.lost_answers import why_missing, why_wrong
 from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.steps.kinds.answer import wrong_by_key
@@ -62,7 +62,7 @@ def _endings(events: Sequence[Event]) -> _Ends:
     return {
         type(body): seq
         for body, seq in bodies
-        if isinstance(body, Answer | Error) or (isinstance(body, Model) and not body.is_repair)
+        if isinstance(body, AnswerRead | Error) or (isinstance(body, Model) and not body.is_repair)
     }
 
 
@@ -93,7 +93,7 @@ def _gold_line(
     why, places = why_missing(lost) if lost.label else "", _shown_first(lost.places)
     if lost.under is not None:
         # It was lost where the answer was written, not where it was read.
-        return AnswerLine(one_line(text), "wrong_branch", one_line(why), (), ends.get(Answer))
+        return AnswerLine(one_line(text), "wrong_branch", one_line(why), (), ends.get(AnswerRead))
     if errors.error is not None:
         return AnswerLine(one_line(text), "missing", "the question failed", places, ends.get(Error))
     step = places[0].step if places else None
@@ -150,11 +150,11 @@ class _Written:
     def _wrong_line(self, text: str, wrong: WrongAnswer) -> AnswerLine:
         verdict: Verdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
         places = _shown_first(wrong.places)
-        step = places[0].step if places else self._ends.get(Answer)
+        step = places[0].step if places else self._ends.get(AnswerRead)
         return AnswerLine(one_line(text), verdict, one_line(why_wrong(wrong)), places, step)
 
 
-def _shown_first(places: Iterable[Place]) -> tuple[Place, ...]:
+def _shown_first(places: Iterable[EvidencePlace]) -> tuple[EvidencePlace, ...]:
     """The place that a reason in words names comes first."""
     return tuple(sorted(places, key=lambda place: not place.shown))
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors
-from branchwise.eval.errors.trail import Place
 from branchwise.eval.items import AnsweredItem
 from branchwise.trace.events import Event
 from branchwise.ui.traces.lines import ItemLine
@@ -46,7 +46,7 @@ class AnswerLine:
     text: str
     verdict: Verdict
     why: str = ""
-    places: tuple[Place, ...] = ()
+    places: tuple[EvidencePlace, ...] = ()
     step: int | None = None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import Match, SearchKind
-from branchwise.corpora.graph.names.folding import fold
+from branchwise.corpora.graph.names.name_keys import fold
 from branchwise.corpora.graph.names.words import Meant
 from branchwise.corpora.graph.vocabulary import is_wikidata_id, local_name
 

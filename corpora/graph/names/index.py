@@ -14,7 +14,7 @@ from branchwise.corpora.graph.description import NAMES_FILE, read_description
 from branchwise.corpora.graph.names.bearers import bearers, labels_of, most_used, thing
 from branchwise.corpora.graph.names.item_search import meant_items
 from branchwise.corpora.graph.names.property_search import meant_properties
-from branchwise.corpora.graph.names.readings import Readings, readings
+from branchwise.corpora.graph.names.readings import NameReadings, readings
 from branchwise.corpora.graph.names.words import NameWords
 from branchwise.corpora.graph.vocabulary import short_id, written_id
 from branchwise.corpora.text import encodable
@@ -110,7 +110,7 @@ class NameIndex:
         with self._connection() as connection:
             return most_used(connection, limit)
 
-    def readings(self) -> Readings:
+    def readings(self) -> NameReadings:
         """What the names were read from, and what has none."""
         with self._connection() as connection:
             return readings(connection)

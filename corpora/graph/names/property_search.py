@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from branchwise.corpora.graph.names.folding import MAX_CHARACTERS, fold, telling
+from branchwise.corpora.graph.names.name_keys import MAX_CHARACTERS, fold, telling
 from branchwise.corpora.graph.names.words import Meant, Name, NameWords, covers, phrase
 from branchwise.corpora.graph.vocabulary import split_words
 

@@ -20,7 +20,7 @@ SELECT count(*) FROM things WHERE kind = 'item' AND NOT statements AND label IS 
 """
 
 
-class Readings(NamedTuple):
+class NameReadings(NamedTuple):
     """How a graph's names were read.
 
     `names_alone`: entities that have a label and no statement about them, as classes often do.
@@ -36,8 +36,8 @@ class Readings(NamedTuple):
     types: tuple[str, ...]
 
 
-def readings(connection: sqlite3.Connection) -> Readings:
-    """What the names in an open `names.sqlite` were read from."""
+def readings(connection: sqlite3.Connection) -> NameReadings:
+    """What an open `names.sqlite` was read from."""
 
     def in_use(iris: frozenset[str]) -> tuple[str, ...]:
         return tuple(iri for (iri,) in connection.execute(_IN_USE, (json.dumps(sorted(iris)),)))
@@ -46,4 +46,4 @@ def readings(connection: sqlite3.Connection) -> Readings:
     known = json.dumps([iri for iris in read for iri in iris])
     (names_alone,) = connection.execute(_NAMES_ALONE).fetchone()
     (unlabelled,) = connection.execute(_UNLABELLED, (known,)).fetchone()
-    return Readings(names_alone, unlabelled, *read)
+    return NameReadings(names_alone, unlabelled, *read)

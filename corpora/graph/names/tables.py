@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import SearchKind
 from branchwise.corpora.graph.names import schema as sql
-from branchwise.corpora.graph.names.folding import fold
+from branchwise.corpora.graph.names.name_keys import fold
 from branchwise.corpora.graph.names.spelling import deletion_codes
 from branchwise.corpora.graph.names.things import Thing
 from branchwise.corpora.graph.vocabulary import is_property_id, local_name

@@ -23,7 +23,7 @@ _MAX_OCCUPATIONS = 4
 _MAX_YEARS = 12
 
 
-class Text(NamedTuple):
+class TaggedText(NamedTuple):
     """A name or description in a language ("" where it has none)."""
 
     value: str
@@ -49,9 +49,9 @@ class Thing:
     """
 
     id: str
-    labels: list[Text] = field(default_factory=list)
-    aliases: list[Text] = field(default_factory=list)
-    descriptions: list[Text] = field(default_factory=list)
+    labels: list[TaggedText] = field(default_factory=list)
+    aliases: list[TaggedText] = field(default_factory=list)
+    descriptions: list[TaggedText] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
     occupations: list[str] = field(default_factory=list)
     years: set[str] = field(default_factory=set)
@@ -59,7 +59,7 @@ class Thing:
 
     @property
     def label(self) -> str | None:
-        """The first of its labels in the order of `Text`."""
+        """The first of its labels in the order of `TaggedText`."""
         return min(self.labels, key=lambda text: text.order).value if self.labels else None
 
     @property
@@ -91,7 +91,7 @@ class Thing:
         if predicate in NAMING:
             if value.value.strip():
                 texts = self._texts(predicate)
-                texts.append(Text(value.value, value.language or ""))
+                texts.append(TaggedText(value.value, value.language or ""))
         elif value.datatype.value in DATES:
             self.years.add(value.value[:4])
 
@@ -108,7 +108,7 @@ class Thing:
         others.pop(label or "", None)
         yield from others
 
-    def _texts(self, predicate: str) -> list[Text]:
+    def _texts(self, predicate: str) -> list[TaggedText]:
         if predicate in LABELS:
             return self.labels
         return self.aliases if predicate in ALIASES else self.descriptions

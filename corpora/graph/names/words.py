@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import SearchKind
-from branchwise.corpora.graph.names.folding import Folded
+from branchwise.corpora.graph.names.name_keys import NameKey
 from branchwise.corpora.graph.names.spelling import (
     begin_alike,
     deletion_codes,
@@ -70,7 +70,7 @@ class NameWords:
     def __init__(self, connection: sqlite3.Connection, kind: SearchKind) -> None:
         self._connection, self._kind = connection, kind
 
-    def same(self, name: Folded) -> list[Name]:
+    def same(self, name: NameKey) -> list[Name]:
         """Names that are the same, those that part their words in the same way first."""
         if not name.squeezed:
             return []

@@ -5,18 +5,101 @@ Runs in the query process, after the answer is on its way: if it takes too long,
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
 
-from pyoxigraph import Store
+from pyoxigraph import NamedNode, Store
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.bounds import MAX_SENTENCES
+from branchwise.corpora.graph.bounds import MAX_LABEL, MAX_SENTENCES, cut
 from branchwise.corpora.graph.names.index import NameIndex
-from branchwise.corpora.graph.processes.hints import hint
 from branchwise.corpora.graph.processes.rows import holds
-from branchwise.corpora.graph.processes.shorthand import shorten
 from branchwise.corpora.graph.sparql.mentions import Mention
+from branchwise.corpora.graph.sparql.prefixes import WIKIDATA, shorten
 from branchwise.corpora.graph.sparql.prepare import Prepared
+
+_STRING = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
+_TERM = rf"<[^<>]*>|[?$]\w+|_:\w+|{_STRING}(?:@[\w-]+|\^\^<[^<>]*>)?|[^\s<>\"']+"
+_TRIPLE = re.compile(rf"\s*({_TERM})\s+(.+?)\s+({_TERM})\s*\.?\s*", re.DOTALL)
+_PROPERTY_AS_THING = re.compile(rf"<{WIKIDATA}entity/(P\d+)>")
+_ITEM_AS_PROPERTY = re.compile(rf"<{WIKIDATA}prop/(?:[\w-]+/)*(Q\d+)>")
+_STATEMENT = re.compile(rf"<{WIKIDATA}prop/(?:statement/)?(P\d+)>")
+_USED_PROPERTY = re.compile(rf"<{WIKIDATA}prop/(?:[\w-]+/)*(P\d+)>")
+
+
+class _Triple(NamedTuple):
+    subject: str
+    predicate: str
+    object: str
+
+
+def _hint(pattern: str, store: Store, names: NameIndex) -> str:
+    """A sentence or two on what to try; "" where nothing is known. `pattern` has full IRIs."""
+    parts = _TRIPLE.fullmatch(pattern)
+    if parts is None:
+        return ""
+    triple = _Triple(*parts.groups())
+    found = chain(
+        _wrong_prefix(triple),
+        _wrong_language(triple, store),
+        _wrong_direction(triple, store),
+        _wrong_statement_form(triple, store),
+        _values_of(triple, store, names),
+    )
+    return next(found, "")
+
+
+def _wrong_prefix(triple: _Triple) -> Iterator[str]:
+    for number in _PROPERTY_AS_THING.findall(triple.predicate):
+        yield f"wd:{number} is the property itself; to ask for its values write wdt:{number}."
+    for number in _ITEM_AS_PROPERTY.findall(" ".join(triple)):
+        yield f"{number} is an entity, not a property: write wd:{number}, as subject or value."
+    for number in _USED_PROPERTY.findall(f"{triple.subject} {triple.object}"):
+        yield f"As subject or value a property is written wd:{number}."
+
+
+def _wrong_language(triple: _Triple, store: Store) -> Iterator[str]:
+    """Labels are in a language: "Heat" never equals "Heat"@en, the commonest slip of all."""
+    text = re.match(_STRING, triple.object)
+    if text is None:
+        return
+    for form in (f"{text[0]}@en", text[0]):
+        if form != triple.object and holds(store, f"{triple.subject} {triple.predicate} {form}"):
+            yield f"It matches with {form}: text with a language and text without are different."
+    if triple.predicate.endswith(("#label>", "#altLabel>")):
+        yield "No name is written exactly so: wikidata_search finds near ones."
+
+
+def _wrong_direction(triple: _Triple, store: Store) -> Iterator[str]:
+    if triple.object[0] in "\"'" or triple.subject[0] == triple.object[0] == "?":
+        return
+    turned = f"{triple.object} {triple.predicate} {triple.subject}"
+    if holds(store, turned):
+        yield f"The other way round it matches: `{shorten(turned)}`."
+
+
+def _wrong_statement_form(triple: _Triple, store: Store) -> Iterator[str]:
+    """Full statements may be there for some properties only."""
+    for number in _STATEMENT.findall(triple.predicate):
+        if holds(store, f"?subject <{WIKIDATA}prop/direct/{number}> ?value"):
+            yield f"It may be stated as wdt:{number} only, without a statement of its own."
+
+
+def _values_of(triple: _Triple, store: Store, names: NameIndex) -> Iterator[str]:
+    """Whether the property is used at all, and what a value of it looks like."""
+    if not re.fullmatch(r"<[^<>]*>", triple.predicate):
+        return
+    short = shorten(triple.predicate)
+    found = next(iter(store.quads_for_pattern(None, NamedNode(triple.predicate[1:-1]), None)), None)
+    if found is None:
+        yield f"No statement has {short}."
+        return
+    value = found.object
+    label = names.labels([value.value]).get(value.value) if isinstance(value, NamedNode) else None
+    named = f" ({cut(label, MAX_LABEL)})" if label else ""
+    yield f"{short} has values such as {shorten(str(value))}{named}."
+
 
 _MOST_PATTERNS = 12
 _MOST_BRANCHES = 12
@@ -43,10 +126,10 @@ def explain_emptiness(prepared: Prepared, store: Store, names: NameIndex) -> lis
         return [_alone(patterns[i], store, names) for i in barren[:MAX_SENTENCES]]
     if clash := _clash(patterns, store):
         return [clash]
-    return explain_branches(prepared, store, names) or [_left(prepared, len(patterns))]
+    return _explain_branches(prepared, store, names) or [_left(prepared, len(patterns))]
 
 
-def explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
+def _explain_branches(prepared: Prepared, store: Store, names: NameIndex) -> list[str]:
     """Sentences on what the sides of a UNION, or the only subquery, do not match."""
     branches = prepared.alternatives[:_MOST_BRANCHES]
     single = len(prepared.alternatives) == 1
@@ -98,7 +181,7 @@ def _left(prepared: Prepared, count: int) -> str:
 
 
 def _alone(pattern: str, store: Store, names: NameIndex) -> str:
-    return f"`{shorten(pattern)}` matches nothing. {hint(pattern, store, names)}".rstrip()
+    return f"`{shorten(pattern)}` matches nothing. {_hint(pattern, store, names)}".rstrip()
 
 
 def _clash(patterns: Sequence[str], store: Store) -> str:

@@ -28,12 +28,12 @@ MAX_LABELS = 16 * 2**20
 """Bytes of all labels in JSON; those after that are left out: ten labels of 300 characters in each
 of 1,000 rows fit, in whatever script."""
 
-Cell = tuple[str, str, str, str] | None
+EncodedTerm = tuple[str, str, str, str] | None
 """A Term (value, kind, datatype, language), or nothing."""
 
 
 def run(store: Store, text: str) -> dict[str, Any]:
-    """The fields of an Answer, without labels and notes.
+    """The fields of a QueryResult, without labels and notes.
 
     Raises GraphError if Oxigraph cannot parse or evaluate the query, or read the store.
     """
@@ -63,7 +63,7 @@ def holds(store: Store, pattern: str) -> bool:
     return bool(store.query(f"ASK {{ {pattern} }}"))
 
 
-def iris(rows: Iterable[Iterable[Cell]]) -> set[str]:
+def iris(rows: Iterable[Iterable[EncodedTerm]]) -> set[str]:
     """The IRIs in rows, each once."""
     return {cell[0] for row in rows for cell in row if cell is not None and cell[1] == "iri"}
 
@@ -81,9 +81,9 @@ def short_labels(labels: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
-def _bounded(found: Iterable[Any], width: int) -> tuple[list[list[Cell]], bool]:
+def _bounded(found: Iterable[Any], width: int) -> tuple[list[list[EncodedTerm]], bool]:
     """Rows in order, and whether that is all of them."""
-    rows: list[list[Cell]] = []
+    rows: list[list[EncodedTerm]] = []
     size = 0
     for solution in islice(found, MAX_ROWS + 1):
         row = [_cell(solution[column]) for column in range(width)]
@@ -94,7 +94,7 @@ def _bounded(found: Iterable[Any], width: int) -> tuple[list[list[Cell]], bool]:
     return rows, True
 
 
-def _cell(term: Any) -> Cell:
+def _cell(term: Any) -> EncodedTerm:
     if term is None:
         return None
     if isinstance(term, NamedNode):

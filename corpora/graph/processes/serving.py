@@ -16,12 +16,11 @@ from pyoxigraph import DefaultGraph, RdfFormat, Store
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.bounds import cut
-from branchwise.corpora.graph.description import read_description
+from branchwise.corpora.graph.description import read_description, refuse_replaced
 from branchwise.corpora.graph.names.index import NameIndex
 from branchwise.corpora.graph.processes import rows
 from branchwise.corpora.graph.processes.explain import explain_emptiness, unknown_mentions
 from branchwise.corpora.graph.processes.frames import receive_frame, send_frame
-from branchwise.corpora.graph.processes.replaced import refuse_replaced
 from branchwise.corpora.graph.sparql.prepare import Prepared, prepare
 from branchwise.corpora.graph.store import open_store
 

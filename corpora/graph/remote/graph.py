@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 from branchwise.corpora.graph.answers import (
     DEFAULT_SECONDS,
-    Answer,
     GraphError,
     Match,
+    QueryResult,
     SearchKind,
 )
 from branchwise.corpora.graph.remote.client import ClientSettings, HostClient
@@ -74,7 +74,7 @@ class RemoteGraph:
         named = f"{self._url}\n{self._search_api or ''}".encode()
         return {"kg": "remote", "endpoint": hashlib.blake2b(named, digest_size=8).hexdigest()}
 
-    def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> Answer:
+    def query(self, sparql: str, seconds: float = DEFAULT_SECONDS) -> QueryResult:
         """Answer a query as models write them for Wikidata. Raises GraphError.
 
         `seconds` is for everything: the check, the queue, the answer, labels and explanation.
@@ -107,12 +107,12 @@ class RemoteGraph:
     def _selector(self, deadline: float, attempts: int = 1) -> Select:
         """For questions of our own, which need no check; what is optional has one attempt."""
 
-        def select(text: str, form: Form = "SELECT") -> Answer:
+        def select(text: str, form: Form = "SELECT") -> QueryResult:
             return self._ask(text, form, deadline, attempts)
 
         return select
 
-    def _ask(self, text: str, form: Form, deadline: float, attempts: int = 2) -> Answer:
+    def _ask(self, text: str, form: Form, deadline: float, attempts: int = 2) -> QueryResult:
         from branchwise.corpora.graph.remote.sparql_request import sparql_request
 
         reply = self._client.send(lambda: sparql_request(self._url, text, form), deadline, attempts)

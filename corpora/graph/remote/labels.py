@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from branchwise.corpora.graph.answers import Answer
+from branchwise.corpora.graph.answers import QueryResult
 from branchwise.corpora.graph.remote.selecting import (
     PREFIXES,
     Select,
@@ -16,7 +16,7 @@ MAX_LABELS = 100
 """Labels that are looked up for one answer: what a model is shown has no more rows."""
 
 
-def unlabelled(answer: Answer) -> list[str]:
+def unlabelled(answer: QueryResult) -> list[str]:
     """The IRIs in the rows, in order, of columns that have no ?xLabel column beside them."""
     named = {name.removesuffix("Label") for name in answer.variables if name.endswith("Label")}
     columns = [i for i, name in enumerate(answer.variables) if name not in named]

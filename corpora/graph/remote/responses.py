@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from branchwise.corpora.graph.answers import MAX_ROWS, Answer, GraphError, Term
+from branchwise.corpora.graph.answers import MAX_ROWS, GraphError, QueryResult, Term
 from branchwise.corpora.graph.bounds import cut_value
 from branchwise.corpora.graph.remote.exchange import CUT_SHORT, TOO_SLOW
 from branchwise.corpora.graph.remote.refusals import timed_out
@@ -87,7 +87,7 @@ def not_results(reply: Reply) -> GraphError:
     )
 
 
-def read_boolean(reply: Reply) -> Answer:
+def read_boolean(reply: Reply) -> QueryResult:
     """An answer to ASK, in any of the forms in which servers give one. Raises GraphError.
 
     What cannot be read, and a "no" of a server whose time ran out, is no answer.
@@ -97,7 +97,7 @@ def read_boolean(reply: Reply) -> Answer:
         raise _unreadable()
     if not value and _ended_early(reply):
         raise GraphError("timeout", TOO_SLOW)
-    return Answer((), (), boolean=value)
+    return QueryResult((), (), boolean=value)
 
 
 def _boolean(reply: Reply) -> bool | None:
@@ -120,7 +120,7 @@ def _boolean(reply: Reply) -> bool | None:
     return None
 
 
-def read_results(reply: Reply) -> Answer:
+def read_results(reply: Reply) -> QueryResult:
     """An answer to SELECT (SPARQL 1.1 Query Results JSON Format). Raises GraphError."""
     match read_json(reply):
         case {"head": {"vars": list(names)}, "results": {"bindings": list(bindings)}} if all(
@@ -130,7 +130,7 @@ def read_results(reply: Reply) -> Answer:
             columns = _columns(names)
             late = _ended_early(reply)
             complete = len(bindings) <= MAX_ROWS and not late and not _cut_by_server(reply)
-            return Answer(columns, rows, complete, notes=(_PARTIAL,) if late else ())
+            return QueryResult(columns, rows, complete, notes=(_PARTIAL,) if late else ())
     raise _unreadable()
 
 
@@ -153,7 +153,7 @@ def _cut_by_server(reply: Reply) -> bool:
     return "X-SPARQL-MaxRows" in reply.headers
 
 
-def read_triples(reply: Reply) -> Answer:
+def read_triples(reply: Reply) -> QueryResult:
     """An answer to CONSTRUCT or DESCRIBE. Raises GraphError."""
     import pyoxigraph
 
@@ -167,7 +167,7 @@ def read_triples(reply: Reply) -> Answer:
         raise GraphError("endpoint", CUT_SHORT)
     rows = tuple(tuple(map(_from_oxigraph, _parts(triple))) for triple in triples[:MAX_ROWS])
     names = ("subject", "predicate", "object")
-    return Answer(names, rows, complete=len(triples) <= MAX_ROWS)
+    return QueryResult(names, rows, complete=len(triples) <= MAX_ROWS)
 
 
 def _triples_format(reply: Reply) -> "pyoxigraph.RdfFormat":

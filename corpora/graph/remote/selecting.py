@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal, Protocol
 
-from branchwise.corpora.graph.answers import Answer
+from branchwise.corpora.graph.answers import QueryResult
 
 Form = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 
@@ -25,7 +25,7 @@ _SAFE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]+")
 class Select(Protocol):
     """Sends a query that needs no check, within the time of the question that it serves."""
 
-    def __call__(self, text: str, form: Form = "SELECT") -> Answer:
+    def __call__(self, text: str, form: Form = "SELECT") -> QueryResult:
         """Raises GraphError."""
         ...
 

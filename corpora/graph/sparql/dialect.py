@@ -15,10 +15,10 @@ from itertools import pairwise
 
 from branchwise.corpora.graph.sparql.edits import Edits
 from branchwise.corpora.graph.sparql.instants import DAY, INSTANT, is_day, whole_instant
-from branchwise.corpora.graph.sparql.prefixes import Names
+from branchwise.corpora.graph.sparql.prefixes import QueryPrefixes
 from branchwise.corpora.graph.sparql.reading import Reader
 from branchwise.corpora.graph.sparql.strings import write_plainly
-from branchwise.corpora.graph.sparql.structure import Select
+from branchwise.corpora.graph.sparql.structure import SelectQuery
 from branchwise.corpora.graph.sparql.tokens import Token
 
 _MODIFIERS = ("*", "+", "?")
@@ -46,7 +46,7 @@ def to_standard(edits: Edits, tokens: list[Token], reader: Reader) -> None:
             edits.replace(before.start, before.end)
 
 
-def _name_in_having(edits: Edits, select: Select) -> None:
+def _name_in_having(edits: Edits, select: SelectQuery) -> None:
     for token in select.having:
         span = select.expressions.get(token.text[1:])
         if span is not None:
@@ -82,7 +82,7 @@ def _closing(tokens: list[Token], at: int) -> int:
     return len(tokens) - 2
 
 
-def _instant(edits: Edits, tokens: list[Token], at: int, names: Names) -> None:
+def _instant(edits: Edits, tokens: list[Token], at: int, names: QueryPrefixes) -> None:
     """Write a literal, or the text in a cast, as an instant where one is meant."""
     string = tokens[at]
     typed = names.iri(tokens[at + 2]) if tokens[at + 1].says("^^") else None

@@ -12,7 +12,7 @@ class Edit(NamedTuple):
     text: str = ""
 
 
-class Place(NamedTuple):
+class TextPosition(NamedTuple):
     """A place in a text; lines and columns count from 1."""
 
     line: int
@@ -77,13 +77,13 @@ class Edits:
         return len(self.text)
 
 
-def place(text: str, offset: int) -> Place:
+def place(text: str, offset: int) -> TextPosition:
     """The line and column of a character."""
     before = text[:offset]
-    return Place(before.count("\n") + 1, offset - before.rfind("\n"))
+    return TextPosition(before.count("\n") + 1, offset - before.rfind("\n"))
 
 
-def offset_of(text: str, at: Place) -> int:
+def offset_of(text: str, at: TextPosition) -> int:
     """The character at a line and column; the end of the text where it is shorter."""
     start = 0
     for _ in range(at.line - 1):

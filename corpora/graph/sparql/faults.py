@@ -1,12 +1,31 @@
-"""Where in a text the grammar is left, found by asking Oxigraph about its beginnings.
+"""What Oxigraph's parser says against a text, and where in it the grammar is left.
 
-Oxigraph's parser tries keywords by length, so the place that its message names lies past the fault
-by as much as the longest keyword that it tried there. A beginning of a query that something could
+The parser tries keywords by length, so the place that its message names lies past the fault by as
+much as the longest keyword that it tried there. A beginning of a query that something could
 complete has no fault: the longest such beginning ends where the fault is.
 """
 
-from branchwise.corpora.graph.sparql.grammar import objection
 from branchwise.corpora.graph.sparql.tokens import Token
+
+
+def objection(text: str) -> str:
+    """What Oxigraph's parser says against a query; "" where it has nothing to say.
+
+    The query is not evaluated: `Store.query` evaluates what it can at once, and would ask a server
+    for a SERVICE clause even on an empty store, so it is given options that it refuses, which it
+    looks at after parsing.
+    """
+    import pyoxigraph
+
+    refused = pyoxigraph.DefaultGraph()
+    try:
+        pyoxigraph.Store().query(text, use_default_graph_as_union=True, default_graph=refused)
+    except SyntaxError as error:
+        return str(error) or "it does not parse"
+    except ValueError:
+        return ""
+    raise RuntimeError("pyoxigraph ran a query that it was only to parse")
+
 
 _CLOSING = {"{": "}", "(": ")", "[": "]"}
 _MISSING = (

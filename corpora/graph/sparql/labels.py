@@ -18,7 +18,7 @@ from typing import NamedTuple
 from branchwise.corpora.graph.sparql.edits import Edit, Edits
 from branchwise.corpora.graph.sparql.prefixes import KNOWN
 from branchwise.corpora.graph.sparql.refusals import check_size
-from branchwise.corpora.graph.sparql.structure import Group, Select
+from branchwise.corpora.graph.sparql.structure import GroupPattern, SelectQuery
 
 DEFAULT_LANGUAGES = ("en",)
 _ANY = ("mul", "")
@@ -55,10 +55,10 @@ class Labels:
         self.edits = edits
         self.taken = taken
         self.languages = languages
-        self._later: list[tuple[Group, Supply, int | None]] = []
+        self._later: list[tuple[GroupPattern, Supply, int | None]] = []
         self._written = 0
 
-    def supply(self, select: Select) -> None:
+    def supply(self, select: SelectQuery) -> None:
         """Look up what the label services and the label variables of a select ask for."""
         where = select.where
         columns = where.visible() if select.star else ()
@@ -77,7 +77,7 @@ class Labels:
             select.supplied = supplied
         self._extend_keys(select, supplied)
 
-    def _in_where(self, select: Select, visible: set[str]) -> list[str]:
+    def _in_where(self, select: SelectQuery, visible: set[str]) -> list[str]:
         """Labels that are columns, or read by the select or directly in its group."""
         tokens = (*select.plain, *select.reads, *select.ordered, *select.where.reads)
         supplied = []
@@ -88,7 +88,7 @@ class Labels:
                 supplied.append(name)
         return supplied
 
-    def _manual(self, service: Group) -> list[str]:
+    def _manual(self, service: GroupPattern) -> list[str]:
         names = []
         for triple in service.triples:
             if triple.subject == _PARAMETER or triple.object[0] != "?":
@@ -105,7 +105,7 @@ class Labels:
                 names.append(name)
         return names
 
-    def _in_group(self, group: Group) -> None:
+    def _in_group(self, group: GroupPattern) -> None:
         """Labels that only FILTERs and BINDs of this inner group read, under names of its own."""
         visible = group.visible()
         for name in sorted({t.text[1:] for t in group.reads} - set(visible)):
@@ -118,7 +118,7 @@ class Labels:
                 if token.text[1:] == name:
                     self.edits.replace(token.start, token.end, f"?{own}")
 
-    def _write(self, group: Group, supply: Supply, before: int | None = None) -> None:
+    def _write(self, group: GroupPattern, supply: Supply, before: int | None = None) -> None:
         before = group.before.get(supply.name, before)
         if supply.predicate == _PREDICATES["AltLabel"]:
             self._later.append((group, supply, before))
@@ -134,7 +134,7 @@ class Labels:
             self._look_up(group, supply, before, self._rows(group, first))
         self._later.clear()
 
-    def _rows(self, group: Group, first: int) -> str:
+    def _rows(self, group: GroupPattern, first: int) -> str:
         """A copy of what is in a group, without the FILTERs that read labels that are looked up:
         it finds all that the group finds, and may find more.
         """
@@ -147,7 +147,7 @@ class Labels:
         return self.edits.within(group.start + 1, group.end - 1, first, others)
 
     def _look_up(
-        self, group: Group, supply: Supply, before: int | None, rows: str | None = None
+        self, group: GroupPattern, supply: Supply, before: int | None, rows: str | None = None
     ) -> None:
         subject, opening = supply.subject, ""
         if subject.startswith("?") and subject[1:] not in group.certain(before):
@@ -202,7 +202,7 @@ class Labels:
         self.taken.add(f"{name}_{number}")
         return f"{name}_{number}"
 
-    def _extend_keys(self, select: Select, supplied: list[str]) -> None:
+    def _extend_keys(self, select: SelectQuery, supplied: list[str]) -> None:
         """Group by `?xLabel`, too, where `?x` is a key: it can be a column then."""
         for name in supplied:
             match = _SUFFIX.fullmatch(name)
@@ -221,12 +221,12 @@ def _first_bound(variables: list[str], otherwise: str) -> str:
     return otherwise
 
 
-def services_of(where: Group) -> list[Group]:
+def services_of(where: GroupPattern) -> list[GroupPattern]:
     """The label services in a group, but not those of selects in it."""
     return [group for group in where.nested() if group.kind == "service"]
 
 
-def languages_of(services: list[Group]) -> tuple[str, ...]:
+def languages_of(services: list[GroupPattern]) -> tuple[str, ...]:
     """The languages that label services name, in order, without "[AUTO_LANGUAGE]"."""
     named = [
         language.strip().lower()
@@ -239,7 +239,7 @@ def languages_of(services: list[Group]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(known))[:_MOST_LANGUAGES] or DEFAULT_LANGUAGES
 
 
-def _joined(group: Group) -> Iterator[Group]:
+def _joined(group: GroupPattern) -> Iterator[GroupPattern]:
     """A group and the groups in it that bind what it binds, but not those of selects in it."""
     yield group
     for inside in group.groups:

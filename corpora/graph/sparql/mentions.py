@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import NamedTuple
 
-from branchwise.corpora.graph.sparql.prefixes import Names
-from branchwise.corpora.graph.sparql.structure import Group, Select, Triple
+from branchwise.corpora.graph.sparql.prefixes import QueryPrefixes
+from branchwise.corpora.graph.sparql.structure import GroupPattern, SelectQuery, Triple
 from branchwise.corpora.graph.sparql.tokens import Token
 
 _NUMBERED = re.compile(r"http://www\.wikidata\.org/(?:entity/|prop/(?:[a-z-]+/)*)([QPL][0-9]+)")
@@ -26,7 +26,7 @@ class Mention(NamedTuple):
     variables: tuple[str, ...]
 
 
-def required(where: Group) -> list[Triple]:
+def required(where: GroupPattern) -> list[Triple]:
     """The triple patterns of a group and of the plain groups in it."""
     found = list(where.triples)
     for group in where.groups:
@@ -35,7 +35,7 @@ def required(where: Group) -> list[Triple]:
     return sorted(found, key=lambda triple: triple.start)
 
 
-def alternatives(where: Group) -> list[list[Triple]]:
+def alternatives(where: GroupPattern) -> list[list[Triple]]:
     """What `required` leaves out: the patterns of each branch of the first UNION, else of the only
     subselect. A branch or subselect that holds nothing but the same counts as what is in it.
     """
@@ -52,7 +52,7 @@ def alternatives(where: Group) -> list[list[Triple]]:
     return _within(selects[0], outside) if len(selects) == 1 else []
 
 
-def _joined(where: Group) -> list[Group]:
+def _joined(where: GroupPattern) -> list[GroupPattern]:
     """The groups that every solution joins, in order: plain ones, those in them, and branches."""
     found = []
     for group in where.groups:
@@ -63,12 +63,12 @@ def _joined(where: Group) -> list[Group]:
     return found
 
 
-def _branches(groups: list[Group]) -> Iterator[Group]:
+def _branches(groups: list[GroupPattern]) -> Iterator[GroupPattern]:
     """The groups that begin with the word UNION, up to the first that does not."""
     return takewhile(lambda group: group.kind == "union" and group.head < group.start, groups)
 
 
-def _within(group: Group, outside: set[str]) -> list[list[Triple]]:
+def _within(group: GroupPattern, outside: set[str]) -> list[list[Triple]]:
     """The patterns of a branch or subselect, each way to match it. A variable that a subselect
     keeps to itself is another than the one of that name outside of it, and gets another name.
     """
@@ -94,7 +94,7 @@ def _apart(triple: Triple, hidden: set[str]) -> Triple:
 
 
 def mentions_of(
-    tokens: list[Token], names: Names, selects: list[Select], patterns: list[Triple]
+    tokens: list[Token], names: QueryPrefixes, selects: list[SelectQuery], patterns: list[Triple]
 ) -> tuple[Mention, ...]:
     """Every number that a query names, in order, once for each triple pattern."""
     index = {id(triple): number for number, triple in enumerate(patterns)}

@@ -1,4 +1,4 @@
-"""The prefixes that Wikidata's query service knows, and names written in full."""
+"""Prefixes that Wikidata's query service knows; names written in full, and IRIs written short."""
 
 import re
 from collections.abc import Mapping
@@ -7,17 +7,17 @@ from urllib.parse import urljoin
 from branchwise.corpora.graph.sparql.strings import plain
 from branchwise.corpora.graph.sparql.tokens import Token
 
-_WIKIDATA = "http://www.wikidata.org/"
-_PROP = _WIKIDATA + "prop/"
+WIKIDATA = "http://www.wikidata.org/"
+_PROP = WIKIDATA + "prop/"
 KNOWN: Mapping[str, str] = {
-    "wd": _WIKIDATA + "entity/",
-    "wds": _WIKIDATA + "entity/statement/",
+    "wd": WIKIDATA + "entity/",
+    "wds": WIKIDATA + "entity/statement/",
     "wdt": _PROP + "direct/",
     "wdtn": _PROP + "direct-normalized/",
     "wdno": _PROP + "novalue/",
-    "wdref": _WIKIDATA + "reference/",
-    "wdv": _WIKIDATA + "value/",
-    "wdata": _WIKIDATA + "wiki/Special:EntityData/",
+    "wdref": WIKIDATA + "reference/",
+    "wdv": WIKIDATA + "value/",
+    "wdata": WIKIDATA + "wiki/Special:EntityData/",
     "p": _PROP,
     "ps": _PROP + "statement/",
     "psv": _PROP + "statement/value/",
@@ -49,7 +49,7 @@ LABEL_SERVICE = KNOWN["wikibase"] + "label"
 _ESCAPE = re.compile(r"\\(.)")
 
 
-class Names:
+class QueryPrefixes:
     """How the names of one query are written in full.
 
     `declared`: the prefixes that the query declares (the last declaration counts), with what it
@@ -117,3 +117,19 @@ class Names:
             return plain(token.text)
         iri = self.iri(token)
         return token.text if iri is None else f"<{iri}>"
+
+
+_PREFIXES = {iri: prefix for prefix, iri in KNOWN.items()}
+_MOST_CHARACTERS = 200
+_IRI = re.compile(r"<([^<>\s]*?)([\w-]*)>")
+
+
+def shorten(text: str) -> str:
+    """SPARQL with prefixes for the IRIs that have one, in one line of at most 200 characters."""
+    short = " ".join(_IRI.sub(_short, text).split())
+    return short if len(short) <= _MOST_CHARACTERS else f"{short[:_MOST_CHARACTERS]}…"
+
+
+def _short(iri: re.Match[str]) -> str:
+    prefix = _PREFIXES.get(iri[1])
+    return iri[0] if prefix is None else f"{prefix}:{iri[2]}"

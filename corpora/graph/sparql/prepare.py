@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from branchwise.corpora.graph.answers import MAX_QUERY_BYTES, GraphError
 from branchwise.corpora.graph.sparql.dialect import to_standard
 from branchwise.corpora.graph.sparql.edits import Edits
-from branchwise.corpora.graph.sparql.grammar import objection
+from branchwise.corpora.graph.sparql.faults import objection
 from branchwise.corpora.graph.sparql.labels import Labels, languages_of, services_of
 from branchwise.corpora.graph.sparql.mentions import (
     Mention,
@@ -16,7 +16,7 @@ from branchwise.corpora.graph.sparql.mentions import (
     mentions_of,
     required,
 )
-from branchwise.corpora.graph.sparql.prefixes import Names
+from branchwise.corpora.graph.sparql.prefixes import QueryPrefixes
 from branchwise.corpora.graph.sparql.reading import Reader
 from branchwise.corpora.graph.sparql.refusals import (
     check_depth,
@@ -26,11 +26,11 @@ from branchwise.corpora.graph.sparql.refusals import (
     check_tokens,
     check_tree,
 )
-from branchwise.corpora.graph.sparql.structure import Select
+from branchwise.corpora.graph.sparql.structure import SelectQuery
 from branchwise.corpora.graph.sparql.syntax import check_escapes, check_start, explain, not_sparql
 from branchwise.corpora.graph.sparql.tokens import Span, Token, expand_codepoints, tokens_of
 
-Form = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
+QueryForm = Literal["SELECT", "ASK", "CONSTRUCT", "DESCRIBE"]
 _FENCE = re.compile(r"```(?:[a-zA-Z]*[ \t]*\n)?(.*?)(?:```|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r"\\[uU][0-9A-Fa-f]{4}|(?<!\\)(?:\\\\)*\\[uU]")
 """What some parser may expand once more, however many backslashes are before it: rdflib's takes
@@ -54,7 +54,7 @@ class Prepared:
     """
 
     text: str
-    form: Form
+    form: QueryForm
     variables: tuple[str, ...] | None
     patterns: tuple[str, ...]
     mentioned: tuple[Mention, ...]
@@ -70,16 +70,16 @@ def prepare(text: str) -> Prepared:
     text = _tidy(text)
     tokens, comments = tokens_of(text)
     check_depth(tokens)
-    names = Names(tokens)
+    names = QueryPrefixes(tokens)
     check_tokens(tokens, names)
     check_escapes(text, tokens)
     check_start(text, tokens, names)
     reader = Reader(tokens, names)
-    query = cast(Select, reader.query())
+    query = cast(SelectQuery, reader.query())
     check_steps(tokens, reader.patterns)
     edits = _runnable(text, tokens, comments, reader)
     patterns = required(query.where)
-    form = cast(Form, query.form)
+    form = cast(QueryForm, query.form)
     return Prepared(
         text=edits.apply(),
         form=form,

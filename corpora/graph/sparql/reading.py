@@ -1,8 +1,14 @@
 """Reading a query's structure from its tokens."""
 
 from branchwise.corpora.graph.sparql.instants import INSTANT, whole_instant
-from branchwise.corpora.graph.sparql.prefixes import KNOWN, RDF_TYPE, Names
-from branchwise.corpora.graph.sparql.structure import Group, GroupKind, Select, Triple, names_of
+from branchwise.corpora.graph.sparql.prefixes import KNOWN, RDF_TYPE, QueryPrefixes
+from branchwise.corpora.graph.sparql.structure import (
+    GroupKind,
+    GroupPattern,
+    SelectQuery,
+    Triple,
+    names_of,
+)
 from branchwise.corpora.graph.sparql.tokens import Span, Token
 
 FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
@@ -19,13 +25,13 @@ class Reader:
     `removable`: what is no pattern, from one character to another.
     """
 
-    def __init__(self, tokens: list[Token], names: Names) -> None:
+    def __init__(self, tokens: list[Token], names: QueryPrefixes) -> None:
         self.tokens = tokens
         self.names = names
         self.at = names.prologue_end
         self.blanks = 0
         self.patterns = 0
-        self.selects: list[Select] = []
+        self.selects: list[SelectQuery] = []
         self.removable: list[tuple[int, int]] = []
 
     @property
@@ -44,15 +50,15 @@ class Reader:
         """The next token, if it is one of these."""
         return self.take() if self.here.says(*words) else None
 
-    def query(self) -> Select | None:
+    def query(self) -> SelectQuery | None:
         """The query, or None where none begins."""
         return self.select(None) if self.here.says(*FORMS) else None
 
-    def select(self, parent: Group | None) -> Select:
+    def select(self, parent: GroupPattern | None) -> SelectQuery:
         """A query from its first word to the end of its text, or of the group that it is in."""
         form = self.take()
-        where = Group("where", parent, form.start)
-        select = Select(form.text.upper(), where)
+        where = GroupPattern("where", parent, form.start)
+        select = SelectQuery(form.text.upper(), where)
         self.selects.append(select)
         self._head(select)
         if self.here.says("{"):
@@ -60,7 +66,7 @@ class Reader:
         self._tail(select)
         return select
 
-    def _head(self, select: Select) -> None:
+    def _head(self, select: SelectQuery) -> None:
         if select.form == "CONSTRUCT" and self.here.says("{"):
             select.reads += [t for t in self.bracketed() if t.kind == "variable"]
         while not self.here.says("{", "}") and self.here.kind != "end":
@@ -79,13 +85,13 @@ class Reader:
             elif token.says(","):
                 select.commas.append(token)
 
-    def _named_expression(self, select: Select, start: int) -> None:
+    def _named_expression(self, select: SelectQuery, start: int) -> None:
         """Note where the expression of `(expression AS ?name)` stands, from token `start` on."""
         opening, word, name = self.tokens[start], self.tokens[self.at - 3], self.tokens[self.at - 2]
         if word.says("AS") and name.kind == "variable":
             select.expressions[name.text[1:]] = Span(opening.end, word.start)
 
-    def _tail(self, select: Select) -> None:
+    def _tail(self, select: SelectQuery) -> None:
         clause = ""
         while not self.here.says("}") and self.here.kind != "end":
             start = self.at
@@ -93,7 +99,7 @@ class Reader:
                 self._values(select.where)
                 continue
             if self.here.says("{"):
-                self.group(Group("exists", select.where, self.here.start))
+                self.group(GroupPattern("exists", select.where, self.here.start))
                 continue
             if self.here.says("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"):
                 clause = self.take().text.upper()
@@ -112,7 +118,7 @@ class Reader:
             if clause == "GROUP":
                 select.keys_end = self.tokens[self.at - 1].end
 
-    def group(self, group: Group) -> Group:
+    def group(self, group: GroupPattern) -> GroupPattern:
         """A group, from its opening brace on."""
         group.start = self.take().start
         if self.here.says("SELECT"):
@@ -122,14 +128,14 @@ class Reader:
         group.end = self.take().end
         return group
 
-    def _child(self, group: Group, kind: GroupKind, head: int) -> Group | None:
+    def _child(self, group: GroupPattern, kind: GroupKind, head: int) -> GroupPattern | None:
         if not self.here.says("{"):
             return None
-        child = Group(kind, group, self.here.start, head=head)
+        child = GroupPattern(kind, group, self.here.start, head=head)
         group.groups.append(child)
         return self.group(child)
 
-    def _element(self, group: Group) -> None:
+    def _element(self, group: GroupPattern) -> None:
         token = self.here
         if token.says("{"):
             child = self._child(group, "plain", token.start)
@@ -154,7 +160,7 @@ class Reader:
         else:
             self.take()
 
-    def _named(self, group: Group) -> None:
+    def _named(self, group: GroupPattern) -> None:
         last, head = self.tokens[self.at - 1], self.take()
         self.accept("SILENT")
         kind: GroupKind = "graph" if head.says("GRAPH") else "service"
@@ -166,7 +172,7 @@ class Reader:
             if self.here.says("."):
                 child.end = self.take().end
 
-    def _filter(self, group: Group) -> None:
+    def _filter(self, group: GroupPattern) -> None:
         head = self.take()
         first = len(group.reads)
         while self.here.says("NOT", "EXISTS") or self.here.kind in ("word", "iri", "name"):
@@ -177,7 +183,7 @@ class Reader:
         span = Span(head.start, self.tokens[self.at - 1].end)
         group.filters.append((span, names_of(group.reads[first:])))
 
-    def _expression(self, reads: list[Token], sets: list[str], group: Group) -> None:
+    def _expression(self, reads: list[Token], sets: list[str], group: GroupPattern) -> None:
         """What stands in parentheses; `EXISTS` groups in it become groups of `group`."""
         if not self.accept("("):
             return
@@ -195,7 +201,7 @@ class Reader:
                     reads.append(token)
             after_as = token.says("AS")
 
-    def _values(self, group: Group) -> None:
+    def _values(self, group: GroupPattern) -> None:
         self.take()
         named: list[str] = []
         while not self.here.says("{", "}") and self.here.kind != "end":
@@ -216,7 +222,7 @@ class Reader:
                 break
         return self.tokens[start : self.at]
 
-    def _triples(self, group: Group) -> None:
+    def _triples(self, group: GroupPattern) -> None:
         start = self.at
         subject = self._node(group)
         if subject.startswith(f"<{KNOWN['hint']}"):
@@ -233,7 +239,7 @@ class Reader:
         self.accept(".")
         self.removable.append((self.tokens[start].start, self.tokens[self.at - 1].end))
 
-    def _properties(self, group: Group, subject: str, start: int) -> None:
+    def _properties(self, group: GroupPattern, subject: str, start: int) -> None:
         head = [] if subject.startswith("_") else self.tokens[start : self.at]
         while True:
             verb = self.at
@@ -284,7 +290,7 @@ class Reader:
             self.take()
         return "".join(parts)
 
-    def _node(self, group: Group) -> str:
+    def _node(self, group: GroupPattern) -> str:
         """A term as text; brackets become a blank node, and their triples the group's."""
         if self.here.says("["):
             start = self.at

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.grammar import objection
-from branchwise.corpora.graph.sparql.prefixes import KNOWN, LABEL_SERVICE, Names
+from branchwise.corpora.graph.sparql.faults import objection
+from branchwise.corpora.graph.sparql.prefixes import KNOWN, LABEL_SERVICE, QueryPrefixes
 from branchwise.corpora.graph.sparql.strings import all_plain
 from branchwise.corpora.graph.sparql.tokens import Token, depth, tokens_of
 
@@ -67,7 +67,7 @@ def check_size(characters: int) -> None:
         )
 
 
-def check_tokens(tokens: list[Token], names: Names) -> None:
+def check_tokens(tokens: list[Token], names: QueryPrefixes) -> None:
     """Refuse updates, other data and other servers. Raises GraphError."""
     _check_ambiguity(tokens)
     for at, token in enumerate(tokens):

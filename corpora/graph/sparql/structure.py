@@ -34,7 +34,7 @@ class Triple:
 
 
 @dataclass(eq=False)
-class Group:
+class GroupPattern:
     """What stands between two braces. `start`: of the first; `end`: past the last, in characters.
 
     `reads`: variables in its own FILTERs and BINDs; `before`: where the first BIND begins that
@@ -45,14 +45,14 @@ class Group:
     """
 
     kind: GroupKind
-    parent: "Group | None"
+    parent: "GroupPattern | None"
     start: int
     end: int = 0
     head: int = 0
     open_before: bool = False
     triples: list[Triple] = field(default_factory=list)
-    groups: list["Group"] = field(default_factory=list)
-    select: "Select | None" = None
+    groups: list["GroupPattern"] = field(default_factory=list)
+    select: "SelectQuery | None" = None
     reads: list[Token] = field(default_factory=list)
     sets: list[str] = field(default_factory=list)
     always: list[str] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Group:
             found |= set(self.select.columns()) & self.select.where.certain()
         return found
 
-    def nested(self) -> Iterator["Group"]:
+    def nested(self) -> Iterator["GroupPattern"]:
         """This group and those in it, but not those of selects in it."""
         yield self
         for group in self.groups:
@@ -104,7 +104,7 @@ class Group:
 
 
 @dataclass(eq=False)
-class Select:
+class SelectQuery:
     """A SELECT, or an ASK, CONSTRUCT or DESCRIBE.
 
     `named`: names of its columns; `plain`: those that are variables; `star`: its `*`, and
@@ -115,7 +115,7 @@ class Select:
     """
 
     form: str
-    where: Group
+    where: GroupPattern
     named: list[str] = field(default_factory=list)
     plain: list[Token] = field(default_factory=list)
     star: Token | None = None

@@ -5,13 +5,13 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import GraphError
-from branchwise.corpora.graph.sparql.edits import Edits, Place, offset_of, place
+from branchwise.corpora.graph.sparql.edits import Edits, TextPosition, offset_of, place
 from branchwise.corpora.graph.sparql.faults import fault_token
-from branchwise.corpora.graph.sparql.prefixes import KNOWN, Names
+from branchwise.corpora.graph.sparql.prefixes import KNOWN, QueryPrefixes
 from branchwise.corpora.graph.sparql.reading import FORMS
 from branchwise.corpora.graph.sparql.remedies import remedy_at
 from branchwise.corpora.graph.sparql.strings import wrong_escape
-from branchwise.corpora.graph.sparql.structure import Select
+from branchwise.corpora.graph.sparql.structure import SelectQuery
 from branchwise.corpora.graph.sparql.tokens import Token, tokens_of
 
 _POSITION = re.compile(r"error at (\d+):(\d+): expected (.*)", re.DOTALL)
@@ -26,20 +26,20 @@ _REASONS = {
 _MAX_LINE = 160
 
 
-class Fault(NamedTuple):
+class SyntaxFault(NamedTuple):
     """The place that Oxigraph names (past the fault), and what it gives as reason, or ""."""
 
-    at: Place
+    at: TextPosition
     reason: str
 
 
-def fault_of(message: str) -> Fault | None:
+def fault_of(message: str) -> SyntaxFault | None:
     """What Oxigraph's message says."""
     match = _POSITION.match(message)
     if match is None:
         return None
     told = next((reason for reason in _REASONS if reason in match[3]), "")
-    return Fault(Place(int(match[1]), int(match[2])), told)
+    return SyntaxFault(TextPosition(int(match[1]), int(match[2])), told)
 
 
 def syntax_error(text: str, offset: int, remedy: str) -> GraphError:
@@ -66,7 +66,7 @@ def check_escapes(text: str, tokens: list[Token]) -> None:
             raise syntax_error(text, at, remedy)
 
 
-def check_start(text: str, tokens: list[Token], names: Names) -> None:
+def check_start(text: str, tokens: list[Token], names: QueryPrefixes) -> None:
     """Refuse text in which no query begins, and names with a prefix that nobody declared."""
     first = tokens[names.prologue_end]
     if not first.says(*FORMS):
@@ -89,7 +89,7 @@ def check_start(text: str, tokens: list[Token], names: Names) -> None:
         )
 
 
-def explain(edits: Edits, message: str, selects: list[Select]) -> GraphError:
+def explain(edits: Edits, message: str, selects: list[SelectQuery]) -> GraphError:
     """The error of a text that Oxigraph refused, after `edits`, with this message."""
     text = edits.apply()
     tokens = tokens_of(text)[0]
@@ -114,7 +114,7 @@ def not_sparql(text: str) -> GraphError:
     return GraphError("syntax", "the query is not SPARQL 1.1: write it with simpler parts")
 
 
-def _meant(edits: Edits, offset: int, remedy: str, selects: list[Select]) -> GraphError:
+def _meant(edits: Edits, offset: int, remedy: str, selects: list[SelectQuery]) -> GraphError:
     """The error of a query that is well formed and makes no sense."""
     if "{column}" not in remedy:
         return syntax_error(edits.text, edits.origin(offset), remedy)

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from branchwise.corpora.worlds.facts import Fact, Value
-from branchwise.corpora.worlds.telling.mentions import Mentions
+from branchwise.corpora.worlds.facts import Fact, FactValue
+from branchwise.corpora.worlds.telling.mentions import EntityMentions
 from branchwise.corpora.worlds.telling.prose import ALIAS, TypeProse, Variant
 from branchwise.corpora.worlds.telling.sentence import Sentences, Subject
-from branchwise.corpora.worlds.telling.templates import Slot
+from branchwise.corpora.worlds.telling.templates import Placeholder
 from branchwise.corpora.worlds.world import World
 
 FULL = 94
@@ -19,15 +19,15 @@ SPARSE = 88
 _MOST_AT_ONCE = 5
 _ASIDE = 0.16  # the chance of an aside before a sentence that tells something
 
-Told = tuple[Fact, Value]
-_NAMED = Value(0)  # stands where another name is told
+ToldValue = tuple[Fact, FactValue]
+_NAMED = FactValue(0)  # stands where another name is told
 
 
 class Telling(NamedTuple):
     """A passage's text, and the facts that it tells."""
 
     text: str
-    told: list[Told]
+    told: list[ToldValue]
 
 
 class Articles:
@@ -36,7 +36,7 @@ class Articles:
     def __init__(
         self,
         world: World,
-        mentions: Mentions,
+        mentions: EntityMentions,
         prose: TypeProse,
         type_number: int,
         random: Callable[[], float],
@@ -55,7 +55,7 @@ class Articles:
         self._fitting: dict[tuple[int, int], tuple[Variant, ...]] = {}
         self._leading: dict[tuple[int, int], tuple[Variant, ...]] = {}
 
-    def write(self, entity: int, known: list[list[Value]]) -> list[Telling]:
+    def write(self, entity: int, known: list[list[FactValue]]) -> list[Telling]:
         """The passages of an entity's article. `known`: its values, in the order of its facts."""
         return _Article(self, entity, known).written()
 
@@ -77,7 +77,7 @@ class Articles:
         return found
 
 
-def _begin(value: Value) -> int:
+def _begin(value: FactValue) -> int:
     return value.begin
 
 
@@ -88,11 +88,11 @@ def _fits(variant: Variant, untold: int, has: int) -> bool:
 class _Article:
     """An article in the making."""
 
-    def __init__(self, articles: Articles, entity: int, known: list[list[Value]]) -> None:
+    def __init__(self, articles: Articles, entity: int, known: list[list[FactValue]]) -> None:
         self._articles = articles
         self._subject: Subject = articles.sentences.subject(entity)
-        self._values: dict[int, list[Value]] = {}
-        self._always: list[Told] = []
+        self._values: dict[int, list[FactValue]] = {}
+        self._always: list[ToldValue] = []
         self._has = 0
         for fact, values, (bit, two_sided) in zip(
             articles.facts, known, articles.told_here, strict=True
@@ -111,7 +111,7 @@ class _Article:
         self._untold = sum(1 << bit for bit in self._values)
         self._passages: list[Telling] = []
         self._sentences: list[str] = []
-        self._told: list[Told] = []
+        self._told: list[ToldValue] = []
         self._words = 0
         self._fresh = True
         self._last: Variant | None = None
@@ -161,9 +161,9 @@ class _Article:
                 return True
         return False
 
-    def _take(self, variant: Variant) -> dict[Slot, list[Value]]:
+    def _take(self, variant: Variant) -> dict[Placeholder, list[FactValue]]:
         """The values that the sentence tells, taken from the untold ones."""
-        taken: dict[Slot, list[Value]] = {}
+        taken: dict[Placeholder, list[FactValue]] = {}
         for slot, bit, alone in variant.tells:
             values = self._values[bit]
             count = 1 if alone else min(_MOST_AT_ONCE, len(values))

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from collections.abc import Sequence as Many
 from random import Random
 
-from branchwise.corpora.worlds.facts import Fact, Kind, Value
+from branchwise.corpora.worlds.facts import Fact, FactKind, FactValue
 from branchwise.corpora.worlds.literals import spoken_date
 from branchwise.corpora.worlds.telling.prose import TypeProse
-from branchwise.corpora.worlds.telling.templates import Choice, Sequence, Slot
+from branchwise.corpora.worlds.telling.templates import Alternatives, Placeholder, Sequence
 from branchwise.corpora.worlds.world import World
 
 
-class Mentions:
+class EntityMentions:
     """Names of entities in the words of the prose files."""
 
     def __init__(self, world: World, prose: Many[TypeProse], random: Callable[[], float]) -> None:
@@ -55,10 +55,10 @@ class Mentions:
         texts = [self._part(part, entity) for part in form]
         return None if None in texts else "".join(text for text in texts if text is not None)
 
-    def _part(self, part: str | Slot | Choice, entity: int) -> str | None:
+    def _part(self, part: str | Placeholder | Alternatives, entity: int) -> str | None:
         if isinstance(part, str):
             return part
-        if isinstance(part, Choice):
+        if isinstance(part, Alternatives):
             return self._filled(part.options[0], entity)
         number = self._world.type_number(entity)
         if part.name == "name":
@@ -71,12 +71,12 @@ class Mentions:
             return None
         return " and ".join(self._value(fact, part.form, value) for value in values[:2])
 
-    def _value(self, fact: Fact, form: str, value: Value) -> str:
+    def _value(self, fact: Fact, form: str, value: FactValue) -> str:
         if value.item is not None:
             return value.item.label
-        if fact.kind is Kind.DATE:
+        if fact.kind is FactKind.DATE:
             return str(value.content // 10_000) if form == ".year" else spoken_date(value.content)
-        if fact.kind is Kind.NUMBER:
+        if fact.kind is FactKind.NUMBER:
             return f"{value.content:,}"
         return self._world.adjective(value.content) if form == ".adj" else self.plain(value.content)
 

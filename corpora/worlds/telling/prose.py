@@ -12,7 +12,13 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem
 from branchwise.corpora.schema import Schema
 from branchwise.corpora.worlds.domains import world_schema
-from branchwise.corpora.worlds.telling.templates import Choice, Sequence, Slot, parse, variants
+from branchwise.corpora.worlds.telling.templates import (
+    Alternatives,
+    Placeholder,
+    Sequence,
+    parse,
+    variants,
+)
 
 FOLDER = Path(__file__).parents[1] / "prose"
 ALIAS = "alias"
@@ -63,7 +69,7 @@ class Variant(NamedTuple):
     """
 
     parts: Sequence
-    tells: tuple[tuple[Slot, int, bool], ...]
+    tells: tuple[tuple[Placeholder, int, bool], ...]
     needs: int
     mentions: int
     several: tuple[int, ...]
@@ -245,11 +251,11 @@ class _Compiler:
         return Variant(parts, tuple(tells), needs, mentions & ~needs, several, others)
 
 
-def slots(sequence: Sequence) -> Iterator[Slot]:
+def slots(sequence: Sequence) -> Iterator[Placeholder]:
     """All slots of a sequence, those of alternatives included."""
     for part in sequence:
-        if isinstance(part, Choice):
+        if isinstance(part, Alternatives):
             for option in part.options:
                 yield from slots(option)
-        elif isinstance(part, Slot):
+        elif isinstance(part, Placeholder):
             yield part

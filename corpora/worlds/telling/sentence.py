@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from branchwise.corpora.worlds.facts import Fact, Kind, Value
+from branchwise.corpora.worlds.facts import Fact, FactKind, FactValue
 from branchwise.corpora.worlds.literals import spoken_date
-from branchwise.corpora.worlds.telling.mentions import Mentions
+from branchwise.corpora.worlds.telling.mentions import EntityMentions
 from branchwise.corpora.worlds.telling.prose import TypeProse
-from branchwise.corpora.worlds.telling.templates import Choice, Sequence, Slot
+from branchwise.corpora.worlds.telling.templates import Alternatives, Placeholder, Sequence
 from branchwise.corpora.worlds.world import World
 
 _ARTICLE = "\0"
@@ -38,7 +38,7 @@ class Sentences:
     def __init__(
         self,
         world: World,
-        mentions: Mentions,
+        mentions: EntityMentions,
         prose: TypeProse,
         type_number: int,
         random: Callable[[], float],
@@ -62,7 +62,11 @@ class Sentences:
         return Subject(entity, name, short, _PRONOUNS[pronoun], self._role, alias)
 
     def fill(
-        self, parts: Sequence, subject: Subject, fresh: bool, told: Mapping[Slot, list[Value]]
+        self,
+        parts: Sequence,
+        subject: Subject,
+        fresh: bool,
+        told: Mapping[Placeholder, list[FactValue]],
     ) -> str:
         """The sentence. `fresh`: the subject has to be named. `told`: the values of each slot."""
         filling = _Filling(self, subject, fresh, told)
@@ -90,7 +94,7 @@ class Sentences:
         """One of several texts."""
         return options[int(self._random() * len(options))]
 
-    def option(self, choice: Choice) -> Sequence:
+    def option(self, choice: Alternatives) -> Sequence:
         """One of a choice's alternatives."""
         return choice.options[int(self._random() * len(choice.options))]
 
@@ -102,7 +106,7 @@ class Sentences:
             entity = first + (entity - first + 1) % (end - first)
         return self._mentions.mention(entity)
 
-    def values(self, slot: Slot, values: list[Value], at_end: bool) -> str:
+    def values(self, slot: Placeholder, values: list[FactValue], at_end: bool) -> str:
         """A list of values: "A, B and C"."""
         fact = self.facts[slot.name]
         texts = [self._value(fact, value) for value in values]
@@ -116,14 +120,14 @@ class Sentences:
             return texts[0]
         return f"{', '.join(texts[:-1])} and {texts[-1]}"
 
-    def _value(self, fact: Fact, value: Value) -> str:
-        if fact.kind is Kind.ENTITY:
+    def _value(self, fact: Fact, value: FactValue) -> str:
+        if fact.kind is FactKind.ENTITY:
             return self._mentions.mention(value.content)
         if value.item is not None:
             return value.item.label
-        return spoken_date(value.content) if fact.kind is Kind.DATE else f"{value.content:,}"
+        return spoken_date(value.content) if fact.kind is FactKind.DATE else f"{value.content:,}"
 
-    def mentioned(self, slot: Slot, subject: Subject) -> str:
+    def mentioned(self, slot: Placeholder, subject: Subject) -> str:
         """A year or an adjective in passing, which tells nothing."""
         value = self.facts[slot.name].values(subject.entity)[0]
         if slot.form == ".adj":
@@ -139,7 +143,7 @@ class _Filling:
         sentences: Sentences,
         subject: Subject,
         fresh: bool,
-        told: Mapping[Slot, list[Value]],
+        told: Mapping[Placeholder, list[FactValue]],
     ) -> None:
         self.sentences = sentences
         self.subject = subject
@@ -152,7 +156,7 @@ class _Filling:
         for place, part in enumerate(parts):
             if isinstance(part, str):
                 result.append(part)
-            elif isinstance(part, Choice):
+            elif isinstance(part, Alternatives):
                 result += self.texts(self.sentences.option(part))
             else:
                 after = parts[place + 1] if place + 1 < len(parts) else "."
@@ -160,7 +164,7 @@ class _Filling:
                 result.append(self.slot(part, at_end))
         return result
 
-    def slot(self, slot: Slot, at_end: bool) -> str:
+    def slot(self, slot: Placeholder, at_end: bool) -> str:
         name, subject = slot.name, self.subject
         if (case := _CASES.get(name)) is not None:
             text = self.sentences.reference(subject, case, self.fresh, self.named)
@@ -186,12 +190,12 @@ class _Filling:
             return self.sentences.values(slot, self.told[slot], at_end)
         return self.sentences.mentioned(slot, subject)
 
-    def _counted(self, name: str) -> list[Value]:
+    def _counted(self, name: str) -> list[FactValue]:
         found = [values for slot, values in self.told.items() if slot.name == name]
         return found[-1] if found else self.sentences.facts[name].values(self.subject.entity)
 
 
-def _dated(text: str, value: Value, time_as: str, spoken: bool) -> str:
+def _dated(text: str, value: FactValue, time_as: str, spoken: bool) -> str:
     """The text with "in 1998", "from 1998 to 2001", "since 2022"; or with years in parentheses."""
     if spoken and value.end:
         return f"{text} from {value.begin} to {value.end}"

@@ -13,7 +13,7 @@ MAX_VARIANTS = 64
 _MARKS = "[]{}|"
 
 
-class Slot(NamedTuple):
+class Placeholder(NamedTuple):
     """`{name}`, `{name.form}`, `{name:1}` or `{name#one|many}`."""
 
     name: str
@@ -21,14 +21,14 @@ class Slot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Choice:
-    """Alternatives, one of which is chosen at random."""
+class Alternatives:
+    """Alternatives, of which one is taken at random."""
 
     options: tuple["Sequence", ...]
 
 
-Part = str | Slot | Choice
-Sequence = tuple[Part, ...]
+TemplatePart = str | Placeholder | Alternatives
+Sequence = tuple[TemplatePart, ...]
 
 
 def parse(template: str) -> Sequence:
@@ -40,7 +40,7 @@ def parse(template: str) -> Sequence:
 
 
 def _sequence(text: str, at: int, inside: bool) -> tuple[Sequence, int]:
-    parts: list[Part] = []
+    parts: list[TemplatePart] = []
     while at < len(text):
         character = text[at]
         if character == "[":
@@ -65,22 +65,22 @@ def _sequence(text: str, at: int, inside: bool) -> tuple[Sequence, int]:
     return tuple(parts), at
 
 
-def _choice(text: str, at: int) -> tuple[Choice, int]:
+def _choice(text: str, at: int) -> tuple[Alternatives, int]:
     options: list[Sequence] = []
     while True:
         option, at = _sequence(text, at, inside=True)
         options.append(option)
         if text[at] == "]":
-            return Choice(tuple(options)), at + 1
+            return Alternatives(tuple(options)), at + 1
         at += 1
 
 
-def _slot(body: str) -> Slot:
+def _slot(body: str) -> Placeholder:
     for mark in ".:#":
         name, found, form = body.partition(mark)
         if found:
-            return Slot(name, mark + form)
-    return Slot(body)
+            return Placeholder(name, mark + form)
+    return Placeholder(body)
 
 
 def variants(sequence: Sequence, facts: frozenset[str]) -> list[Sequence]:
@@ -98,15 +98,15 @@ def variants(sequence: Sequence, facts: frozenset[str]) -> list[Sequence]:
 def _expanded(sequence: Sequence, facts: frozenset[str]) -> list[Sequence]:
     choices: list[list[Sequence]] = []
     for part in sequence:
-        if isinstance(part, Choice) and names_fact(part, facts):
+        if isinstance(part, Alternatives) and names_fact(part, facts):
             choices.append([v for option in part.options for v in _expanded(option, facts)])
         else:
             choices.append([(part,)])
     return [tuple(part for chosen in row for part in chosen) for row in product(*choices)]
 
 
-def names_fact(part: Part, facts: frozenset[str]) -> bool:
+def names_fact(part: TemplatePart, facts: frozenset[str]) -> bool:
     """Whether a part has a slot for one of the facts."""
-    if isinstance(part, Choice):
+    if isinstance(part, Alternatives):
         return any(names_fact(inner, facts) for option in part.options for inner in option)
-    return isinstance(part, Slot) and part.name in facts
+    return isinstance(part, Placeholder) and part.name in facts

@@ -27,13 +27,13 @@ def tools_table(report: StudyReport) -> Table:
 
 def _rows(name: str, analysis: Analysis) -> Iterator[tuple[Cell, ...]]:
     """The tool that was called most first; all of them last where there is more than one."""
-    trails = [item.trail for item in analysis.items if item.trail]
-    if not trails:
+    traced = [item.evidence for item in analysis.items if item.evidence]
+    if not traced:
         return
-    made = [call for trail in trails for call in trail.calls]
+    made = [call for evidence in traced for call in evidence.calls]
     calls = Counter(call.tool for call in made)
     failed = Counter(call.tool for call in made if call.error)
     for tool, times in calls.most_common():
-        yield (name, tool, times, times / len(trails), failed[tool])
+        yield (name, tool, times, times / len(traced), failed[tool])
     if len(calls) != 1:
-        yield (name, _ALL, len(made), len(made) / len(trails), failed.total())
+        yield (name, _ALL, len(made), len(made) / len(traced), failed.total())

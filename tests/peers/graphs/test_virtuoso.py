@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from branchwise.corpora.graph.answers import Answer, GraphError
+from branchwise.corpora.graph.answers import GraphError, QueryResult
 from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.graph.remote.graph import RemoteGraph
 from support.graph.plain.graph import PlainGraph, read_graph
@@ -67,7 +67,7 @@ def graph(server: Virtuoso) -> Iterator[RemoteGraph]:
 
 def outcome(
     graph: RemoteGraph, query: str, seconds: float
-) -> tuple[Answer, None] | tuple[None, GraphError]:
+) -> tuple[QueryResult, None] | tuple[None, GraphError]:
     try:
         return graph.query(query, seconds), None
     except GraphError as error:

@@ -24,8 +24,8 @@ import yaml
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
-from branchwise.eval.errors.trail import Place
 from branchwise.eval.items import AnsweredItem, Matched
 from branchwise.trace.events import Event
 from support import TESTS
@@ -84,7 +84,7 @@ def _places(answer: MissingAnswer | WrongAnswer) -> list[str]:
     return [*map(_place, answer.places), *([f"and {more} more"] if more else [])]
 
 
-def _place(place: Place) -> str:
+def _place(place: EvidencePlace) -> str:
     where = place.passage or (f"row {place.row}" if place.row is not None else "")
     taken = "" if place.node is None else f"by {place.node}"
     words = [f"{place.step}.{place.call}", where, "" if place.shown else "hidden", taken]

@@ -1,4 +1,4 @@
-"""Short ways to write items with a trail."""
+"""Short ways to write items with evidence."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, Right
 from branchwise.eval.ceilings.traced import TracedItem
-from branchwise.eval.errors.trail import CallCost, Place, Trail
+from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks import Metrics
@@ -18,20 +18,20 @@ Pair = tuple[int, int]  # branch, entity
 Seen = tuple[int, bool]  # number of the tool call, whether the agent was shown it
 
 
-def trail(
+def evidence(
     places: Mapping[Pair, Sequence[Seen]] | None = None,
     before: Sequence[int] = (),
     tokens: int | None = None,
     unread: Iterable[int] = (),
-) -> Trail:
-    """A trail; `before`: tokens spent before each tool call.
+) -> GoldEvidence:
+    """Evidence; `before`: tokens spent before each tool call.
 
     What was not shown was dropped by extraction, unless its call is one of the `unread`.
     """
-    return Trail(
+    return GoldEvidence(
         places={
             GoldPair(*pair): tuple(
-                Place(step=2 * call, call=call, passage=f"p{call}", shown=shown)
+                EvidencePlace(step=2 * call, call=call, passage=f"p{call}", shown=shown)
                 for call, shown in seen
             )
             for pair, seen in (places or {}).items()
@@ -46,7 +46,7 @@ def traced(
     id: str,
     gold: Iterable[Pair],
     right: Iterable[Pair] = (),
-    found: Trail | None = None,
+    found: GoldEvidence | None = None,
     *,
     epoch: int = 0,
     ambiguous: bool = False,
@@ -69,7 +69,7 @@ def traced(
 
 
 def traced_items(most_calls: int = 4) -> st.SearchStrategy[list[TracedItem]]:
-    """Up to five questions with one to three epochs, their trails consistent."""
+    """Up to five questions with one to three epochs, their evidence consistent."""
 
     @st.composite
     def build(draw: st.DrawFn) -> list[TracedItem]:
@@ -97,8 +97,8 @@ def traced_items(most_calls: int = 4) -> st.SearchStrategy[list[TracedItem]]:
 
 
 @st.composite
-def _trails(draw: st.DrawFn, gold: Sequence[Pair], most_calls: int) -> Trail:
+def _trails(draw: st.DrawFn, gold: Sequence[Pair], most_calls: int) -> GoldEvidence:
     spent = sorted(draw(st.lists(st.integers(0, 3000), max_size=most_calls)))
     seen = st.lists(st.tuples(st.integers(0, len(spent)), st.booleans()), max_size=3)
     places = {pair: sorted(draw(seen)) for pair in gold}
-    return trail(places, spent, unread=draw(st.sets(st.integers(1, most_calls))))
+    return evidence(places, spent, unread=draw(st.sets(st.integers(1, most_calls))))

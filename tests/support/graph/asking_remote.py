@@ -6,11 +6,11 @@ from typing import cast
 
 import pytest
 
-from branchwise.corpora.graph.answers import Answer, GraphError, Term
+from branchwise.corpora.graph.answers import GraphError, QueryResult, Term
 from branchwise.corpora.graph.remote import throttle
 from branchwise.corpora.graph.remote.client import ClientSettings
 from branchwise.corpora.graph.remote.graph import RemoteGraph, RemoteSettings
-from branchwise.corpora.graph.sparql.prepare import Form, Prepared
+from branchwise.corpora.graph.sparql.prepare import Prepared, QueryForm
 from support.graph.sparql_server import FaultyServer, Reaction, Seen, rows
 
 GOOD = rows("good")
@@ -30,7 +30,7 @@ class Failed:
 def unchecked(text: str, _: float) -> Prepared:
     """Sends any query as it stands."""
     form = text.split()[0]
-    return Prepared(text, cast(Form, form), (), (), ())
+    return Prepared(text, cast(QueryForm, form), (), (), ())
 
 
 def graph_of(server: FaultyServer, url: str = "", **client: float) -> RemoteGraph:
@@ -42,7 +42,7 @@ def graph_of(server: FaultyServer, url: str = "", **client: float) -> RemoteGrap
 
 def ask(
     *reactions: Reaction, query: str = QUERY, seconds: float = 20.0, **client: float
-) -> tuple[Answer, Sequence[Seen]]:
+) -> tuple[QueryResult, Sequence[Seen]]:
     """The answer of a server that reacts so, and the requests that it got."""
     throttle._throttles.clear()  # a host that was held has another test's port by chance
     with FaultyServer() as server:
@@ -72,6 +72,6 @@ def fail_at(graph: RemoteGraph, query: str = QUERY, seconds: float = 20.0) -> Fa
     return Failed(raised.value.kind, text, ())
 
 
-def is_good(answer: Answer) -> bool:
+def is_good(answer: QueryResult) -> bool:
     """It is what `GOOD` says."""
     return answer.rows == ((Term("good", "literal"),),)

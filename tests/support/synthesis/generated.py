@@ -5,8 +5,8 @@ from pathlib import Path
 from branchwise.corpora.schema import Schema, load_domain, merge
 from branchwise.corpora.synthesis.facts import GraphFacts
 from branchwise.corpora.synthesis.generate import generate
-from branchwise.corpora.synthesis.names_file import read_names
 from branchwise.corpora.synthesis.settings import Settings, whole_schema, world_domains
+from branchwise.corpora.synthesis.shared_names import read_names
 from branchwise.corpora.synthesis.support import Support
 from branchwise.corpora.worlds.domains import DOMAINS, world_schema
 from branchwise.corpora.worlds.make import make_world

@@ -3,8 +3,8 @@
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from branchwise.corpora.synthesis.execute import Classes, check_plan, ends_of
 from branchwise.corpora.synthesis.facts import GraphFacts
-from branchwise.corpora.synthesis.plan_checks import Classes, check_plan, ends_of
 from branchwise.corpora.synthesis.plans import (
     Amount,
     Atomic,
@@ -16,7 +16,7 @@ from branchwise.corpora.synthesis.plans import (
     Intersection,
     Join,
     Plan,
-    Step,
+    PlanStep,
     Union,
     Years,
 )
@@ -45,7 +45,7 @@ class _Builder:
     def __init__(self, draw: DrawFn, facts: GraphFacts) -> None:
         self._draw, self._facts = draw, facts
         self._ends = ends_of(facts.schema)
-        self.steps: list[Step] = []
+        self.steps: list[PlanStep] = []
 
     def build(self, depth: int, wanted: Classes | None) -> int:
         """Add steps for a set with members of some of the wanted classes; the place of the last."""
@@ -68,7 +68,7 @@ class _Builder:
             return self._add(Join(**fields))
         return self._add(GroupBy(**fields, at_least=self._draw(st.integers(2, 3))))
 
-    def _add(self, step: Step) -> int:
+    def _add(self, step: PlanStep) -> int:
         self.steps.append(step)
         return len(self.steps) - 1
 
@@ -128,7 +128,7 @@ class _Builder:
         return Holds(value=value)
 
 
-def _moved(step: Step, by: int) -> Step:
+def _moved(step: PlanStep, by: int) -> PlanStep:
     """The step in a plan that begins so many places later."""
     places = {key: getattr(step, key) - by for key in ("of", "other") if hasattr(step, key)}
     return step.model_copy(update=places)

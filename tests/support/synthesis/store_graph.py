@@ -2,7 +2,7 @@
 
 import pyoxigraph
 
-from branchwise.corpora.graph.answers import Answer, Term
+from branchwise.corpora.graph.answers import QueryResult, Term
 
 
 class StoreGraph:
@@ -14,12 +14,12 @@ class StoreGraph:
         self._most = most
         self.queries: list[str] = []
 
-    def query(self, sparql: str, seconds: float = 10.0) -> Answer:
+    def query(self, sparql: str, seconds: float = 10.0) -> QueryResult:
         self.queries.append(sparql)
         found = self._store.query(sparql)
         rows = [tuple(map(_term, row)) for row in found]
         names = tuple(variable.value for variable in found.variables)
-        return Answer(names, tuple(rows[: self._most]), complete=len(rows) <= self._most)
+        return QueryResult(names, tuple(rows[: self._most]), complete=len(rows) <= self._most)
 
 
 def _term(term: object) -> Term:

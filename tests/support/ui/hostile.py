@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
+from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import FailedCall, ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.trail import Place
 from branchwise.eval.reporting.question_reports import QuestionReport, SystemAnswer
 from branchwise.eval.reporting.study_report import StudyReport
 from support.ui.report_cases import BASE, EXPANDED, make_report
@@ -32,7 +32,7 @@ def hostile_report() -> StudyReport:
 
 
 def _question(system: str) -> QuestionReport:
-    place = (Place(2, 1, passage=ATTACK),)
+    place = (EvidencePlace(2, 1, passage=ATTACK),)
     errors = ItemErrors(
         ATTACK,
         0,

@@ -14,9 +14,9 @@ from branchwise.eval.branch_scores import align_answers, gold_branches
 from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import run_costs
+from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
-from branchwise.eval.errors.trail import CallCost, Place, Trail
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.settle import Settled
@@ -128,9 +128,9 @@ def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
         answers = {} if item.error else item.prediction.answers
         alignment = align_answers(gold, answers)
         matches = branch_matches(gold, answers, alignment)
-        trail = _trail(case, item.question)
-        traced.append(TracedItem(item, matches, trail, metrics[item.question.id]))
-        errors.append(_errors(item, matches, alignment, trail))
+        evidence = _evidence(case, item.question)
+        traced.append(TracedItem(item, matches, evidence, metrics[item.question.id]))
+        errors.append(_errors(item, matches, alignment, evidence))
     usage = vars(RoleUsage(case.calls + 1, case.tokens, 0))
     outcomes = [{"error": item.error, "usage": {"agent": usage}} for item in items]
     costs = run_costs(outcomes, {"model": case.model}, Prices.load())
@@ -155,22 +155,22 @@ def _pairs(question: Question) -> dict[GoldPair, str]:
     }
 
 
-def _trail(case: Case, question: Question) -> Trail:
+def _evidence(case: Case, question: Question) -> GoldEvidence:
     places = {
-        pair: (Place(2 * case.seen[text], case.seen[text], shown=text not in case.dropped),)
+        pair: (EvidencePlace(2 * case.seen[text], case.seen[text], shown=text not in case.dropped),)
         for pair, text in _pairs(question).items()
         if text in case.seen
     }
     calls = tuple(CallCost(2 * n, "local_retriever", 100 * n) for n in range(1, case.calls + 1))
     whole = {pair: places.get(pair, ()) for pair in _pairs(question)}
-    return Trail(whole, {}, calls, 500, frozenset(2 * n for n in range(1, case.calls + 1)))
+    return GoldEvidence(whole, {}, calls, 500, frozenset(2 * n for n in range(1, case.calls + 1)))
 
 
 def _errors(
-    item: AnsweredItem, matches: BranchMatches, alignment: Alignment, trail: Trail
+    item: AnsweredItem, matches: BranchMatches, alignment: Alignment, evidence: GoldEvidence
 ) -> ItemErrors:
     texts = _pairs(item.question)
-    missing = tuple(_missing(texts[pair], trail.places[pair], item) for pair in matches.missing)
+    missing = tuple(_missing(texts[pair], evidence.places[pair], item) for pair in matches.missing)
     wrong = tuple(
         WrongAnswer(one.branch, one.text, Label.UNSUPPORTED_ANSWER) for one in matches.wrong
     )
@@ -187,7 +187,7 @@ def _errors(
     )
 
 
-def _missing(text: str, places: tuple[Place, ...], item: AnsweredItem) -> MissingAnswer:
+def _missing(text: str, places: tuple[EvidencePlace, ...], item: AnsweredItem) -> MissingAnswer:
     if item.error:
         return MissingAnswer("b", text, None, None)
     if not places:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from textual.app import App, ComposeResult
 
-from branchwise.eval.errors.trail import Place
+from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.ui.trace_app.widgets.answers_view import AnswersView
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
 from support.ui.trace_app.screen_text import (
@@ -15,7 +15,9 @@ from support.ui.trace_app.screen_text import (
     style_of,
 )
 
-LOST = AnswerLine("Val Kilmer", "missing", "lost in extraction · step 3 [s1]", (Place(3, 2, "s1"),))
+LOST = AnswerLine(
+    "Val Kilmer", "missing", "lost in extraction · step 3 [s1]", (EvidencePlace(3, 2, "s1"),)
+)
 NEVER = AnswerLine("Jon Voight", "missing", "never retrieved")
 MOVED = AnswerLine("Fay Wray", "wrong_branch", "under 'Heat'", step=8)
 HEAT = BranchLines(

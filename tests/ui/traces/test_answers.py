@@ -10,7 +10,7 @@ from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
 from branchwise.eval.entities import form
 from branchwise.eval.errors.attribution import examine
-from branchwise.eval.errors.trail import Place
+from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.items import AnsweredItem
 from branchwise.trace.events import Event
 from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
@@ -56,7 +56,7 @@ def test_right_wrong_missing_and_under_the_wrong_branch():
     events = trace(passage("p1", "John Guillermin and Fay Wray."))
     answers = {OLD: ["Merian C. Cooper", "john guillermin"], "a third": ["Fay Wray", "Nobody Else"]}
     old, new, none = lines(answers, events)
-    place = Place(2, 1, "p1")
+    place = EvidencePlace(2, 1, "p1")
     assert (old.name, old.keys, none.name, none.keys) == (OLD, (OLD,), None, ("a third",))
     assert old.gold == (
         AnswerLine("Merian C. Cooper", "right"),
@@ -76,7 +76,9 @@ def test_right_wrong_missing_and_under_the_wrong_branch():
 def test_an_answer_that_the_agent_left_out_leads_to_its_passage():
     _, new = lines({}, trace(passage("p0", "Nobody."), passage("p1", "By John Guillermin.")))
     why = "left out by the agent · step 2 [p1]"
-    assert new.gold == (AnswerLine("John Guillermin", "missing", why, (Place(2, 1, "p1"),), 2),)
+    assert new.gold == (
+        AnswerLine("John Guillermin", "missing", why, (EvidencePlace(2, 1, "p1"),), 2),
+    )
     assert new.keys == new.predicted == ()
 
 

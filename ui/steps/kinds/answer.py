@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from branchwise.eval.entities import form
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
 from branchwise.eval.normalise import MAX_CHARACTERS
-from branchwise.trace.events import Answer
+from branchwise.trace.events import AnswerRead
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block, Mark, harmless
 from branchwise.ui.steps.parts import MAX_TITLE
@@ -19,11 +19,11 @@ _READ = {
 }
 
 
-@says(Answer)
-class AnswerWords(Words[Answer]):
+@says(AnswerRead)
+class AnswerWords(Words[AnswerRead]):
     """The prediction branch by branch; where it could not be read, why, and the text."""
 
-    def label(self, body: Answer) -> str:
+    def label(self, body: AnswerRead) -> str:
         if body.failed:
             return f"answer: format error: {body.problem}"
         answers = body.prediction.branches
@@ -31,7 +31,7 @@ class AnswerWords(Words[Answer]):
         said = f"{count(len(answers), 'branch', 'branches')}, {entities}"
         return f"answer {said}" if answers else "answer none"
 
-    def lines(self, body: Answer, most: int) -> Iterator[str]:
+    def lines(self, body: AnswerRead, most: int) -> Iterator[str]:
         if body.failed:
             yield begun("answer", f"format error: {body.problem}")
             yield indented(f"raw: {short(body.raw)}")
@@ -42,7 +42,7 @@ class AnswerWords(Words[Answer]):
         if not prediction.branches:
             yield indented(f"no answer: {short(prediction.reasoning or '(no reason given)')}")
 
-    def blocks(self, body: Answer, around: Around) -> Iterator[Block]:
+    def blocks(self, body: AnswerRead, around: Around) -> Iterator[Block]:
         prediction, looked = body.prediction, around.looked
         answers, cited = prediction.branches, prediction.cited
         errors = around.errors

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from branchwise.trace.conversation import ToolCall
 from branchwise.trace.events import Node
-from branchwise.trace.parts import Asked, ChangedMessage, Update
+from branchwise.trace.parts import ChangedMessage, ModelQuestion, Update
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.parts import Looked
@@ -103,7 +103,7 @@ def _given(message: ChangedMessage, calls: Sequence[ToolCall]) -> ToolCall | Non
     return next(changed, None)
 
 
-def _asked(asked: Asked, looked: Looked) -> Iterator[Block]:
+def _asked(asked: ModelQuestion, looked: Looked) -> Iterator[Block]:
     """What it asked the agent's model."""
     yield from parts.note("asked the model", *parts.cost(asked, asked.usage))
     yield from parts.text(asked.system, "system prompt", folded=True)

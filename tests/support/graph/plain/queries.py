@@ -22,7 +22,7 @@ from support.graph.plain.answers import EVALUATIONS, Row, difference
 from support.graph.plain.graph import Literal, Node, PlainGraph, shorten
 
 if TYPE_CHECKING:
-    from branchwise.corpora.graph.answers import Answer, Term
+    from branchwise.corpora.graph.answers import QueryResult, Term
 
 EVALUATED = (
     expressions,
@@ -56,7 +56,7 @@ def filled(name: str, plain: PlainGraph) -> str:
     return re.sub(r"%(\w+)%", chosen, QUERIES[name])
 
 
-def found_rows(answer: "Answer") -> list[Row]:
+def found_rows(answer: "QueryResult") -> list[Row]:
     return [
         {name: _node(term) for name, term in zip(answer.variables, row, strict=True) if term}
         for row in answer.rows
@@ -72,7 +72,7 @@ def _node(term: "Term") -> Node:
     return Literal(term.value, datatype, term.language)
 
 
-def wrong_with(name: str, plain: PlainGraph, answer: "Answer", rows: list[Row]) -> str:
+def wrong_with(name: str, plain: PlainGraph, answer: "QueryResult", rows: list[Row]) -> str:
     """How the answer to a query, and its rows, differ from the evaluation; empty if they do not."""
     expected = EVALUATIONS[name](plain)
     if isinstance(expected, bool):
