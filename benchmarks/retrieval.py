@@ -103,9 +103,8 @@ class Plain:
         import orjson
         from sentence_transformers import SentenceTransformer
 
-        from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model
-        from branchwise.corpora.openvino_export import exported
-        from branchwise.corpora.quiet import quiet
+        from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model, quiet
+        from branchwise.corpora.openvino_encoder import exported
 
         model = find_model(DEFAULT_ENCODER)
         folder = exported(model) if backend == "openvino" else model.folder

@@ -15,14 +15,20 @@ from branchwise.corpora.encoder_models import (
     EncoderModel,
     EncoderSettings,
     find_model,
+    quiet,
 )
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.manifest import Backend, EncoderIdentity
-from branchwise.corpora.openvino_export import exported, has_openvino, refuse_telemetry
-from branchwise.corpora.openvino_queries import PRECISION_HINTS, OpenVinoQueries, is_usual
+from branchwise.corpora.openvino_encoder import (
+    PRECISION_HINTS,
+    OpenVinoQueries,
+    exported,
+    has_openvino,
+    is_usual,
+    refuse_telemetry,
+    same_length,
+)
 from branchwise.corpora.progress import Progress, silent
-from branchwise.corpora.quiet import quiet
-from branchwise.corpora.token_groups import same_length
 
 if TYPE_CHECKING:
     import numpy as np

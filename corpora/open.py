@@ -6,7 +6,6 @@ from typing import Any
 
 from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words, nearest
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.fusion import DEPTH, FUSION_K, fused
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.kinds import (
     BUILT_IN,
@@ -25,7 +24,7 @@ from branchwise.corpora.manifest import (
     index_names,
     read_manifest,
 )
-from branchwise.corpora.ranking import Scored
+from branchwise.corpora.ranking import DEPTH, FUSION_K, Scored, fused
 from branchwise.corpora.retrieval import Hit, Retriever
 
 

@@ -33,7 +33,7 @@ class LeftOut:
 
 def run_left_out(outcomes: Iterable[Mapping[str, Any]], settled: Settled) -> tuple[LeftOut, ...]:
     """What requests of a run lacked, by role and field: of its ended items by their final records
-    (`eval/outcomes.py`), then of matcher and judge."""
+    (`eval/runner.py`), then of matcher and judge."""
     counts = Counter(
         (str(role), str(field))
         for outcome in outcomes

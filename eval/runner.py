@@ -12,12 +12,11 @@ from typing import Any, Protocol
 from branchwise.agents.caller import ModelError
 from branchwise.agents.restraints import AllowanceSpentError
 from branchwise.corpora.questions import Question
-from branchwise.corpora.text import whole_characters
-from branchwise.eval.outcomes import error_record, outcome_record
+from branchwise.corpora.text import one_line, whole_characters
 from branchwise.eval.store import PendingItem, RunStore, StoreError
 from branchwise.eval.store.journal import ItemJournal
 from branchwise.eval.tasks import Task
-from branchwise.graphs.agent import Agent
+from branchwise.graphs.agent import Agent, Outcome
 from branchwise.graphs.ledger import Ledger
 from branchwise.trace.events import Error
 
@@ -192,3 +191,46 @@ def _interrupts(workers: Sequence["asyncio.Future[None]"]) -> Iterator[None]:
     finally:
         for number in signals:
             loop.remove_signal_handler(number)
+
+
+MAX_ERROR_CHARS = 1000
+
+
+def outcome_record(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
+    """An item that was answered (perhaps with a format error, which `how` = failed says)."""
+    return {
+        "prediction": outcome.prediction.model_dump(mode="json"),
+        "how": outcome.how,
+        "problem": outcome.problem,
+        "evidence": list(outcome.evidence),
+        "turns": outcome.spent.turns,
+        "calls": outcome.spent.calls,
+        "tokens": outcome.spent.tokens,
+        "usage": ledger.record(),
+        "seconds": round(outcome.seconds, 3),
+        "error": None,
+    }
+
+
+def error_record(error: BaseException, ledger: Ledger) -> dict[str, Any]:
+    """An item that could not be answered: an empty prediction that counts 0, and why.
+
+    What its calls had cost by then is kept: it was paid for.
+    """
+    kind = getattr(error, "kind", type(error).__name__)
+    message = one_line(_words(error))[:MAX_ERROR_CHARS]
+    return {
+        "prediction": {},
+        "how": "failed",
+        "problem": None,
+        "evidence": [],
+        "usage": ledger.record(),
+        "error": f"{kind}: {message}",
+    }
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return whole_characters(str(error))
+    except Exception:  # noqa: BLE001 - the exceptions of plug-ins and models are anyone's code
+        return "(an error without words)"

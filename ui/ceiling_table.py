@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import LOSSES
 from branchwise.eval.ceilings.curves import CurvePoint
@@ -11,7 +12,6 @@ from branchwise.eval.reporting.figures.lines import CEILING_PLACES
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.losses import ceilings_table
 from branchwise.ui.cells import indented, notes, plain, run_name
-from branchwise.ui.console import printable
 from branchwise.ui.report_table import body, drawn
 
 if TYPE_CHECKING:

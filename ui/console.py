@@ -4,8 +4,6 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.text import printable as printable
-
 if TYPE_CHECKING:
     from rich.console import Console
 

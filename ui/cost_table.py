@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from branchwise.agents.spec import is_replay
 from branchwise.corpora.errors import nearest
+from branchwise.corpora.text import printable
 from branchwise.eval.costs.usage import Costs, RoleCost
 from branchwise.eval.numbers import UNKNOWN
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.costs import costs_table
 from branchwise.ui.cells import notes, run_name
-from branchwise.ui.console import printable
 from branchwise.ui.report_table import drawn
 
 if TYPE_CHECKING:

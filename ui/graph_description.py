@@ -7,8 +7,9 @@ from branchwise.corpora.graph.description import GraphDescription
 from branchwise.corpora.graph.names.readings import Readings
 from branchwise.corpora.graph.processes.confinement import not_withheld
 from branchwise.corpora.graph.vocabulary import is_wikidata_id
+from branchwise.corpora.text import printable
 from branchwise.tools.graph_text import short_iri
-from branchwise.ui.console import console, printable
+from branchwise.ui.console import console
 from branchwise.ui.graph_tables import print_rows, print_sentence
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")

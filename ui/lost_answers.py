@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from branchwise.corpora.text import printable
 from branchwise.eval.errors.item_errors import (
     BranchErrors,
     Ending,
@@ -11,7 +12,6 @@ from branchwise.eval.errors.item_errors import (
 )
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.trail import Place
-from branchwise.ui.console import printable
 from branchwise.ui.steps.text import short
 
 _LOST_AT = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from branchwise.corpora.text import printable
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.judging.judge import JudgeReport
 from branchwise.eval.judging.mapper import Ended
@@ -9,7 +10,6 @@ from branchwise.eval.judging.matcher import MatcherReport
 from branchwise.eval.judging.occasion import Occasion
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.numbers import number
-from branchwise.ui.console import printable
 
 _SHOWN = 5
 _MAX_LINE = 300

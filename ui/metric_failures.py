@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from branchwise.corpora.text import printable
 from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.scores import Scores
-from branchwise.ui.console import printable
 
 _MAX_ID = 80
 

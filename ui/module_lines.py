@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from branchwise.corpora.text import printable
 from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork
 from branchwise.eval.errors.node_work import NodeWork
 from branchwise.ui.cells import indented, plain, run_name
-from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from rich.padding import Padding

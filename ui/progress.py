@@ -4,7 +4,8 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from branchwise.ui.console import error_console, printable
+from branchwise.corpora.text import printable
+from branchwise.ui.console import error_console
 
 if TYPE_CHECKING:
     from rich.progress import Progress

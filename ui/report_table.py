@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import as_text, short_count
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
@@ -11,7 +12,6 @@ from branchwise.eval.reporting.tables.results import results_tables, scored_by
 from branchwise.eval.reporting.tables.table import Cell, Column, Table
 from branchwise.eval.scores import Counts
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
-from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import printable
 from branchwise.eval.numbers import short_count, usd
 from branchwise.eval.studies.plan import (
     AGENT_INPUT,
@@ -14,7 +15,7 @@ from branchwise.eval.studies.plan import (
 )
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
 from branchwise.ui.cells import indented, new_table, plain, run_name
-from branchwise.ui.console import console, printable
+from branchwise.ui.console import console
 from branchwise.ui.cost_table import how_to_give
 
 if TYPE_CHECKING:

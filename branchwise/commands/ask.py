@@ -92,7 +92,8 @@ async def watch(
 
 def print_answer(outcome: "Outcome") -> None:
     """A line for each branch, on standard output; where there is none, why, on standard error."""
-    from branchwise.ui.console import console, error_console, print_line, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import console, error_console, print_line
 
     prediction = outcome.prediction
     for branch, entities in prediction.answers.items():

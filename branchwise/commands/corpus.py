@@ -207,7 +207,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     Example: branchwise corpus info C
     """
     from branchwise.corpora.folder import Corpus
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
 
     facts = _facts(Corpus.open(path))
     if json_output:
@@ -247,7 +247,7 @@ def _described(manifest: dict[str, Any]) -> str:
 
 
 def _show(rank: int, hit: "Hit") -> None:
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
 
     text = " ".join(hit.passage.text.split())
     shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

@@ -56,7 +56,8 @@ def errors(
 
 def _say_matcher(scored: "ScoredRun") -> None:
     """Which matcher decided what belongs to which branch, where it was not names alone."""
-    from branchwise.ui.console import error_console, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import error_console
 
     scorer = scored.scores.scorer
     if scorer.model:

@@ -108,7 +108,8 @@ def _open_app(runs: "list[RunView]", question: str, epoch: int, keys: "Keys") ->
 
 
 def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
-    from branchwise.ui.console import console, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import console
 
     screen = console()
     for line in _comparison(runs, question, epoch):

@@ -120,7 +120,8 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
 
     from branchwise.agents.caller import ModelError
     from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.ui.console import error_console, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import error_console
 
     with scoring_progress() as progress:
         try:
@@ -201,7 +202,7 @@ def _score_file(
         typer.echo(printable_json({"name": predictions.name, **found.to_json()}))
     else:
         from branchwise.ui.console import console
-        from branchwise.ui.predictions_report import predictions_report
+        from branchwise.ui.run_report import predictions_report
 
         for table in predictions_report(predictions.name, found):
             console().print(table)

@@ -74,7 +74,7 @@ def trace(
 def _start(run: "RunView", question: str | None, epoch: int, step: int | None) -> "Start | None":
     """Where the app opens. Raises InputError, before the screen is taken, for what is not there."""
     from branchwise.ui.trace_app.app import Start
-    from branchwise.ui.traces.lookup import named_row
+    from branchwise.ui.traces.order import named_row
 
     if question is None:
         return None
@@ -117,8 +117,8 @@ def _print(
 def _text(
     run: "RunView", question: str | None, epoch: int | None, step: int | None, passages: int
 ) -> Iterable[str]:
-    from branchwise.ui.traces.lookup import named_row
-    from branchwise.ui.traces.printed import item_lines, question_list, step_lines
+    from branchwise.ui.traces.order import named_row
+    from branchwise.ui.traces.plain import item_lines, question_list, step_lines
 
     if question is None:
         _announce(run)
@@ -133,7 +133,7 @@ def _announce(run: "RunView") -> None:
     """Say what takes its time, and what would spare it the next time."""
     from branchwise.ui.cells import run_name
     from branchwise.ui.console import error_console
-    from branchwise.ui.traces.printed import unlabelled
+    from branchwise.ui.traces.plain import unlabelled
 
     if (waiting := unlabelled(run)) > _MANY:
         error_console().print(
@@ -145,7 +145,8 @@ def _announce(run: "RunView") -> None:
 
 
 def _lines(lines: Iterable[str]) -> None:
-    from branchwise.ui.console import console, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import console
 
     screen = console()
     for line in lines:

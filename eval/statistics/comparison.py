@@ -7,9 +7,14 @@ from typing import Any
 from branchwise.corpora.errors import InputError
 from branchwise.eval.question_scores import SUBSETS, ItemScore
 from branchwise.eval.scores import Scores
-from branchwise.eval.statistics.holm import holm
-from branchwise.eval.statistics.interval import students_intervals
-from branchwise.eval.statistics.paired_tests import FLIPS, PairedTest, TestName, paired_tests
+from branchwise.eval.statistics.paired_tests import (
+    FLIPS,
+    PairedTest,
+    TestName,
+    holm,
+    paired_tests,
+    students_intervals,
+)
 from branchwise.eval.statistics.pairs import LeftOut, Pairs, check_same_questions, pair_questions
 from branchwise.eval.statistics.totals import TotalPairs, pair_totals, total_interval, total_test
 from branchwise.eval.tasks import totals_of

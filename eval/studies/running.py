@@ -18,9 +18,8 @@ from branchwise.eval.runner import Observer, Part, RunState, Silent, run_parts
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunStore
 from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord, study_lock
-from branchwise.eval.studies.questions import questions_of
 from branchwise.eval.studies.schema import LoadedStudy
-from branchwise.eval.studies.shared import SharedSources, make_agents
+from branchwise.eval.studies.shared import SharedSources, make_agents, questions_of
 from branchwise.eval.studies.spending import OPTION, Spending, check_bounded, recorded_cost
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.tasks import get_task

@@ -7,13 +7,14 @@ with tools the agent searches, and cites passage ids.
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
-from branchwise.eval.citations import cite_everything, score_citations
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
     Property,
     align_properties,
+    cite_everything,
     gold_properties,
     predicted_properties,
+    score_citations,
 )
 from branchwise.eval.tasks.column import Column, Metrics
 from branchwise.eval.tasks.task import Beside, Task

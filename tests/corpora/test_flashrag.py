@@ -12,10 +12,9 @@ import pytest
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.flashrag import process as process_module
 from branchwise.corpora.flashrag.config import read_config
-from branchwise.corpora.flashrag.fingerprint import fingerprint
 from branchwise.corpora.flashrag.index_file import import_index
 from branchwise.corpora.flashrag.process import Worker, WorkerError
-from branchwise.corpora.flashrag.retriever import FlashRag
+from branchwise.corpora.flashrag.retriever import FlashRag, fingerprint
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import RetrieverError
 from support import TESTS

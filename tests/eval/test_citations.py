@@ -2,8 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.citations import CitationScore, cite_everything, score_citations
-from branchwise.eval.properties import AlignedPair, Property
+from branchwise.eval.properties import (
+    AlignedPair,
+    CitationScore,
+    Property,
+    cite_everything,
+    score_citations,
+)
 
 
 def cites(*ids: str) -> Property:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.questions import questions_of
 from branchwise.eval.studies.schema import load_study
 from branchwise.eval.studies.settings import FIELDS
+from branchwise.eval.studies.shared import questions_of
 from branchwise.eval.studies.study import Study
 from support.eval.study_cases import (
     BASE,

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from branchwise.eval.experiment import run
 from branchwise.eval.studies.plan import Bound, Plan, plan_of
-from branchwise.eval.studies.questions import questions_of
+from branchwise.eval.studies.shared import questions_of
 from branchwise.ui.study_plan_table import plan_tables
 from support.by_role import by_role, counts, role_of
 from support.chat_server import Answer, ChatServer, calls, say

@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.text import cut
+from branchwise.corpora.text import cut, printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import UNKNOWN, as_text, interval
-from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from branchwise.eval.reporting.tables import Cell, Column, Table

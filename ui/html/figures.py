@@ -12,9 +12,8 @@ from branchwise.eval.reporting.figures.lines import Lines, ceilings, line_figure
 from branchwise.eval.reporting.figures.losses import PLACES, Losses, label_shares, losses
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.html.bars import draw_labels, draw_stacked
+from branchwise.ui.html.charts import draw_lines, draw_scatter
 from branchwise.ui.html.forest import draw_forest
-from branchwise.ui.html.line_chart import draw_lines
-from branchwise.ui.html.scatter import draw_scatter
 from branchwise.ui.html.svg import key, swatch
 from branchwise.ui.html.tables import MAX_NAME, Cell, Row, Table, mean
 from branchwise.ui.html.text import short

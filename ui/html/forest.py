@@ -6,8 +6,17 @@ from markupsafe import Markup
 
 from branchwise.eval.numbers import interval, signed
 from branchwise.eval.reporting.figures.changes import ChangeRow, Changes
-from branchwise.ui.html.scales import Scale, around_zero, tick_words
-from branchwise.ui.html.svg import colour, figure, label, line, mark, text
+from branchwise.ui.html.svg import (
+    Scale,
+    around_zero,
+    colour,
+    figure,
+    label,
+    line,
+    mark,
+    text,
+    tick_words,
+)
 
 _LEFT, _RIGHT = 112, 366
 _NAME, _ROW, _FOOT = 22, 20, 46

@@ -14,11 +14,10 @@ from textual.screen import Screen
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.ui.trace_app.background import in_app
 from branchwise.ui.trace_app.cells import drawn
-from branchwise.ui.trace_app.drawing import terminal_driver, terminal_is_gone
-from branchwise.ui.trace_app.filling import Filling
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
-from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
+from branchwise.ui.trace_app.reading import READ_ERRORS, Filling, safe_line
 from branchwise.ui.trace_app.screens.questions import QuestionsScreen
+from branchwise.ui.trace_app.terminal import terminal_driver, terminal_is_gone
 from branchwise.ui.traces.runs import RunView
 
 FOLLOW_SECONDS = 0.5

@@ -10,6 +10,8 @@ from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongA
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.trail import Place
 from branchwise.eval.normalise import MAX_CHARACTERS
+from branchwise.eval.numbers import number
+from branchwise.eval.tasks.task import Beside
 from branchwise.trace.events import Answer, Body, Error, Event, Model
 from branchwise.ui.lost_answers import why_missing, why_wrong
 from branchwise.ui.steps.blocks import harmless
@@ -162,3 +164,23 @@ def _shown_first(places: Iterable[Place]) -> tuple[Place, ...]:
 def one_line(text: str) -> str:
     """Text from outside on one line, at most 1,000 characters of it."""
     return short(harmless(text), MAX_LINE)
+
+
+def beside_lines(pairs: Iterable[Beside]) -> list[BranchLines]:
+    """A task's own alignment (`Task.beside`).
+
+    No answer is right or wrong: a predicted one says how far it agrees with the gold one.
+    """
+    found = []
+    for pair in pairs:
+        why = ", ".join(f"{name} {number(score)}" for name, score in pair.scores)
+        name = one_line(pair.gold[0]) if pair.gold else None
+        keys = (one_line(pair.predicted[0]),) if pair.predicted else ()
+        gold = _lines(pair.gold[1], "") if pair.gold else ()
+        predicted = _lines(pair.predicted[1], why) if pair.predicted else ()
+        found.append(BranchLines(name, keys, gold, predicted))
+    return found
+
+
+def _lines(texts: Sequence[str], why: str) -> tuple[AnswerLine, ...]:
+    return tuple(AnswerLine(one_line(text), "open", why) for text in texts)

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from branchwise.eval.numbers import number
 from branchwise.ui.exports.markdown import escape
 from branchwise.ui.steps.blocks import Block
-from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine, named
-from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace
+from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace, blocks
 
 MAX_LINE = 2_000
 """Characters of a title or a note: more than any has, so that nothing is cut."""

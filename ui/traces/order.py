@@ -1,10 +1,10 @@
-"""Which rows of a run are shown, and in which order."""
+"""Which rows of a run are shown, in which order, and which one a question's id means."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 
@@ -134,3 +134,17 @@ def _natural(id: str) -> tuple[tuple[int, int | str], ...]:
             pieces += [(0, int(digits)) if len(digits) < 1000 else (1, digits)] if digits else []
             text, digits = text + character.casefold(), ""
     return (*pieces, (1, text)) if text else (*pieces,)
+
+
+def named_row(run: RunView, question: str, epoch: int = 0) -> int:
+    """The row of a question. Raises InputError where there is none, with ids that are like it."""
+    row = run.find(question, epoch)
+    if row is not None:
+        return row
+    ids = [line.id for line in run.lines() if line.epoch == epoch]
+    hint = did_you_mean(question, ids, else_=f"the first ids are {', '.join(ids[:3])}", most=3)
+    if not ids:
+        hint = "epochs are counted from 0"
+    raise InputError(
+        f"no item has the id {question[:80]!r} in epoch {epoch}", where=str(run.path), remedy=hint
+    )

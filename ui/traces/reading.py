@@ -14,8 +14,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import DamagedError, RunReader
 from branchwise.eval.tasks import TASKS, is_attributable
 from branchwise.trace.events import Error, Event
-from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
-from branchwise.ui.traces.beside import beside_lines
+from branchwise.ui.traces.answers import beside_lines, gold_names, judged_lines, open_lines
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import BranchLines, Trace
 from branchwise.ui.traces.tree import steps

@@ -1,30 +1,28 @@
-"""What the store has of an item, as a row of the list of questions and as scorers read it."""
+"""A run's items as the store records them: as rows, where the file is damaged, and what changed."""
 
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from branchwise.agents.prediction import Prediction
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store.item_rows import RawItem
-from branchwise.ui.steps.blocks import harmless
-from branchwise.ui.traces.lines import ItemLine, Values
+from branchwise.eval.store import DamagedError
+from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.store.item_rows import ItemRows, RawItem
+from branchwise.ui.traces.lines import MAX_TEXT, ItemLine, Values, one_line
 
-MAX_TEXT = 1000
-"""Characters of a question or an error that a row keeps: more is on no screen's line."""
 MAX_ID = 500
 ENDED = frozenset({"done", "failed"})
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError)
 """What reading a record raises that is not what was written."""
-
-
-def one_line(text: str) -> str:
-    """Text from outside as part of a line: white space collapsed, bounded, harmless."""
-    return harmless(" ".join(text[: 4 * MAX_TEXT].split()))[:MAX_TEXT]
 
 
 def line_of(raw: RawItem) -> ItemLine:
@@ -109,3 +107,69 @@ def _damaged(
     return ItemLine(
         raw.item, raw.id, raw.epoch, question, ambiguous, raw.status, error=problem[:MAX_TEXT]
     )
+
+
+def readable_items(
+    between: Callable[[int, int], list[RawItem]], first: int, last: int
+) -> list[RawItem]:
+    """The items that can be read: of a damaged page of the file the others are still there."""
+    try:
+        return between(first, last)
+    except DamagedError:
+        if first >= last:
+            return []
+        middle = (first + last) // 2
+        return [
+            *readable_items(between, first, middle),
+            *readable_items(between, middle + 1, last),
+        ]
+
+
+@contextmanager
+def as_input_errors(path: Path) -> Iterator[None]:
+    """What SQLite says of the run at `path` as one line with what to do."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InputError(
+            f"{DATABASE} cannot be read ({error})",
+            where=str(path),
+            remedy="restore the file, or look at another run",
+        ) from error
+
+
+class Watch:
+    """Compares a run's items with how they were: by status, by a running item's last event, and by
+    how a failed one failed (it may have been tried again)."""
+
+    def __init__(self, rows: ItemRows) -> None:
+        self._rows = rows
+        self._version = rows.version()
+        self.statuses = rows.statuses()
+        self._last = rows.last_events(self._running())
+        self._failures = rows.failures()
+
+    @property
+    def failures(self) -> int:
+        """How many items had failed."""
+        return len(self._failures)
+
+    def changed(self) -> set[int] | None:
+        """Items that are not as they were; None where nobody has written."""
+        version = self._rows.version()
+        if version == self._version:
+            return None
+        before, last, failures = self.statuses, self._last, self._failures
+        self._version, self.statuses = version, self._rows.statuses()
+        self._last = self._rows.last_events(self._running())
+        self._failures = self._rows.failures()
+        return {
+            item
+            for item, status in self.statuses.items()
+            if status != before.get(item)
+            or self._last.get(item) != last.get(item)
+            or self._failures.get(item) != failures.get(item)
+        }
+
+    def _running(self) -> list[int]:
+        return [item for item, status in self.statuses.items() if status == "running"]

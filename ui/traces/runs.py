@@ -15,14 +15,20 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.store import RunReader, open_run
 from branchwise.eval.store.item_rows import RawItem
+from branchwise.eval.studies.archive import named_runs
 from branchwise.eval.tasks import is_attributable
-from branchwise.ui.traces.changes import Watch
-from branchwise.ui.traces.damage import as_input_errors, readable_items
-from branchwise.ui.traces.lines import ItemLine, RunLine
+from branchwise.ui.traces.lines import ItemLine, RunLine, heads, means_of, run_line
 from branchwise.ui.traces.reading import trace_of
-from branchwise.ui.traces.records import ENDED, answered, line_of, scored, unread
-from branchwise.ui.traces.run_paths import named_runs
-from branchwise.ui.traces.run_words import heads, means_of, run_line
+from branchwise.ui.traces.records import (
+    ENDED,
+    Watch,
+    answered,
+    as_input_errors,
+    line_of,
+    readable_items,
+    scored,
+    unread,
+)
 from branchwise.ui.traces.scores import RunScores
 from branchwise.ui.traces.trace import Trace
 

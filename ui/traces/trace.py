@@ -1,13 +1,18 @@
-"""One item's trace as it is walked through: its steps as a tree, its answers beside the gold."""
+"""One item's trace: its steps as a tree, its answers beside the gold, each step in full."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.labels import Label
 from branchwise.eval.errors.trail import Place
 from branchwise.eval.items import AnsweredItem
 from branchwise.trace.events import Event
+from branchwise.ui.steps import describe
+from branchwise.ui.steps.blocks import Block
+from branchwise.ui.steps.parts import Looked
+from branchwise.ui.steps.words import Around
 from branchwise.ui.traces.lines import ItemLine
 
 Verdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]
@@ -86,3 +91,18 @@ class Trace:
     def event(self, seq: int) -> Event | None:
         """The event of a step; None where the trace has none of this number."""
         return next((event for event in self.events if event.seq == seq), None)
+
+
+def blocks(trace: Trace, seq: int) -> list[Block]:
+    """What a step shows, its heading first; nothing where the trace has no such step."""
+    event = trace.event(seq)
+    if event is None:
+        return []
+    return describe.blocks(event, Around(trace.events, trace.errors, looked_for(trace)))
+
+
+def looked_for(trace: Trace) -> Looked:
+    """Gold answers, and wrong texts that are nobody's answer, to be marked in every text."""
+    wrong = trace.errors.wrong if trace.errors else ()
+    texts = dict.fromkeys(w.text for w in wrong if w.label is not Label.WRONG_BRANCH)
+    return Looked(trace.names, tuple((text,) for text in texts))

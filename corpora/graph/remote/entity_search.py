@@ -6,7 +6,7 @@ from typing import Any
 
 from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
 from branchwise.corpora.graph.remote.client import ClientSettings, HostClient, get_request
-from branchwise.corpora.graph.remote.found import Hit, as_matches, together
+from branchwise.corpora.graph.remote.descriptions import Hit, as_matches, together
 from branchwise.corpora.graph.remote.refusals import clean_words, too_busy
 from branchwise.corpora.graph.remote.responses import read_json
 from branchwise.corpora.graph.remote.selecting import Select

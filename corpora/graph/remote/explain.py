@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.bounds import MAX_LABEL, MAX_SENTENCES, cut
 from branchwise.corpora.graph.processes.shorthand import shorten
-from branchwise.corpora.graph.remote.labels import labels_of
+from branchwise.corpora.graph.remote.descriptions import labels_of
 from branchwise.corpora.graph.remote.selecting import Select
 from branchwise.corpora.graph.vocabulary import ENTITY
 

@@ -1,8 +1,8 @@
 """Entities by name on endpoints that have no search of their own: SPARQL over their labels."""
 
 from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
+from branchwise.corpora.graph.remote.descriptions import Hit, as_matches, together
 from branchwise.corpora.graph.remote.entity_search import searchable
-from branchwise.corpora.graph.remote.found import Hit, as_matches, together
 from branchwise.corpora.graph.remote.responses import quoted
 from branchwise.corpora.graph.remote.selecting import PREFIXES, Select, english_only
 

@@ -21,7 +21,7 @@ from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app.film_runs import GOLD, base_run, begin, fail, finish, new_run
 from support.ui.trace_app.question_list import AGAIN, bar, listed, under_cursor
 from support.ui.trace_app.screen_text import check_frame, check_snapshot, screen_lines, screen_text
-from support.ui.trace_app.waiting import means_shown, until
+from support.ui.trace_app.waiting import means_shown, resized, until
 
 SMALL = (80, 24)
 
@@ -94,7 +94,7 @@ async def test_help_is_wrapped_where_it_is_narrow(base: RunView) -> None:
         # A key stands before what it does, not within.
         assert [tooltip for tooltip in described if tooltip not in words] == []
         check_frame(app)
-        await pilot.resize_terminal(100, 60)
+        await resized(pilot, 100, 60)
         await pilot.pause()
         assert [tooltip for tooltip in described if tooltip not in screen_text(app)] == []
 

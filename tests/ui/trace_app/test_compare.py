@@ -23,7 +23,7 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_of,
 )
-from support.ui.trace_app.waiting import until
+from support.ui.trace_app.waiting import resized, until
 
 Size = tuple[int, int]
 
@@ -98,11 +98,11 @@ async def test_a_wide_screen_shows_the_step_of_both(base: RunView, other: RunVie
         await settled(pilot)
         assert [view.display for view in app.screen.query(StepView)] == [True, True]
         assert sum("Al Pacino" in line for line in screen_lines(app)) == 1
-        await pilot.resize_terminal(80, 24)
+        await resized(pilot, 80, 24)
         await settled(pilot)
         assert [view.display for view in app.screen.query(StepView)] == [True, False]
         check_frame(app)
-        await pilot.resize_terminal(200, 60)
+        await resized(pilot, 200, 60)
         await settled(pilot)
         assert "Robert De Niro" in screen_text(app)
 

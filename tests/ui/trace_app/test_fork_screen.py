@@ -15,11 +15,11 @@ from branchwise.corpora.errors import InputError
 from branchwise.eval.store import open_run as open_reader
 from branchwise.ui.trace_app import forking
 from branchwise.ui.trace_app.app import Start, TraceApp
-from branchwise.ui.trace_app.editor import editor_command
 from branchwise.ui.trace_app.screens import fork as fork_screen
 from branchwise.ui.trace_app.screens.compare import CompareScreen
 from branchwise.ui.trace_app.screens.fork import ForkScreen
 from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.trace_app.terminal import editor_command
 from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
 from branchwise.ui.trace_app.widgets.tool_box import ToolBox
 from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork

@@ -25,7 +25,7 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_at,
 )
-from support.ui.trace_app.waiting import means_shown
+from support.ui.trace_app.waiting import means_shown, resized
 
 SMALL = (80, 24)
 
@@ -269,13 +269,13 @@ async def test_resizing_keeps_the_cursor_on_the_screen(base: RunView) -> None:
     app = TraceApp([base])
     async with app.run_test(size=(200, 60)) as pilot:
         await pilot.press("end")
-        await pilot.resize_terminal(60, 9)
+        await resized(pilot, 60, 9)
         assert "›" in screen_text(app)
         assert "tron" in screen_text(app)
         check_frame(app)
-        await pilot.resize_terminal(20, 4)
+        await resized(pilot, 20, 4)
         check_frame(app)
-        await pilot.resize_terminal(80, 24)
+        await resized(pilot, 80, 24)
         assert place_of(app, "›")[1] == place_of(app, "tron")[1]
 
 

@@ -24,11 +24,10 @@ from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.traces.answer_comparison import compare_answers
 from branchwise.ui.traces.comparison import Comparison, compare
-from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import RunLine
 from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView
-from branchwise.ui.traces.trace import Trace
+from branchwise.ui.traces.trace import Trace, blocks
 
 if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import TraceApp

@@ -15,9 +15,9 @@ from textual.widgets import Button, Input, Label, Static
 from branchwise.corpora.errors import InputError
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.cells import drawn
-from branchwise.ui.trace_app.editor import edit
 from branchwise.ui.trace_app.forking import Made, make_aside, run_fork_in
 from branchwise.ui.trace_app.reading import READ_ERRORS
+from branchwise.ui.trace_app.terminal import edit
 from branchwise.ui.trace_app.widgets.tool_box import ToolBox
 from branchwise.ui.traces.fork_plan import ForkPlan, first_plan, plan_fork
 from branchwise.ui.traces.runs import RunView

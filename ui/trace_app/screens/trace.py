@@ -22,10 +22,10 @@ from branchwise.ui.trace_app.widgets.key_bar import KeyBar
 from branchwise.ui.trace_app.widgets.step_tree import StepTree
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.trace_app.widgets.trace_header import TraceHeader
-from branchwise.ui.traces.detail import blocks as blocks_of
 from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import AnswerLine, Trace
+from branchwise.ui.traces.trace import blocks as blocks_of
 
 if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import TraceApp
@@ -200,7 +200,7 @@ class TraceScreen(Screen[None]):
         self._say(f"copied {min(len(text), MAX_COPIED):,} characters{more}")
 
     def action_pager(self) -> None:
-        from branchwise.ui.trace_app.pager import page
+        from branchwise.ui.trace_app.terminal import page
         from branchwise.ui.traces.plain import plain_lines
 
         current = self._view.current

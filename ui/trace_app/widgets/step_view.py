@@ -15,9 +15,8 @@ from textual.strip import Strip
 
 from branchwise.ui.steps.blocks import Block, MarkKind
 from branchwise.ui.trace_app.cells import cells, fitted
-from branchwise.ui.trace_app.marked_text import Runs, runs_of, segments
+from branchwise.ui.trace_app.marked_text import Runs, mark_styles, runs_of, segments
 from branchwise.ui.trace_app.step_layout import Layout, Line, indent_of, lay_out
-from branchwise.ui.trace_app.styles import mark_styles
 
 
 class StepView(ScrollView, can_focus=True):

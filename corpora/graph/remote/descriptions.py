@@ -1,4 +1,4 @@
-"""Things that were found by name, with what tells them apart: types and numbers of statements."""
+"""What an endpoint says of things: labels, descriptions, types, numbers of statements."""
 
 import re
 from collections import defaultdict
@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from branchwise.corpora.graph.answers import GraphError, Match
+from branchwise.corpora.graph.answers import Answer, GraphError, Match
 from branchwise.corpora.graph.remote.selecting import (
     PREFIXES,
     Select,
@@ -15,7 +15,13 @@ from branchwise.corpora.graph.remote.selecting import (
     iri_list,
     language_rank,
 )
-from branchwise.corpora.graph.vocabulary import PROP, short_id
+from branchwise.corpora.graph.vocabulary import (
+    ENTITY,
+    PROP,
+    is_internal,
+    short_id,
+    wikidata_predicate,
+)
 
 MAX_TYPES = 8
 
@@ -122,3 +128,45 @@ def _count_statements(hits: Sequence[Hit], select: Select, facts: dict[str, Fact
             direct, full, every = (int(number.value) for number in numbers if number)
             on_wikidata = short_id(thing.value) != thing.value
             facts[thing.value].statements = max(direct, full) or (0 if on_wikidata else every)
+
+
+MAX_LABELS = 100
+"""Labels that are looked up for one answer: what a model is shown has no more rows."""
+
+
+def unlabelled(answer: Answer) -> list[str]:
+    """The IRIs in the rows, in order, of columns that have no ?xLabel column beside them."""
+    named = {name.removesuffix("Label") for name in answer.variables if name.endswith("Label")}
+    columns = [i for i, name in enumerate(answer.variables) if name not in named]
+    cells = (row[column] for row in answer.rows for column in columns)
+    iris = dict.fromkeys(cell.value for cell in cells if cell and cell.kind == "iri")
+    return [iri for iri in iris if _entity(iri)][:MAX_LABELS]
+
+
+def labels_of(iris: Iterable[str], select: Select) -> dict[str, str]:
+    """English labels by IRI, with one query. Raises GraphError.
+
+    A predicate of Wikidata's (wdt:P57) has the label of its property.
+    """
+    entities = {iri: _entity(iri) for iri in iris}
+    values = iri_list(dict.fromkeys(filter(None, entities.values())))
+    if not values:
+        return {}
+    answer = select(
+        f"{PREFIXES}SELECT ?thing ?label WHERE {{ VALUES ?thing {{ {values} }} "
+        f"?thing rdfs:label|skos:prefLabel ?label . {english_only('?label')} }}"
+    )
+    best: dict[str, tuple[int, str]] = {}
+    for thing, label in answer.cells("thing", "label"):
+        if thing and label:
+            found = (language_rank(label.language), label.value)
+            best[thing.value] = min(found, best.get(thing.value, found))
+    return {iri: best[entity][1] for iri, entity in entities.items() if entity in best}
+
+
+def _entity(iri: str) -> str | None:
+    """What bears the label; None where nothing can."""
+    predicate = wikidata_predicate(iri)
+    if predicate:
+        return ENTITY + predicate.property
+    return None if is_internal(iri) else iri
