@@ -31,7 +31,7 @@ class Limiter:
 
     A 429 halves what may be on its way: once for all requests that went before it came, since one
     burst is one piece of news. Then `limit` successes while all slots are taken raise it by one,
-    up to `most` (None: there is no limit until the first 429). While a Retry-After lasts no request
+    up to `most` (None: unlimited until the first 429). While a Retry-After lasts no request
     goes.
 
     For one event loop at a time; `sleep` and `clock` are in seconds.
@@ -80,7 +80,7 @@ class Limiter:
     async def _entered(self) -> Slot:
         self._belong_here()
         began = self._clock()
-        # Whoever holds the turnstile is next; the others queue for it in their order.
+        # The request that holds the turnstile is next; the others queue for it in order.
         async with self._turnstile:
             await self._until_free()
             self.in_flight += 1
@@ -104,7 +104,7 @@ class Limiter:
             self._turnstile, self._freed = asyncio.Lock(), asyncio.Event()
 
     def _succeeded(self, slot: Slot) -> None:
-        # A limit that nobody reaches says nothing of what the server would take beyond it.
+        # A limit that is never reached says nothing about what the server would accept beyond it.
         if self.limit is None or slot.generation != self._generation or self.in_flight < self.limit:
             return
         self._successes += 1
@@ -119,7 +119,8 @@ class Limiter:
             return
         self.refusals += 1
         if slot.generation == self._generation:
-            # Half of what was on its way: where that was less than allowed, the limit said nothing.
+            # Half of what was in flight: if that was less than allowed, the limit was not what
+            # mattered.
             together = max(slot.company, self.in_flight)
             self.limit = max(1, min(self.limit or together, together) // 2)
             self._generation, self._successes = self._generation + 1, 0

@@ -22,7 +22,7 @@ class AllowanceSpentError(Exception):
 
 @dataclass
 class Payment:
-    """What a request that was allowed came to; None while, and where, nobody knows."""
+    """The cost of a request that was allowed; None while it is unknown."""
 
     usage: Usage | None = None
 
@@ -50,7 +50,7 @@ class Restraints:
     allowance: Allowance | None = None
 
     def limiter(self, spec: ModelSpec) -> Limiter | None:
-        """The limiter of the model's server; None where there is none, or no server."""
+        """The limiter of the model's server; None without a limit or a server."""
         if self.limits is None or spec.provider != "openai":
             return None
         return self.limits.at(spec.base_url or spec.provider)
@@ -69,9 +69,9 @@ async def within_limits(
 ) -> T:
     """The result of `request`, sent when the limiter lets it go.
 
-    A 429 after which fewer requests go at a time is no failed attempt: the request queues again,
-    behind the Retry-After that holds them all, or after a wait of its own. `on_wait` is told the
-    seconds of each wait for a slot: whoever asks cannot help that others ask, too.
+    A 429 that lowers the limit does not count as a failed attempt: the request queues again, behind
+    the Retry-After that holds them all, or after a wait of its own. `on_wait` is called with the
+    seconds of each wait for a slot, which are not charged to the caller.
 
     Raises:
         ModelError: the request's own.

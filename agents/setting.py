@@ -1,4 +1,4 @@
-"""What is said of a setting once, beside the type, bounds and default of its field."""
+"""The declaration of a setting, beside the type, bounds and default of its field."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

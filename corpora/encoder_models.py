@@ -127,13 +127,13 @@ def _downloaded(name: str) -> Path:
     except (OSError, ValueError) as error:
         # The hub's errors derive from these; their texts are long and hold addresses.
         raise InputError(
-            f"the encoder {name!r} cannot be had ({type(error).__name__})",
+            f"cannot get the encoder {name!r} ({type(error).__name__})",
             remedy=f"check the name and the network, give a folder, or use {DEFAULT_ENCODER}",
         ) from None
     if not any(folder.rglob("*.safetensors")):
         raise InputError(
             f"the encoder {name!r} has no weights in safetensors format",
-            remedy="name a model that has: pickled weights can run code",
+            remedy="name a model that has them: pickled weights can run code",
         )
     return folder
 

@@ -44,7 +44,8 @@ class Reply(NamedTuple):
 
 
 class ExchangeError(Exception):
-    """Why there is no whole answer. `reason` is the system's own word; it holds no address."""
+    """Why an answer is missing or incomplete. `reason` is the system's own word; it holds no
+    address."""
 
     def __init__(self, fault: Fault, reason: str = "") -> None:
         super().__init__(fault)

@@ -81,7 +81,7 @@ def _key(model: EncoderModel) -> str:
 def _cache() -> Path:
     """`$XDG_CACHE_HOME/branchwise/encoders`, readable by its owner only.
 
-    Raises InputError where somebody else owns it: what lies there is loaded and run.
+    Raises InputError if another user owns it, since files in it are loaded and run.
     """
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "branchwise" / "encoders"

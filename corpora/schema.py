@@ -69,7 +69,7 @@ class Relation(_Declared):
     """A property between a subject type and what it may hold.
 
     The value is an entity (`object`), an item of a closed list (`items`), a `date`, or a `number`.
-    `count` bounds the values of one subject; where nobody fits the era there are fewer. `inverse`
+    `count` bounds the values of one subject; there are fewer if too few fit the era. `inverse`
     is the relation's name as seen from the object; without one it is told of the subject only.
     """
 

@@ -44,7 +44,7 @@ class Patience:
 class SearchServer:
     """Asks a retrieval server, which may be at work for other clients too. Thread-safe.
 
-    Its address is no part of its identity, as with model servers: a server may move.
+    Its address is not part of its identity, as with model servers: a server may move.
     """
 
     name = "http"
@@ -164,7 +164,7 @@ def open_search_server(
 def server_url(spec: str) -> str:
     """The address in `http:http://host:port/retrieve`, also written without the first `http:`.
 
-    Without a path it is Search-R1's. Raises InputError for what is no address, and for one that
+    Without a path it is Search-R1's. Raises InputError for what is not an address, and for one that
     carries a password or a key: runs keep it.
     """
     text = spec.removeprefix("http:") if spec.startswith(("http:http", "http:https")) else spec

@@ -52,7 +52,7 @@ class GoldBranches:
 
 
 def gold_branches(branches: Iterable[Branch]) -> GoldBranches:
-    """The scored form of gold branches, the same whatever their order."""
+    """The scored form of gold branches, independent of their order."""
     named: dict[str, list[Branch]] = defaultdict(list)
     for branch in branches:
         named[normalise(branch.name, articles=True)].append(branch)

@@ -90,7 +90,7 @@ class AnswerSet:
 
 @lru_cache(maxsize=16_384)
 def form(text: str) -> Form:
-    """The compared form of a text; `bare` equals `key` where there is no disambiguator."""
+    """The compared form of a text; `bare` equals `key` if it has no disambiguator."""
     text = text[:MAX_CHARACTERS]
     key = normalise(text)
     without = _DISAMBIGUATOR.fullmatch(text)
@@ -132,7 +132,7 @@ def _forms(answer: Answer) -> frozenset[Form]:
 
 def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[Form]]) -> list[Entity]:
     """Distinct entities: answers of one text are one (no prediction could tell them apart), and
-    answers of one Wikidata id are. Ordered by name, whatever the order of the answers.
+    answers of one Wikidata id are. Ordered by name, independent of the order of the answers.
     """
     groups: list[list[Answer]] = []
     group_of: dict[tuple[str, str], int] = {}
@@ -140,7 +140,7 @@ def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[Form]]) -> list[E
         if not answer.text.strip():
             continue
         known = {group_of[mark] for mark in _marks(answer) if mark in group_of}
-        # The largest stays: no answer is moved more often than its group can double.
+        # The larger group absorbs the smaller one, so an answer moves at most log2(n) times.
         home = max(known, key=lambda index: len(groups[index]), default=len(groups))
         if not known:
             groups.append([])
@@ -163,7 +163,7 @@ def _first(group: Sequence[Answer]) -> tuple[str, str, tuple[str, ...], tuple[st
 
 
 def _marks(answer: Answer) -> list[tuple[str, str]]:
-    """What an answer shares with every other one that is the same entity."""
+    """The marks that an answer shares with every other answer of the same entity."""
     text = ("text", form(answer.text).key)
     return [text, ("qid", answer.qid)] if answer.qid else [text]
 
@@ -176,7 +176,8 @@ def _entity(answers: Sequence[Answer], by_qid: Mapping[str, set[Form]]) -> Entit
 
 
 def _bare_names(entities: Sequence[Entity]) -> BareNames:
-    """Who owns which bare name; entities of one text but several Wikidata ids are several."""
+    """Which entities have which bare name; entities of one text but several Wikidata ids are
+    several."""
     owners: dict[str, int] = defaultdict(int)
     disambiguated: set[str] = set()
     for entity in entities:

@@ -11,8 +11,8 @@ from branchwise.eval.judging.settle import Settled
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A field that requests of a role lacked. `items` that ended with such a request; None for
-    matcher and judge, whose requests are no item's."""
+    """A field that requests of a role lacked. `items`: how many ended with such a request; None for
+    matcher and judge, whose requests belong to no item."""
 
     role: str
     field: str

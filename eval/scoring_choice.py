@@ -1,4 +1,4 @@
-"""Who aligns branches and settles answers when a run is scored: names alone, or models."""
+"""What aligns branches and settles answers when a run is scored: names alone, or models."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -74,7 +74,7 @@ class ScoringChoice:
         return self.matcher != "lexical" or self.judge_entities
 
     def check_task(self, task: str, where: str | None = None) -> None:
-        """Raise InputError where a model is to settle answers that are no entities."""
+        """Raise InputError if a model is to settle answers that are not entities."""
         if self.asks and not is_attributable(task):
             raise InputError(
                 f"the task {task} is not scored by a model",
@@ -99,7 +99,7 @@ class ScoringChoice:
     def resolved(self, system: Mapping[str, Any] | None) -> Self:
         """With the models filled in: the run's own for the role, else the run's agent.
 
-        Raises InputError where there is none, or where it is `offline`, which judges nothing.
+        Raises InputError if there is none, or if it is `offline`, which cannot judge.
         """
         matcher = self._model("matcher", self.model, system) if self.matcher != "lexical" else None
         judge = self._model("judge", self.judge, system) if self.judge_entities else None
@@ -111,7 +111,9 @@ class ScoringChoice:
         if spec is None:
             raise InputError(f"no model is named as {role}", remedy=_remedy(role))
         if spec == "offline":
-            raise InputError(f"offline cannot be the {role}: it is no model", remedy=_remedy(role))
+            raise InputError(
+                f"offline cannot be the {role}: it is not a model", remedy=_remedy(role)
+            )
         if is_replay(str(spec)):
             raise no_replay(role)
         return located(str(spec))

@@ -1,4 +1,4 @@
-"""YAML as plain values that know their lines: bounded, nothing read twice, nothing constructed."""
+"""YAML as plain values with line numbers: bounded, and without constructing Python objects."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ def read_document(path: Path, *, wanted: str, remedy: str) -> Document:
 
     Texts, numbers, booleans, null, dates, lists and mappings by text keys; anchors and aliases as
     far as they come to `MAX_VALUES` values when written out. Raises InputError, naming file and
-    line, for anything else: no YAML, a key that stands twice, a tag, a merge key, nesting deeper
+    line, for anything else: invalid YAML, a repeated key, a tag, a merge key, nesting deeper
     than `MAX_DEPTH`, more than `MAX_BYTES`.
     """
     import yaml
@@ -71,7 +71,7 @@ def read_document(path: Path, *, wanted: str, remedy: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if error.context in _BEGUN and error.context_mark:
-            # What is not ended is noticed lines later: it is to be mended where it begins.
+            # An unclosed construct is noticed lines later, but must be fixed where it begins.
             mark = error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         raise not_yaml(error.problem or error.context or "", where) from None
@@ -112,8 +112,8 @@ def _text(path: Path, wanted: str) -> str:
 
 @dataclass
 class _Reading:
-    """Turns nodes into values. An alias is written out where it stands, and counted there: a file
-    that multiplies itself ends at the bound.
+    """Turns nodes into values. An alias is expanded, and counted, where it is used, so that
+    exponential expansion ends at the bound.
     """
 
     path: Path
@@ -141,7 +141,7 @@ class _Reading:
             key, line = self._key(key_node), key_node.start_mark.line + 1
             if (first := seen.setdefault(key, line)) != line or (*place, key) in self.lines:
                 where = f", first in line {first}" if first != line else ""
-                what = f"{shown(key)} stands here a second time{where}"
+                what = f"{shown(key)} is repeated here{where}"
                 raise self._refusal(key_node, what, "keep one of them")
             self.lines[*place, key] = line
             yield key, inner
@@ -151,9 +151,9 @@ class _Reading:
             raise self._refusal(node, "merge keys (<<) are not read", "write the keys out")
         key = self._scalar(node) if not isinstance(node.value, list) else None
         if not isinstance(key, str):
-            raise self._refusal(node, "a key is no text", 'put it in quotes, as in "on": ...')
+            raise self._refusal(node, "a key is not text", 'put it in quotes, as in "on": ...')
         if any("\ud800" <= character <= "\udfff" for character in key):
-            raise self._refusal(node, f"the key {shown(key)} holds half a character", "mend it")
+            raise self._refusal(node, f"the key {shown(key)} holds a lone surrogate", "mend it")
         return key
 
     def _entries(self, node: "yaml.Node", place: Place) -> "Iterator[tuple[int, yaml.Node]]":
@@ -162,7 +162,7 @@ class _Reading:
             yield n, inner
 
     def _scalar(self, node: "yaml.Node") -> Any:
-        """A text, number, boolean, null or date; what else YAML knows is refused."""
+        """A text, number, boolean, null or date; anything else in YAML is refused."""
         import yaml
 
         is_scalar = isinstance(node, yaml.ScalarNode)

@@ -25,7 +25,7 @@ _NOTE = (
     "all but the last are upper bounds.",
 )
 _FIRST, _LATER = 5, 3
-"""Points of a curve that are shown: the first ones, and some of the rest."""
+"""How many points of a curve are shown: the first ones, and some of the rest."""
 
 
 def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
@@ -52,7 +52,7 @@ _ONLY_WHERE = {
     "extraction_loss": "extraction_loss",
     "context_loss": "context_loss",
 }
-"""Columns that say nothing where there is no such loss."""
+"""Columns left out if there is no such loss."""
 
 
 def _says_something(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:

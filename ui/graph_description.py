@@ -66,7 +66,7 @@ def _described(path: str, graph: GraphDescription, names: Readings) -> Iterator[
 
 
 def _unprotected() -> Iterator[str]:
-    """What a query process could still reach here, if a query got past the checks."""
+    """What a query process could still reach on this system if a query got past the checks."""
     if reachable := not_withheld():
         yield (
             f"this system cannot keep query processes from {', '.join(reachable)}: "

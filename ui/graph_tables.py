@@ -1,4 +1,4 @@
-"""What a graph holds and answers, as tables for a terminal and as lines for a pipe.
+"""A graph's contents and answers, as tables for a terminal and as lines for a pipe.
 
 Rows go to standard output; what there is to know about them, to standard error.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def print_answer(answer: Answer, source: str) -> None:
-    """Print rows with labels beside the numbers, and what there is to know about them."""
+    """Print rows with labels beside the numbers, then notes on them."""
     if answer.boolean is not None:
         print_line(console(), "yes" if answer.boolean else "no")
     elif answer.rows or not console().is_terminal:
@@ -44,7 +44,7 @@ def print_answer(answer: Answer, source: str) -> None:
 
 
 def print_matches(text: str, matches: Sequence[Match]) -> None:
-    """Print what was found by name, a thing a row, and which of it is a guess."""
+    """Print the entities found by name, one a row, and which of them are guesses."""
     guesses = sum(match.near for match in matches)
     if not matches:
         print_note(f'nothing is called "{printable(text)}"; try another spelling or fewer words')
@@ -77,7 +77,7 @@ def print_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_note(text: str) -> None:
-    """Something to know, on standard error."""
+    """Print a note on standard error."""
     print_sentence(error_console(), text)
 
 
@@ -180,7 +180,7 @@ _VARIABLE = re.compile(r"[?$](\w+)")
 
 
 def for_people(text: str, source: str) -> str:
-    """Advice to call a tool becomes advice to give a command. `source`: the graph asked."""
+    """Turn advice to call a tool into advice to run a command. `source`: the graph queried."""
     command = f'branchwise kg search {shlex.quote(source)} "..."'
     text = text.replace('wikidata_search(kind="property")', f"`{command} --kind property`")
     text = text.replace("call wikidata_search", "use wikidata_search")

@@ -30,7 +30,7 @@ def matcher_lines(settled: Settled) -> list[str]:
 
 
 def in_vain_lines(settled: Settled) -> list[str]:
-    """A line for each model that was asked and of which nothing could be used, with what to do."""
+    """A line for each model whose replies were all unusable, with what to do."""
     return [printable(_in_vain(role, one))[:_MAX_LINE] for role, one in settled.in_vain.items()]
 
 
@@ -91,7 +91,7 @@ def _ended(ended: Ended) -> Iterator[str]:
 
 
 def _told(ended: Ended) -> str:
-    """How requests ended that brought nothing."""
+    """How unusable requests ended."""
     failed = [f"{ended.failed:,} failed"] if ended.failed else []
     unusable = [f"{ended.unusable:,} answered with nothing usable"] if ended.unusable else []
     told = ", ".join([*failed, *unusable])

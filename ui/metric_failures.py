@@ -1,4 +1,4 @@
-"""Metrics of plug-ins that brought nothing for an item, in words."""
+"""Plug-in metrics that failed for an item, in words."""
 
 from collections.abc import Iterable
 

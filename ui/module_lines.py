@@ -16,7 +16,7 @@ NamedWork = tuple[str, ModuleWork]
 """A run's name and what its modules did."""
 
 ALARM, NOTICE = "bold red", "yellow"
-"""Of a module whose calls all failed, and of one that ran and brought nothing."""
+"""Styles for a module whose calls all failed, and for one that ran without effect."""
 
 
 class ModuleLine(NamedTuple):

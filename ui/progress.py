@@ -1,4 +1,4 @@
-"""How a run goes: a bar with rate and time left on a terminal, plain lines elsewhere."""
+"""A run's progress: a bar with rate and time left on a terminal, plain lines elsewhere."""
 
 import time
 from types import TracebackType

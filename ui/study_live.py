@@ -1,4 +1,4 @@
-"""How a study goes: a line for each system on a terminal, plain lines elsewhere."""
+"""A study's progress: a line for each system on a terminal, plain lines elsewhere."""
 
 import time
 from types import TracebackType

@@ -101,19 +101,19 @@ def index(
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the index. Default: its kind.")] = None,
     backend: Annotated[
-        Backend, typer.Option(help="flat: auto takes openvino where it is installed.")
+        Backend, typer.Option(help="flat: auto uses openvino where it is installed.")
     ] = Backend.auto,
     dtype: Annotated[
         Dtype,
         typer.Option(
-            help="flat: number format of the vectors. auto: float16; of FlashRAG's, float32."
+            help="flat: number format of the vectors. auto: float16; float32 with --from-flashrag."
         ),
     ] = Dtype.auto,
     from_flashrag: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="flat: take the vectors of a Flat .index that FlashRAG built on this corpus.",
+            help="flat: take the vectors from a Flat .index that FlashRAG built from this corpus.",
         ),
     ] = None,
     query_prefix: Annotated[

@@ -1,4 +1,4 @@
-"""`branchwise score`: scores of a run, or of anyone's predictions."""
+"""`branchwise score`: scores of a run, or of a predictions file."""
 
 import shlex
 import sys
@@ -42,7 +42,7 @@ def score(
         Path | None, typer.Option(help='JSONL of {"id", "answers"}: any agent\'s predictions.')
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="Task, where it is not the question set's own.")
+        str | None, typer.Option(help="Task, if it is not the question set's own.")
     ] = None,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
@@ -83,7 +83,7 @@ def score(
         from branchwise.corpora.errors import InputError
 
         raise InputError(
-            "what to score is not clear",
+            "it is not clear what to score",
             remedy="name either a run folder, or --questions and --predictions (and --task)",
         )
 
@@ -136,7 +136,7 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
     options = f" {settings.choice.options}" if settings.choice else ""
     options += "".join(f" --key {host}={name}" for host, name in settings.keys.variables.items())
     options += "".join(f" --metric {shlex.quote(str(one))}" for one in settings.metrics)
-    line = f"branchwise: {why}; what was answered is kept; go on with: {command}{options}"
+    line = f"branchwise: {why}; finished work is kept; continue with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)
     sys.exit(1)
 

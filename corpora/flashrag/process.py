@@ -14,7 +14,7 @@ _MODULE = "branchwise.corpora.flashrag.worker"
 
 
 class WorkerError(Exception):
-    """What the process said, or that it is gone. One line."""
+    """What the process reported, or that it has ended. One line."""
 
 
 class Worker:

@@ -87,7 +87,7 @@ def _identity(settings: SearchSettings, ready: Mapping[str, Any]) -> dict[str, A
 
 
 def _described(path: str) -> str:
-    """A fingerprint of what is here, the name of a model that is not."""
+    """The fingerprint of a local file or folder, else the name of a model."""
     return fingerprint(Path(path)) if Path(path).exists() else path
 
 

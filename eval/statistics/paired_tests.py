@@ -17,7 +17,7 @@ FLIPS = 9_999
 """Random sign vectors of a Monte Carlo test: its smallest p-value is .0001."""
 
 EXACT_UP_TO = 16
-"""Questions that differ: of so many, every choice of signs is tried."""
+"""Up to so many differing questions, every choice of signs is tried."""
 # Sums that differ by rounding only are equal: a tie must count as "at least as extreme".
 ROUNDING = 1e-9
 # Signs are drawn in blocks so that memory does not grow with flips x questions.
@@ -152,8 +152,8 @@ def students_intervals(
 ) -> list[tuple[float, float] | None]:
     """95% interval of each metric's mean difference; None for fewer than two questions.
 
-    `differences`: float64 [metrics, questions], NaN where left out. Student's paired interval,
-    mean ± t(.975, n - 1) s / sqrt(n); a question counts once, whatever its epochs, which makes it
+    `differences`: float64 [metrics, questions], NaN where left out. Student's paired interval, mean
+    ± t(.975, n - 1) s / sqrt(n); a question counts once, however many epochs it has, which makes it
     the cluster. Bootstrap intervals were tried: on 60 questions of few different values the
     percentile and BCa ones cover too little, symmetric ones too much (docs/statistics.md).
     """

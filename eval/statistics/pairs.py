@@ -67,7 +67,7 @@ class Pairs:
     def differences(self) -> "NDArray[np.float64]":
         """other - base, NaN where either is unscored.
 
-        Rounded to 12 digits: an epoch mean of 1/3 and 2/3 is no other value than 1/2.
+        Rounded to 12 digits: an epoch mean of 1/3 and 2/3 must equal 1/2.
         """
         import numpy as np
 

@@ -1,8 +1,8 @@
 """Differences of scores that are functions of sums over questions, such as corpus F1.
 
-There is no difference of a question to average, hence neither Student's interval nor a mean to
-flip the signs of: questions are drawn, or the two systems' addends swapped, and the score is worked
-out anew of each.
+Such scores have no difference per question to average, hence neither Student's interval nor a mean
+whose signs could be flipped: instead, questions are resampled, or the two systems' addends swapped,
+and the score is recomputed each time.
 """
 
 from collections.abc import Callable, Iterator

@@ -27,9 +27,9 @@ def folder_runs(path: Path) -> list[tuple[Path, str | None]]:
 
 
 def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iterator[Recovery]:
-    """Save what is whole of a run, or of each of a study's; what came of each, when it is done.
+    """Save what is intact of a run, or of each run of a study; yields the outcome of each.
 
-    A study's file is written last: the folder is a study when all its runs are there. Raises
+    A study's file is written last: the folder is a study only once all its runs are there. Raises
     InputError as `recover_run`, and where a study's folder is not empty.
     """
     if not (path / STUDY_FILE).is_file():

@@ -1,4 +1,5 @@
-"""What a study names must be there: models, tools, folders, indexes. Nothing is opened or asked."""
+"""Checks that what a study names exists: models, tools, folders, indexes. Nothing is opened or
+asked."""
 
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from branchwise.graphs.system_checks import check_system
 
 
 def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
-    """Raise StudyError where a setting's value names nothing that there is."""
+    """Raise StudyError if a setting's value names something that does not exist."""
     if value is None or key not in FIELDS:
         return
     if key in MODELS:
@@ -50,7 +51,7 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
 
 
 def check_model(key: str, text: str, place: Place) -> None:
-    """Raise StudyError where a text is no model spec."""
+    """Raise StudyError if a text is not a model spec."""
     try:
         if key not in FACTORS:
             role_spec(key, text)
@@ -62,7 +63,7 @@ def check_model(key: str, text: str, place: Place) -> None:
 
 
 def _check_run(key: str, text: str, folder: Path, place: Place) -> None:
-    """A run whose replies are to be replayed: it is there, and it can be read."""
+    """Check that a run to be replayed exists and can be read."""
     try:
         open_recordings(ModelSpec.parse(resolved(key, text, folder)).run)
     except InputError as error:
@@ -92,7 +93,7 @@ def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:
             _open_address(text, place)
         return
     if (kind := kind_of(path)) != "folder":
-        what = "is no folder" if kind else "no such folder"
+        what = "is not a folder" if kind else "no such folder"
         remedy = "name a folder" if kind else near_paths(path, text)
         raise StudyError(f"{key}: {what}: {shown(text)}", place, remedy)
     try:
@@ -107,7 +108,7 @@ def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:
 
 
 def _check_retriever(text: str, folder: Path, place: Place) -> None:
-    """A retriever that brings its own corpus: its address is read, its file is there."""
+    """Check a retriever that brings its own corpus: its address is valid, its file exists."""
     if text.startswith(FLASHRAG):
         written = text.removeprefix(FLASHRAG)
         check_file("retriever", written, absolute(written, folder), place)
@@ -122,32 +123,32 @@ def _check_retriever(text: str, folder: Path, place: Place) -> None:
 
 
 def check_file(key: str, written: str, path: Path, place: Place) -> None:
-    """Raise StudyError where there is no such file, with the name of one that may be meant."""
+    """Raise StudyError if the file does not exist, suggesting a similar name."""
     if (kind := kind_of(path)) != "file":
-        what = f"is {'a folder' if kind == 'folder' else 'no file'}" if kind else "no such file"
+        what = f"is {'a folder' if kind == 'folder' else 'not a file'}" if kind else "no such file"
         remedy = "name a file" if kind else near_paths(path, written)
         raise StudyError(f"{key}: {what}: {shown(written)}", place, remedy)
 
 
 def _open_address(text: str, place: Place) -> None:
-    """An address is read, but not asked."""
+    """Check that an address is valid, without sending anything."""
     try:
         open_graph(text).close()
     except InputError as error:
         raise StudyError(f"kg: {error.what}", place, error.remedy) from None
     except ValueError:
-        raise StudyError("kg: is no address", place, "write https://HOST/PATH") from None
+        raise StudyError("kg: is not an address", place, "write https://HOST/PATH") from None
 
 
 def _look_into(key: str, path: Path) -> None:
-    """Raise InputError where a folder is not what its key says."""
+    """Raise InputError if a folder does not hold what its key requires."""
     if key == "kg":
         graph_folder(path)
     elif key == "prompts":
         Prompts.load(path)
     elif not (path / CORPUS_FILE).is_file():
         raise InputError(
-            f"there is no {CORPUS_FILE} in it",
+            f"contains no {CORPUS_FILE}",
             remedy=f"build a corpus with `branchwise corpus build --from SRC --out {path}`",
         )
 

@@ -1,4 +1,4 @@
-"""What is wrong with a study file in one line: where, what, and the nearest right name."""
+"""Errors in a study file, each in one line: where, what, and the nearest valid name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from branchwise.eval.yaml_lines import Place, line_of, shown
 
 
 class StudyError(Exception):
-    """Something about a study that its author can mend; `place`: the value that is wrong."""
+    """An error in a study that its author can fix; `place`: the wrong value."""
 
     def __init__(self, what: str, place: Place, remedy: str | None = None) -> None:
         super().__init__(what)
@@ -102,7 +102,7 @@ def _as_written(name: str) -> str:
 
 
 def _elsewhere(section: Place, name: str) -> str | None:
-    """What to say of a key that is known in another place."""
+    """The remedy for a key that belongs in another place."""
     if section == ("factors",) and name in FIELDS and name not in FACTORS:
         return "all systems are scored alike: write it at the top of the file"
     if section in (("base",), ("factors",)) and name in Study.model_fields:

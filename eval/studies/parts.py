@@ -1,4 +1,4 @@
-"""The plug-ins that a study names: tools, nodes and metrics are there, and so are their settings.
+"""Checks the plug-ins that a study names: that tools, nodes and metrics exist, and their settings.
 
 Their files are imported, as they are when the study runs.
 """
@@ -27,7 +27,7 @@ from branchwise.tools.registry import check_known, known_tools
 
 @contextmanager
 def refusing(key: str, place: Place) -> Iterator[None]:
-    """What a plug-in is refused for is said of its place in the study."""
+    """Report why a plug-in is refused at its place in the study."""
     try:
         yield
     except InputError as error:
@@ -36,10 +36,10 @@ def refusing(key: str, place: Place) -> Iterator[None]:
 
 
 def check_tools(names: Sequence[str], folder: Path, place: Place) -> None:
-    """Raise StudyError for what names no tool, and for one that stands twice."""
+    """Raise StudyError for an unknown tool, and for one that is listed twice."""
     for n, name in enumerate(names):
         if name in names[:n]:
-            raise StudyError(f"the tool {name} stands twice", (*place, n), "keep one of them")
+            raise StudyError(f"the tool {name} is listed twice", (*place, n), "keep one of them")
         try:
             check_known(name)
         except SettingError as error:
@@ -51,7 +51,7 @@ def check_tools(names: Sequence[str], folder: Path, place: Place) -> None:
 
 
 def check_metrics(specs: Sequence[str], folder: Path) -> None:
-    """Raise StudyError for what names no metric, and for two of one name."""
+    """Raise StudyError for an unknown metric, and for two of one name."""
     if not specs:
         return
     from branchwise.eval.plugins.loading import load_metrics
@@ -79,7 +79,7 @@ class StudyPlugins:
     folder: Path
 
     def check(self) -> None:
-        """Raise StudyError for a node that is not there, and for settings that do not fit."""
+        """Raise StudyError for an unknown node, and for invalid settings."""
         seen: dict[str, str] = {}
         for key, plugin in self._nodes.items():
             if other := seen.get(plugin.name):

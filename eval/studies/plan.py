@@ -1,6 +1,6 @@
 """What a study may cost at most, before anything is asked: calls, tokens and money of each system.
 
-An upper bound from the budgets, far above what most questions take; no estimate.
+An upper bound from the budgets, far above what most questions take; not an estimate.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,8 +62,8 @@ class SystemPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a study comes to. `within` and `at_most` are sums; `scored_by`: the models that score,
-    whose calls are not in them.
+    """The bounds of a whole study. `within` and `at_most` are sums; `scored_by`: the models that
+    score, whose calls are not in them.
     """
 
     name: str

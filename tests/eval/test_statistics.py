@@ -133,9 +133,9 @@ def test_what_else_differs_between_the_sides_is_said():
     rows = [row for row in base.items if row.epoch == 0]
     other = make_scores(rows, Scorer("branches", 1, matcher="llm", model="openai:m", seed=3))
     assert compare(base, other).cautions == (
-        "scored with another matcher: lexical and llm",
-        "scored with another model: None and openai:m",
-        "another number of epochs: 2 and 1",
+        "scored with a different matcher: lexical and llm",
+        "scored with a different model: None and openai:m",
+        "different numbers of epochs: 2 and 1",
     )
     assert compare(base, base).cautions == ()
 

@@ -43,7 +43,7 @@ def draw_forest(found: Changes) -> Markup:
 
 
 def _bounded(ends: Sequence[float]) -> list[float]:
-    """Without what no difference of shares can be: an interval over few questions is wider."""
+    """The ends cut to -1 to 1: an interval over few questions may be wider than any difference."""
     return [min(max(value, -1.0), 1.0) for value in ends]
 
 

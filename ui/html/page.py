@@ -37,7 +37,7 @@ def write_html(report: StudyReport, path: Path) -> None:
 
 
 def render_html(report: StudyReport) -> str:
-    """The page: it asks for nothing outside itself, and its policy forbids it to.
+    """The page: it loads nothing from outside, and its policy forbids it to.
 
     Text of the report is escaped by Jinja; control characters and direction overrides in it are
     made visible. Its size is linear in the answers.

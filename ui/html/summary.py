@@ -90,7 +90,7 @@ def still_wrong(report: StudyReport) -> list[tuple[str, str]]:
 
 
 def warnings(report: StudyReport) -> list[str]:
-    """What makes the numbers less than they seem: failed and unfinished items, unequal sets."""
+    """What limits the numbers: failed and unfinished items, unequal question sets."""
     told = []
     for system in report.systems:
         counts, name = system.scores.counts, short(system.name, MAX_NAME)

@@ -38,7 +38,7 @@ def element(tag: str, *children: Markup | str, **attributes: str | float) -> Mar
 
 
 def figure(height: float, title: str, description: str, parts: Iterable[Markup]) -> Markup:
-    """A whole figure, `WIDTH` by `height`, that says what it shows to those who do not see it."""
+    """A whole figure, `WIDTH` by `height`, with a title and a description for screen readers."""
     return element(
         "svg",
         element("title", title),
@@ -71,9 +71,9 @@ def colour(index: int) -> str:
 
 
 def mark(index: int, x: float, y: float, said: str = "", *, hollow: bool = False) -> Markup:
-    """The mark of the system with this number: colours and shapes repeat at different paces.
+    """The mark of the system with this number: colours and shapes repeat with different periods.
 
-    `said` is shown where a pointer rests on it.
+    `said` is its tooltip.
     """
     kind = f"mark {colour(index)}" + (" hollow" if hollow else "")
     children = [element("title", said)] if said else []
@@ -90,7 +90,7 @@ def key(index: int) -> Markup:
 
 
 def label(name: str, most: int = 28) -> str:
-    """A name that has little room."""
+    """A name, shortened to fit a figure."""
     return short(name, most)
 
 
@@ -161,6 +161,6 @@ def digits(ticks: Sequence[float]) -> int:
 
 
 def _step(least: float) -> float:
-    """The smallest of 1, 2, 2.5 and 5 times a power of ten that is no less."""
+    """The smallest of 1, 2, 2.5 and 5 times a power of ten that is at least `least`."""
     power = 10.0 ** floor(log10(least))
     return float(next(s for s in _STEPS if s * power >= least * (1 - 1e-9)) * power)

@@ -1,4 +1,4 @@
-"""Tables as the page shows them: cells of text, nothing of it markup."""
+"""Tables as the page shows them: cells of plain text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ RowKind = Literal["plain", "group", "published", "base"]
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a cell, and smaller what stands under it."""
+    """A cell's text, and the smaller text below it."""
 
     text: str
     under: str = ""

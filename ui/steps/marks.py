@@ -17,7 +17,7 @@ MAX_MARKED = 200_000
 MAX_COLOURED = 50_000
 """Characters of JSON that are coloured."""
 MAX_QUERY = 10_000
-"""Characters of SPARQL that are coloured: what is no SPARQL is read slowly."""
+"""Characters of SPARQL that are coloured: the parser is slow on other text."""
 _WORD = re.compile(r"\S+")
 
 Names = Sequence[Sequence[str]]

@@ -53,7 +53,7 @@ def heading(text: str) -> Block:
 
 
 def note(*facts: str, title: str = "") -> Iterator[Block]:
-    """Small facts on one line; nothing where there are none."""
+    """Short facts on one line, if there are any."""
     said = " · ".join(line(fact, MAX_FACT) for fact in facts if fact)
     if said:
         yield Block("note", said, title=line(title))
@@ -138,7 +138,7 @@ def dropped_blocks(dropped: Iterable[Dropped], looked: Looked) -> Iterator[Block
 
 
 class _Cost(Protocol):
-    """What a call of a model or of a tool cost; None where nobody counted."""
+    """What a call of a model or of a tool cost; None if it was not counted."""
 
     @property
     def seconds(self) -> float | None: ...

@@ -22,7 +22,7 @@ WORDS: dict[Verdict, str] = {
     "open": "",
 }
 TWO_COLUMNS = 56
-"""From this width on gold and predicted answers stand side by side."""
+"""The width from which gold and predicted answers are side by side."""
 _MAX_TEXT = 400
 
 
@@ -36,7 +36,7 @@ class Piece:
 
 
 Row = tuple[Piece, Piece | None]
-"""What stands on a line: left and right, or over the whole width where there is no right."""
+"""What is on a line: a left and a right piece, or one over the whole width."""
 
 
 def answers_of(branches: Sequence[BranchLines]) -> list[AnswerLine]:

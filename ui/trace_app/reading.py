@@ -24,7 +24,7 @@ WORK_SECONDS, REST_SECONDS = 0.03, 0.03
 """A key press waits for the interpreter's lock while this thread works, so it rests in between."""
 
 Known = Callable[[RunView, frozenset[int]], None]
-"""Told of a run's rows of which more is known; of none when all rows of the run were read."""
+"""Called with the rows of a run about which more is known; with none once all rows were read."""
 
 
 class Filling:
@@ -44,7 +44,7 @@ class Filling:
         self._thread: Thread | None = None
 
     def want(self, run: RunView) -> None:
-        """This run is looked at now, or changed: read it before the others."""
+        """Read this run before the others: it is on the screen now, or has changed."""
         self._first = run
         self._wanted.set()
         if self._thread is None:
@@ -52,7 +52,7 @@ class Filling:
             self._thread.start()
 
     def stop(self) -> None:
-        """Begin nothing more; what is at work is not waited for."""
+        """Start nothing more; work in progress is not waited for."""
         self._stopped.set()
         self._wanted.set()
 
@@ -69,12 +69,12 @@ class Filling:
                     self._tell(error)
 
     def _tell(self, error: Exception) -> None:
-        """Once the app ends its runs are closed under this thread: nobody wants to know."""
+        """Report an error, unless the app has ended and closed the runs that this thread reads."""
         if not self._stopped.is_set():
             self._failed(error)
 
     def _fill(self, run: RunView) -> bool:
-        """Whether the run is done, and not something else wanted meanwhile."""
+        """Whether the run was read to its end, without another run being wanted meanwhile."""
         for row in range(0, run.count, PAGE):
             if self._wanted.is_set():
                 return False

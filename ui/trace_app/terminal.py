@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def terminal_driver() -> "type[Driver] | None":
     """Textual's driver for this terminal, drawing where it is seen; None: Textual's own choice.
 
-    Textual draws on standard error. Of `branchwise trace RUN 2>errors` nothing would be seen, and
-    the file would be filled with escape sequences: such an app is drawn on standard output. A
-    character that the terminal's encoding does not have becomes one `?`, not an escape of six
-    characters that moves the rest of the line.
+    Textual draws on standard error. With `branchwise trace RUN 2>errors` the screen would stay
+    blank and the file would fill with escape sequences, so the app is drawn on standard output
+    then. A character that the terminal's encoding does not have becomes one `?`, not an escape of
+    six characters that moves the rest of the line.
     """
     if sys.platform == "win32":
         return None
@@ -54,7 +54,7 @@ def terminal_driver() -> "type[Driver] | None":
 
 def terminal_is_gone() -> bool:
     """Whether the terminal was closed. A process that it does not control gets no signal then, and
-    Textual would read its end for ever, at full speed."""
+    Textual would read end-of-file in an endless busy loop."""
     poll = select.poll()
     poll.register(sys.__stdin__.fileno() if sys.__stdin__ else 0, select.POLLHUP)
     return bool(poll.poll(0))
@@ -62,23 +62,23 @@ def terminal_is_gone() -> bool:
 
 _PAGER, _EDITOR = "less", "vi"
 _RAW_OFF = "-+r"
-"""Sets less back to showing control characters as `^X`, whatever the environment says."""
+"""Makes less show control characters as `^X`, overriding the environment."""
 
 
 def page(app: App[None], text: str) -> None:
-    """Show `text` in `$PAGER` until the user leaves it. Raises InputError where none starts."""
+    """Show `text` in `$PAGER` until the user leaves it. Raises InputError if it does not start."""
     command = pager_command(os.environ)
     with suspended(app):
         _run_pager(command, harmless(text))
 
 
 def pager_command(environment: Mapping[str, str]) -> list[str]:
-    """`$PAGER` as words; no shell ever reads it. Raises InputError where it is no command."""
+    """`$PAGER` as words, without a shell. Raises InputError if it is not a command."""
     said = environment.get("PAGER", "").strip() or _PAGER
     try:
         words = shlex.split(said)
     except ValueError as error:
-        raise InputError(f"PAGER is no command ({error})", remedy="set PAGER=less") from None
+        raise InputError(f"PAGER is not a command ({error})", remedy="set PAGER=less") from None
     if Path(words[0]).name == "less":
         words.append(_RAW_OFF)
     return words
@@ -102,9 +102,10 @@ def _run_pager(command: list[str], text: str) -> None:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C is the pager's while it runs; it would end the app."""
+    """Ignore Ctrl-C while another program runs: it is meant for that program and would end the
+    app."""
     if threading.current_thread() is not threading.main_thread():
-        # Signals are the main thread's alone.
+        # Only the main thread can handle signals.
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -116,7 +117,7 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def suspended(app: App[None]) -> Iterator[None]:
-    """The terminal as it was before the app; an app without one has nothing to give back."""
+    """Restore the terminal to how it was before the app; a headless app has nothing to restore."""
     if app.is_headless:
         yield
         return
@@ -137,7 +138,7 @@ def edit(app: App[None], text: str, name: str) -> str:
     """Let the user edit `text` as a file of this name; returns it as it was saved.
 
     The text is the step's own, every character: editors show control characters as such. Raises
-    InputError where no editor starts, it ends with an error, or what it left cannot be read.
+    InputError if no editor starts, if it ends with an error, or if its result cannot be read.
     """
     from branchwise.eval.forks import read_edit
 
@@ -151,14 +152,14 @@ def edit(app: App[None], text: str, name: str) -> str:
 
 
 def editor_command(environment: Mapping[str, str]) -> list[str]:
-    """`$VISUAL`, else `$EDITOR`, else vi, as words; no shell reads it. Raises InputError."""
+    """`$VISUAL`, else `$EDITOR`, else vi, as words, without a shell. Raises InputError."""
     for variable in ("VISUAL", "EDITOR"):
         if said := environment.get(variable, "").strip():
             try:
                 return shlex.split(said)
             except ValueError as error:
                 raise InputError(
-                    f"{variable} is no command ({error})", remedy=f"set {variable}={_EDITOR}"
+                    f"{variable} is not a command ({error})", remedy=f"set {variable}={_EDITOR}"
                 ) from None
     return [_EDITOR]
 

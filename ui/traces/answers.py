@@ -56,7 +56,7 @@ def judged_lines(
 
 
 _Ends = Mapping[type[Body], int]
-"""The last answer, error and model turn that is no repair, each by its number."""
+"""The numbers of the last answer, the last error and the last model turn that is not a repair."""
 
 
 def _endings(events: Sequence[Event]) -> _Ends:
@@ -69,9 +69,9 @@ def _endings(events: Sequence[Event]) -> _Ends:
 
 
 def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines]:
-    """Gold and predicted answers side by side where nobody decided which are right.
+    """Gold and predicted answers side by side, without verdicts.
 
-    Branches of the same name stand beside each other; no more is claimed.
+    Branches of the same name are paired; nothing more is claimed.
     """
     left = dict(answers)
     found = []
@@ -109,7 +109,7 @@ def _gold_line(
 
 
 class _Written:
-    """The predicted texts of an item, each with what became of it."""
+    """The predicted texts of an item, each with its verdict."""
 
     def __init__(
         self, gold: GoldBranches, answers: Answers, errors: ItemErrors, ends: _Ends
@@ -157,7 +157,7 @@ class _Written:
 
 
 def _shown_first(places: Iterable[Place]) -> tuple[Place, ...]:
-    """The place that a reason in words names comes first."""
+    """The places, the one that the reason names first."""
     return tuple(sorted(places, key=lambda place: not place.shown))
 
 

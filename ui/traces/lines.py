@@ -15,7 +15,7 @@ MAX_TEXT = 1000
 """Characters of a question or an error that a row keeps: more than fit on a line of any screen."""
 
 Values = tuple[float | None, ...]
-"""A value for each metric that a row shows, 0 to 1 for shares; empty where there are none yet."""
+"""A value for each metric that a row shows, 0 to 1 for shares; empty while none are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ItemLine:
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """A run in the list of runs. `system`: what was set for it, in few words.
+    """A run in the list of runs. `system`: its settings in a few words.
 
     The means are over the items that ended; None where none has.
     """
@@ -58,7 +58,7 @@ class RunLine:
 
 
 def named(heads: Sequence[str], scores: Values) -> list[tuple[str, float | None]]:
-    """Each metric's heading with its value; None where there are no values yet."""
+    """Each metric's heading with its value; None while no values are known."""
     return list(zip(heads, scores or (None,) * len(heads), strict=True))
 
 
@@ -73,7 +73,7 @@ def heads(columns: Sequence[Column]) -> tuple[str, ...]:
 
 
 def system_words(system: Mapping[str, Any]) -> str:
-    """What was set for a system: its model, tools, and what differs from the defaults."""
+    """A system's settings in words: its model, tools, and what differs from the defaults."""
     parts = [str(system.get("model", ""))]
     parts += [f"{role} {spec}" for role, spec in (system.get("roles") or {}).items() if spec]
     parts += [", ".join(short_spec(str(tool)) for tool in system.get("tools") or ())]
@@ -86,7 +86,7 @@ def system_words(system: Mapping[str, Any]) -> str:
 
 
 def _retriever(text: str) -> str:
-    """An address stays; of a plug-in it is its name."""
+    """An address as it is; for a plug-in, its name."""
     return short_spec(text) if is_plugin_retriever(text) else text
 
 

@@ -16,7 +16,7 @@ from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import blocks
 
 MAX_NAMES = 5
-"""Gold answers that a passage's title names."""
+"""The most gold answers that a passage's title names."""
 
 
 def plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
@@ -56,7 +56,7 @@ def trace_lines(events: Sequence[Event], passages: int = SHOWN_RESULTS) -> Itera
 
 
 def gold_lines(branches: Sequence[Branch]) -> Iterator[str]:
-    """The gold answers by branch; nothing where there are none."""
+    """The gold answers by branch, if there are any."""
     gold = {branch.name: [answer.text for answer in branch.answers] for branch in branches}
     if gold:
         yield "gold"
@@ -66,7 +66,7 @@ def gold_lines(branches: Sequence[Branch]) -> Iterator[str]:
 MAX_QUESTION = 500
 _MAX_ID = 200
 _ROUND = 1.0
-"""Seconds of one call that works out labels."""
+"""Seconds that one call computes labels."""
 
 
 def unlabelled(run: RunView) -> int:
@@ -77,7 +77,7 @@ def unlabelled(run: RunView) -> int:
 def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
     """A heading, then a line for each item: columns are aligned, the question comes last.
 
-    Labels and scores that nobody saved are worked out first. `epoch`: only its items.
+    Labels and scores that were not saved are computed first. `epoch`: only its items.
     """
     while run.label_some(_ROUND):
         pass
@@ -105,7 +105,8 @@ def item_lines(run: RunView, row: int, *, passages: int) -> Iterator[str]:
 
 
 def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
-    """All that the trace has of one step. Raises InputError at once where there is none."""
+    """Everything that the trace holds of one step. Raises InputError at once if the step does not
+    exist."""
     trace = run.trace(row)
     event = trace.event(step)
     if event is None:

@@ -22,7 +22,7 @@ from branchwise.ui.traces.lines import MAX_TEXT, ItemLine, Values, one_line
 MAX_ID = 500
 ENDED = frozenset({"done", "failed"})
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError)
-"""What reading a record raises that is not what was written."""
+"""What reading a damaged record raises."""
 
 
 def line_of(raw: RawItem) -> ItemLine:
@@ -57,7 +57,7 @@ def scored(line: ItemLine, values: Values, labels: tuple[str, ...] | None) -> It
 
 
 def unread(item: int, problem: str) -> ItemLine:
-    """A row of which nothing could be read."""
+    """The row of an item that cannot be read at all."""
     return ItemLine(item, "", 0, "", False, "failed", error=one_line(f"cannot be read: {problem}"))
 
 
@@ -73,7 +73,7 @@ def answered(raw: RawItem, question: Question | None = None) -> AnsweredItem | N
         if question is None:
             question = Question.model_validate({**orjson.loads(raw.body), "passages": ()})
         failure = outcome.get("error")
-        # A failed item is scored with an empty prediction, whatever it holds.
+        # A failed item is scored with an empty prediction, even if its record holds one.
         said = outcome["prediction"] if failure is None else {}
         return AnsweredItem(
             item=raw.item,
@@ -112,7 +112,7 @@ def _damaged(
 def readable_items(
     between: Callable[[int, int], list[RawItem]], first: int, last: int
 ) -> list[RawItem]:
-    """The items that can be read: of a damaged page of the file the others are still there."""
+    """The items that can be read: a damaged page of the file does not hide those on other pages."""
     try:
         return between(first, last)
     except DamagedError:
@@ -127,7 +127,7 @@ def readable_items(
 
 @contextmanager
 def as_input_errors(path: Path) -> Iterator[None]:
-    """What SQLite says of the run at `path` as one line with what to do."""
+    """Report SQLite's errors about the run at `path` in one line, with a remedy."""
     try:
         yield
     except sqlite3.Error as error:
@@ -139,8 +139,8 @@ def as_input_errors(path: Path) -> Iterator[None]:
 
 
 class Watch:
-    """Compares a run's items with how they were: by status, by a running item's last event, and by
-    how a failed one failed (it may have been tried again)."""
+    """Notices which of a run's items changed: in status, in a running item's last event, or in how
+    a failed one failed (it may have been tried again)."""
 
     def __init__(self, rows: ItemRows) -> None:
         self._rows = rows
@@ -155,7 +155,7 @@ class Watch:
         return len(self._failures)
 
     def changed(self) -> set[int] | None:
-        """Items that are not as they were; None where nobody has written."""
+        """The items that changed; None if the file was not written to."""
         version = self._rows.version()
         if version == self._version:
             return None

@@ -17,8 +17,8 @@ from branchwise.ui.traces.lines import ItemLine
 
 Verdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]
 """Of a gold answer: right, missing, or under a wrong branch (wrong_branch); of a predicted one:
-right, wrong, or of another branch (wrong_branch). `open`: nobody decided, since the item has not
-ended or its answers are sentences."""
+right, wrong, or of another branch (wrong_branch). `open`: undecided, since the item has not ended
+or its answers are sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Step:
     `seq` is the event's number in the trace, `label` what it did on one line (harmless), `depth` 0
     for the steps of the item, 1 for what belongs to a model turn (its tool calls), 2 for the
     extraction below its tool call. `failed`: the step brought an error. `gold`: gold answers named
-    in what it brought; None where nobody looked.
+    in what it brought; None if they were not looked for.
     """
 
     seq: int
@@ -45,7 +45,7 @@ class AnswerLine:
 
     `why` says where a missing or wrong one was lost or belongs, in words; `places` where it was to
     be seen, the one that decided first: one key leads there. `step` is the step to jump to where
-    there is no place (the step at which it was lost).
+    no place is known (the step at which it was lost).
     """
 
     text: str
@@ -89,12 +89,12 @@ class Trace:
     is_damaged: bool = False
 
     def event(self, seq: int) -> Event | None:
-        """The event of a step; None where the trace has none of this number."""
+        """The event of a step; None if the trace has no event with this number."""
         return next((event for event in self.events if event.seq == seq), None)
 
 
 def blocks(trace: Trace, seq: int) -> list[Block]:
-    """What a step shows, its heading first; nothing where the trace has no such step."""
+    """What a step shows, its heading first; empty if the trace has no such step."""
     event = trace.event(seq)
     if event is None:
         return []
@@ -102,7 +102,8 @@ def blocks(trace: Trace, seq: int) -> list[Block]:
 
 
 def looked_for(trace: Trace) -> Looked:
-    """Gold answers, and wrong texts that are nobody's answer, to be marked in every text."""
+    """The texts to mark everywhere: gold answers, and wrong texts that are not a gold answer of any
+    branch."""
     wrong = trace.errors.wrong if trace.errors else ()
     texts = dict.fromkeys(w.text for w in wrong if w.label is not Label.WRONG_BRANCH)
     return Looked(trace.names, tuple((text,) for text in texts))

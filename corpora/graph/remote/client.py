@@ -1,4 +1,4 @@
-"""Asking a host as its owners want to be asked: named, in turn, and later when it says so."""
+"""A polite client of a host: it names itself, takes turns, and waits when it is told to."""
 
 import time
 import urllib.request
@@ -32,7 +32,7 @@ class HostClient:
     """Sends requests to one host, behind the throttle that all its clients share."""
 
     def __init__(self, url: str, settings: ClientSettings, keys: Keys = NO_KEYS) -> None:
-        """Raises InputError for what is no http(s) address, or holds a password."""
+        """Raises InputError for what is not an http(s) address, or holds a password."""
         self._settings, self._keys = settings, keys
         self._throttle = shared_throttle(_host(url), settings.concurrent, settings.interval)
 
@@ -98,7 +98,7 @@ def _host(url: str) -> str:
     try:
         port = parts.port
     except ValueError:
-        raise InputError("the endpoint's port is no number", remedy=remedy) from None
+        raise InputError("the endpoint's port is not a number", remedy=remedy) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError("an endpoint must be an http:// or https:// address", remedy=remedy)
     if parts.username is not None or parts.password is not None:

@@ -27,12 +27,12 @@ MAX_TYPES = 8
 
 # Sorted in this order: types stand before occupations.
 _LABEL, _DESCRIPTION, _TYPE, _OCCUPATION = "1", "2", "3", "4"
-# More digits than these are no count of statements, and "²" is a digit to Python, but no number.
+# Longer numbers cannot be counts of statements, and "²" is a digit to Python, but not a number.
 _COUNT = re.compile("[0-9]{1,15}")
 
 
 class Hit(NamedTuple):
-    """A thing, the name by which it was found, and what is known of it so far."""
+    """An entity, the name by which it was found, and what is known of it so far."""
 
     iri: str
     name: str
@@ -83,7 +83,7 @@ def _match(hit: Hit, facts: Facts) -> Match:
 
 
 def _read_texts(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) -> None:
-    """Labels, descriptions, and types; what people do stands beside "human", which says little."""
+    """Labels, descriptions, and types; occupations are added, since "human" says little."""
     paths = {
         _LABEL: "rdfs:label|skos:prefLabel",
         _DESCRIPTION: "schema:description|rdfs:comment",
@@ -165,7 +165,7 @@ def labels_of(iris: Iterable[str], select: Select) -> dict[str, str]:
 
 
 def _entity(iri: str) -> str | None:
-    """What bears the label; None where nothing can."""
+    """The entity that has the label; None if there cannot be one."""
     predicate = wikidata_predicate(iri)
     if predicate:
         return ENTITY + predicate.property

@@ -25,7 +25,7 @@ class EntityApi:
     """MediaWiki's action API of a Wikibase. Safe to use from any thread."""
 
     def __init__(self, url: str, settings: ClientSettings, keys: Keys = NO_KEYS) -> None:
-        """Raises InputError where `url` is no http(s) address."""
+        """Raises InputError if `url` is not an http(s) address."""
         self._url, self._client = url, HostClient(url, settings, keys)
 
     def get(self, parameters: Mapping[str, str], deadline: float) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def search_wikibase(
 
 
 def searchable(text: str) -> str:
-    """The text in one line, cut to `MAX_TEXT`. Raises GraphError where there is none."""
+    """The text in one line, cut to `MAX_TEXT`. Raises GraphError if it is empty."""
     line = one_line(printable(text, " "))[:MAX_TEXT]
     if not line:
         raise GraphError("refused", "The search has no text: give a name, such as the question's.")

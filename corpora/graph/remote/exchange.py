@@ -70,9 +70,8 @@ def fetch(
 ) -> Reply:
     """Send `request`, follow redirects within its host, and read at most `limit` bytes of body.
 
-    `deadline` is of `time.monotonic`. Whatever a server or a network does, it raises GraphError
-    (RetryLaterError where another attempt may succeed) and nothing else; an error status is a
-    Reply like any other.
+    `deadline` is of `time.monotonic`. On any failure it raises GraphError (RetryLaterError if
+    another attempt may succeed) and nothing else; an error status is a Reply like any other.
     """
     try:
         return exchange(request, deadline, limit, keys, redirects=True)
@@ -81,7 +80,7 @@ def fetch(
 
 
 def _failure(error: ExchangeError, limit: int) -> GraphError:
-    """What a failed exchange means to the one who asked; no address, no path."""
+    """A failed exchange as an error for the model that asked; without address or path."""
     match error.fault:
         case "late":
             return GraphError("timeout", TOO_SLOW)

@@ -88,7 +88,7 @@ def _barren_sides(prepared: "Prepared", asks: _Asks) -> str:
 
 
 def _matching(prepared: "Prepared") -> str:
-    """What is left to say where whatever was asked matches."""
+    """The explanation if every part by itself matches."""
     if not prepared.patterns:
         return (
             "Nothing is left of what its parts match: run subqueries, UNION sides, and VALUES "

@@ -94,9 +94,9 @@ class RemoteGraph:
         prepare: Prepare | None = None,
         keys: Keys = NO_KEYS,
     ) -> None:
-        """Raises InputError where `url` is no http(s) address.
+        """Raises InputError if `url` is not an http(s) address.
 
-        `prepare` is what a worker process does otherwise, so that a parser which hangs is killed.
+        `prepare` replaces the default, a worker process in which a hanging parser can be killed.
         """
         self._url, self._settings = url, settings or RemoteSettings()
         self._client = HostClient(url, self._settings.client, keys)

@@ -53,7 +53,7 @@ def _exact(select: Select, text: str, kind: SearchKind) -> list[Hit]:
 
 
 def _containing(select: Select, kind: SearchKind, parts: list[str], how: str) -> list[Hit]:
-    """A look at every name: where that takes too long, whoever asked is told what would not."""
+    """Scan every name; if that takes too long, the error says what would be faster."""
     tests = how.join(f"CONTAINS(LCASE(STR(?name)), {quoted(part)})" for part in parts)
     try:
         return _named(select, kind, "", f"{english_only('?name')} FILTER({tests})")
@@ -64,7 +64,7 @@ def _containing(select: Select, kind: SearchKind, parts: list[str], how: str) ->
 def _named(select: Select, kind: SearchKind, given: str, tests: str) -> list[Hit]:
     """Things of the kind with their names. What is given goes first: some servers keep the order.
 
-    An item is what is no property.
+    An item is anything that is not a property.
     """
     if kind == "property":
         given += f" VALUES ?class {{ {_PROPERTY_CLASSES} }}"

@@ -90,7 +90,7 @@ def not_results(reply: Reply) -> GraphError:
 def read_boolean(reply: Reply) -> Answer:
     """An answer to ASK, in any of the forms in which servers give one. Raises GraphError.
 
-    What cannot be read, and a "no" of a server whose time ran out, is no answer.
+    Something unreadable is not an answer, nor is a "no" of a server whose time ran out.
     """
     value = _boolean(reply)
     if value is None:
@@ -245,7 +245,7 @@ def as_sparql(term: Term) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string literal of SPARQL; whatever is in `text` stays inside of it."""
+    """A string literal of SPARQL; nothing in `text` can end it."""
     escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     return '"' + "".join(escapes.get(character, character) for character in text) + '"'
 

@@ -47,7 +47,7 @@ def changes_table(report: StudyReport) -> Table:
 
 
 def differences_table(report: StudyReport) -> Table:
-    """Every metric, one difference a row, with everything that is known of it."""
+    """Every metric, one difference a row, with all its details."""
     columns = (
         system_column(),
         subset_column(),

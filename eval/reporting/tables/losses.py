@@ -85,7 +85,7 @@ def _counts(
 
 
 def ceilings_table(report: StudyReport) -> Table:
-    """What a perfect reader would have found from place to place, and the losses between."""
+    """What a perfect reader would have found at each place, and the losses in between."""
     recall = report.task.main
     shares = (*CEILING_PLACES, (recall.key, "answered"))
     narrow = {

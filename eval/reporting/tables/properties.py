@@ -26,7 +26,7 @@ def breakdown_tables(report: StudyReport) -> Iterator[Table]:
 def breakdown_table(report: StudyReport, name: str) -> Table:
     """The headline metrics in the bins of a property; without rows where no question has it.
 
-    Raises InputError for a name that is no grouping.
+    Raises InputError for an unknown grouping.
     """
     grouping = get_grouping(name)
     headline = ((one.key, one.title, one.heading) for one in report.task.headline)

@@ -1,4 +1,4 @@
-"""Who was compared, and the main results."""
+"""The compared systems, and the main results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _INTERVAL = "In brackets: 95% bootstrap interval, questions being drawn."
 
 
 def systems_table(report: StudyReport) -> Table:
-    """What each system is, who scored it, and how its items ended."""
+    """Each system's settings, its scorer, and how its items ended."""
     columns = (
         system_column(),
         Column("changes", "changes of the base", "text"),
@@ -62,7 +62,7 @@ def results_tables(report: StudyReport) -> list[Table]:
 
 
 def scored_by(scorer: Scorer) -> str:
-    """Who aligned branches and accepted answers."""
+    """What aligned branches and accepted answers."""
     model = f" ({scorer.model})" if scorer.model else ""
     judge = f", answers judged by {scorer.judge}" if scorer.judge else ""
     return f"{scorer.matcher}{model}{judge}"

@@ -1,4 +1,4 @@
-"""What a table is: columns that say what their numbers are, and cells with all their digits."""
+"""The model of a table: columns that declare their units, and cells with all their digits."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ Cell = str | int | float | Aggregate | None
 """A text, a number, a mean (or a difference of means) with its interval and n; None is unknown."""
 
 Section = Literal["summary", "scores", "changes", "cost", "ceilings", "tools", "matchers", "more"]
-"""A section of the page; `more` is where a table stands that no other section speaks of."""
+"""A section of the page; `more` takes the tables of no other section."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Table:
         )
 
     def place(self, key: str) -> int | None:
-        """The number of a column; None where there is none."""
+        """The index of a column, or None."""
         keys = [column.key for column in self.columns]
         return keys.index(key) if key in keys else None
 

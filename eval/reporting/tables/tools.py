@@ -1,4 +1,4 @@
-"""Which tools the systems called, and how often in vain."""
+"""Which tools the systems called, and how often the calls failed."""
 
 from collections import Counter
 from collections.abc import Iterator

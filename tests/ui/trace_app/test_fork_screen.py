@@ -247,7 +247,7 @@ def test_the_editor_is_visual_before_editor_before_vi() -> None:
     assert editor_command({"VISUAL": "code --wait", "EDITOR": "ed"}) == ["code", "--wait"]
     assert editor_command({"VISUAL": " ", "EDITOR": "'my ed' -x"}) == ["my ed", "-x"]
     assert editor_command({}) == ["vi"]
-    with pytest.raises(InputError, match="EDITOR is no command"):
+    with pytest.raises(InputError, match="EDITOR is not a command"):
         editor_command({"EDITOR": "ed '"})
 
 
@@ -256,7 +256,7 @@ async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Pa
         ("#fork-model", "gpt 5", "unknown model 'gpt 5'"),
         ("#fork-model", "", "unknown model ''"),
         ("#fork-model", "replay:nowhere", "nowhere"),
-        ("#fork-folder", f"{tmp_path}/parent", "is there already"),
+        ("#fork-folder", f"{tmp_path}/parent", "already exists"),
         ("#fork-folder", f"{tmp_path}/questions.jsonl/x", "name another folder above"),
     ]
     app = at(parent, 3)

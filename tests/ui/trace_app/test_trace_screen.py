@@ -92,7 +92,7 @@ async def test_a_step_that_is_not_there_is_said(lost: RunView) -> None:
     async with app.run_test(size=SMALL) as pilot:
         await pilot.pause()
         assert trace_screen(app).step == 0
-        assert "there is no step 99" in screen_text(app)
+        assert "no step 99" in screen_text(app)
 
 
 async def test_steps_are_walked_by_keys_and_mouse(lost: RunView, size: Size) -> None:
@@ -344,7 +344,7 @@ async def test_a_trace_is_exported_and_nothing_is_replaced_unasked(
         mine = tmp_path / "mine.md"
         mine.write_text("mine")
         await _export_to(pilot, str(mine))
-        assert "is there already" in screen_text(app)
+        assert "already exists" in screen_text(app)
         assert mine.read_text() == "mine"
         await pilot.press("escape")
         assert mine.read_text() == "mine"

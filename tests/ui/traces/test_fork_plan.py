@@ -124,7 +124,7 @@ def test_the_folder_is_the_offered_one_or_a_new_one(plan: ForkPlan, tmp_path: Pa
     assert plan.out("") is None
     assert plan.out(str(plan.folder)) is None
     assert plan.out(str(tmp_path / "new")) == tmp_path / "new"
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         plan.out(str(tmp_path))
 
 

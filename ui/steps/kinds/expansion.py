@@ -14,7 +14,7 @@ AS_IT_STANDS = "the question is asked as it stands"
 
 @says(Expansion)
 class ExpansionWords(Words[Expansion]):
-    """The readings; why there are none; what was dropped."""
+    """The readings, or why there are none, and what was dropped."""
 
     def label(self, body: Expansion) -> str:
         if body.how == "failed":

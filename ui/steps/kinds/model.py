@@ -30,7 +30,8 @@ class ModelWords(Words[Model]):
             yield indented(f"thinks: {short(body.reasoning)}")
         for call in body.calls:
             yield from call_lines(call)
-        # Beside calls a model's text says little; what somebody wrote there was meant to be read.
+        # Beside calls a model's text says little; a text that a user edited is shown, since it was
+        # meant to be read.
         shown = body.text and (not body.tool_calls or body.edited)
         if shown and (said := _said(body.text)):
             yield indented(f"says: {short(said)}")
@@ -59,7 +60,7 @@ def _cut(body: Model) -> list[str]:
 def _said(text: str) -> str:
     """Of an answer in the form that was asked for, the reasoning: its branches follow.
 
-    Nothing where there are none: the reasoning is then said with that.
+    Empty without branches: the reasoning is then shown with the answer.
     """
     import orjson
 

@@ -63,7 +63,7 @@ class AnswersView(ScrollView, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next answer"),
-        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the answer before"),
+        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the previous answer"),
         Binding("enter", "jump", "Jump", show=False, tooltip="To where the answer was lost"),
     ]
 
@@ -77,7 +77,7 @@ class AnswersView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.answers: Sequence[AnswerLine] = ()
         self.cursor: int | None = None
-        """The number of the answer under the cursor; None before somebody went to one."""
+        """The number of the answer under the cursor; None until the user goes to one."""
         self._branches: Sequence[BranchLines] = ()
         self._rows: Sequence[Row] = ()
         self._note = ""
@@ -96,7 +96,7 @@ class AnswersView(ScrollView, can_focus=True):
         self._lay_out()
 
     def next_lost(self, direction: int) -> AnswerLine | None:
-        """Put the cursor on the next lost gold answer, round and round; None where none is lost."""
+        """Put the cursor on the next lost gold answer, wrapping around; None if none is lost."""
         lost = lost_of(self._branches)
         if not lost:
             return None
@@ -176,7 +176,8 @@ class AnswersView(ScrollView, can_focus=True):
 
 
 def _identities(branches: Sequence[BranchLines]) -> list[tuple[str | None, bool, str]]:
-    """What each answer is known by when it is judged anew: predicted ones change their branch."""
+    """What identifies each answer when it is judged again: predicted ones may change their
+    branch."""
     found: list[tuple[str | None, bool, str]] = []
     for branch in branches:
         found += [(branch.name, True, line.text) for line in branch.gold]

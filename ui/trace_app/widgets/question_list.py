@@ -39,7 +39,7 @@ class QuestionList(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", tooltip="Open the question's trace"),
         Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next question"),
-        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the question before"),
+        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the previous question"),
         Binding("pagedown,space", "page(1)", "Page down", show=False, tooltip="A screen down"),
         Binding("pageup", "page(-1)", "Page up", show=False, tooltip="A screen up"),
         Binding("home,g", "move_to(0)", "First", show=False, tooltip="To the first question"),
