@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from branchwise.agents.limits import Limiter, Limits, Slot
+from branchwise.agents.limits import Limiter, Limits, RequestSlot
 from branchwise.agents.reply import ModelError
 from branchwise.agents.retries import LONGEST_WAIT, Sleep, retry_wait
 from branchwise.agents.spec import ModelSpec
@@ -80,7 +80,7 @@ async def within_limits(
         return await request()
     refusals = 0
     while True:
-        slot: Slot | None = None
+        slot: RequestSlot | None = None
         try:
             async with limiter.slot() as slot:
                 on_wait(slot.waited)
@@ -96,7 +96,7 @@ async def within_limits(
             await sleep(wait)
 
 
-def _is_news(limiter: Limiter, slot: Slot, error: ModelError) -> bool:
+def _is_news(limiter: Limiter, slot: RequestSlot, error: ModelError) -> bool:
     refused = error.kind == "rate_limit" and error.retryable
     in_time = error.retry_after is None or error.retry_after <= LONGEST_WAIT
     return refused and in_time and limiter.is_slower_than(slot)

@@ -13,7 +13,7 @@ from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.progress import Progress, silent
-from branchwise.corpora.records import Record, parse_record
+from branchwise.corpora.records import CorpusRecord, parse_record
 from branchwise.corpora.scan import id_key, refuse_duplicate_ids, repeated_keys
 
 _REPORT_EVERY = 10_000
@@ -146,5 +146,5 @@ def _from_questions(source: str, out: _Sink, progress: Progress) -> int:
     return repeated
 
 
-def _record(passage: Passage) -> Record:
-    return Record(passage.id, passage.contents)
+def _record(passage: Passage) -> CorpusRecord:
+    return CorpusRecord(passage.id, passage.contents)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words, nearest
+from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames, nearest
 from branchwise.corpora.folder import Corpus
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.kinds import (
@@ -144,7 +144,7 @@ def _open_own(corpus_dir: Path, name: str | None) -> Retriever:
     return _open(corpus, chosen)
 
 
-def chosen_index(corpus_dir: Path, name: str | None, words: Words = FLAGS) -> str:
+def chosen_index(corpus_dir: Path, name: str | None, words: SettingNames = FLAGS) -> str:
     """The index that a name means: without one, the only index there is, else the default's.
 
     Raises SettingError where the corpus has no such index, or none can be chosen.

@@ -16,7 +16,7 @@ import orjson
 from branchwise.corpora.backoff import backoff
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
-from branchwise.corpora.http_exchange import ExchangeError, Reply, exchange, user_agent
+from branchwise.corpora.http_exchange import ExchangeError, HttpReply, exchange, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys, no_key
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
@@ -115,7 +115,7 @@ class _PostError(RetrieverError):
         self.may_pass, self.wait = may_pass, wait
 
 
-def _refusal(reply: Reply) -> _PostError:
+def _refusal(reply: HttpReply) -> _PostError:
     """The error for an answer with another status, with the server's own words."""
     status = reply.status
     if 300 <= status < 400:

@@ -19,7 +19,7 @@ from branchwise.eval.normalise import MAX_CHARACTERS, normalise
 _DISAMBIGUATOR = re.compile(r"(.*\S)\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*", re.DOTALL)
 
 
-class Form(NamedTuple):
+class ComparedText(NamedTuple):
     """A text as it is compared: its key, and its key without a trailing disambiguator."""
 
     key: str
@@ -33,7 +33,7 @@ class Entity:
     `answers` are ordered by their text, which is the entity's name: that of the first.
     """
 
-    forms: frozenset[Form]
+    forms: frozenset[ComparedText]
     qids: frozenset[str]
     answers: tuple[Answer, ...] = ()
 
@@ -74,7 +74,7 @@ class AnswerSet:
         """Indices of the entities of which a form has this key."""
         return self._by_key.get(key, set())
 
-    def matches(self, predicted: Form) -> set[int]:
+    def matches(self, predicted: ComparedText) -> set[int]:
         """Indices of the entities that a predicted text may stand for."""
         key, bare = predicted
         found = set(self.written(key))
@@ -83,26 +83,26 @@ class AnswerSet:
             found |= self._by_bare.get(bare, set())
         return found
 
-    def matches_any(self, predicted: Iterable[Form]) -> set[int]:
+    def matches_any(self, predicted: Iterable[ComparedText]) -> set[int]:
         """Indices of the entities that any of these forms may stand for."""
         return {index for form in predicted for index in self.matches(form)}
 
 
 @lru_cache(maxsize=16_384)
-def form(text: str) -> Form:
+def form(text: str) -> ComparedText:
     """The compared form of a text; `bare` equals `key` if it has no disambiguator."""
     text = text[:MAX_CHARACTERS]
     key = normalise(text)
     without = _DISAMBIGUATOR.fullmatch(text)
-    return Form(key, normalise(without[1]) if without else key)
+    return ComparedText(key, normalise(without[1]) if without else key)
 
 
-def distinct_forms(texts: Iterable[str]) -> list[list[Form]]:
+def distinct_forms(texts: Iterable[str]) -> list[list[ComparedText]]:
     """Predicted texts by key: those that agree after normalisation are one prediction.
 
     Empty texts are none.
     """
-    by_key: dict[str, set[Form]] = defaultdict(set)
+    by_key: dict[str, set[ComparedText]] = defaultdict(set)
     for text in texts:
         if text.strip():
             by_key[form(text).key].add(form(text))
@@ -115,7 +115,7 @@ def gold_sets(branches: Sequence[Sequence[Answer]]) -> tuple[AnswerSet, tuple[An
     An entity keeps in one branch the aliases that its Wikidata id has in another.
     """
     answers = [answer for branch in branches for answer in branch if answer.text.strip()]
-    by_qid: dict[str, set[Form]] = defaultdict(set)
+    by_qid: dict[str, set[ComparedText]] = defaultdict(set)
     for answer in answers:
         if answer.qid:
             by_qid[answer.qid].update(_forms(answer))
@@ -126,11 +126,11 @@ def gold_sets(branches: Sequence[Sequence[Answer]]) -> tuple[AnswerSet, tuple[An
     )
 
 
-def _forms(answer: Answer) -> frozenset[Form]:
+def _forms(answer: Answer) -> frozenset[ComparedText]:
     return frozenset(form(text) for text in answer.forms if text.strip())
 
 
-def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[Form]]) -> list[Entity]:
+def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[ComparedText]]) -> list[Entity]:
     """Distinct entities: answers of one text are one (no prediction could tell them apart), and
     answers of one Wikidata id are. Ordered by name, independent of the order of the answers.
     """
@@ -168,8 +168,8 @@ def _marks(answer: Answer) -> list[tuple[str, str]]:
     return [text, ("qid", answer.qid)] if answer.qid else [text]
 
 
-def _entity(answers: Sequence[Answer], by_qid: Mapping[str, set[Form]]) -> Entity:
-    forms: set[Form] = set()
+def _entity(answers: Sequence[Answer], by_qid: Mapping[str, set[ComparedText]]) -> Entity:
+    forms: set[ComparedText] = set()
     for answer in answers:
         forms |= by_qid[answer.qid] if answer.qid else _forms(answer)
     return Entity(frozenset(forms), frozenset(a.qid for a in answers if a.qid), tuple(answers))

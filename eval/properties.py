@@ -39,7 +39,7 @@ _CONDITION_WEIGHT = 1e-4
 
 
 @dataclass(frozen=True)
-class Property:
+class ConditionalAnswer:
     """A condition (empty: none), its answer in every wording that counts, ids of passages cited."""
 
     condition: str
@@ -57,13 +57,13 @@ class AlignedPair:
     condition_f1: float
 
 
-def gold_properties(question: Question) -> tuple[Property, ...]:
+def gold_properties(question: Question) -> tuple[ConditionalAnswer, ...]:
     """The gold properties. Several answers of one branch are parts of one text.
 
     Their order in the file decides nothing, not even between equal alignments.
     """
     found = [
-        Property(
+        ConditionalAnswer(
             "" if branch.name == DEFAULT_BRANCH else branch.name,
             _wordings(branch),
             frozenset(branch.citations),
@@ -79,25 +79,25 @@ def _wordings(branch: Branch) -> tuple[str, ...]:
     return (" ".join(answer.text for answer in branch.answers),)
 
 
-def predicted_properties(prediction: Prediction) -> tuple[Property, ...]:
+def predicted_properties(prediction: Prediction) -> tuple[ConditionalAnswer, ...]:
     """The predicted properties, in order of condition; those without an answer are none.
 
     The texts under one condition are parts of one answer. Those under `default` are answers of
     their own without a condition: that is how an answer in the shorthand form reads.
     """
-    found: list[Property] = []
+    found: list[ConditionalAnswer] = []
     for condition, texts in sorted(prediction.answers.items()):
         answers = [text for text in texts if text.strip()]
         citations = frozenset(prediction.citations.get(condition, ()))
         if condition == DEFAULT_BRANCH:
-            found += [Property("", (text,), citations) for text in sorted(answers)]
+            found += [ConditionalAnswer("", (text,), citations) for text in sorted(answers)]
         elif answers:
-            found.append(Property(condition, (" ".join(answers),), citations))
+            found.append(ConditionalAnswer(condition, (" ".join(answers),), citations))
     return tuple(found)
 
 
 def align_properties(
-    predicted: Sequence[Property], gold: Sequence[Property]
+    predicted: Sequence[ConditionalAnswer], gold: Sequence[ConditionalAnswer]
 ) -> tuple[AlignedPair, ...]:
     """The one-to-one alignment with the greatest sum of answer F1.
 
@@ -114,7 +114,9 @@ def align_properties(
     return tuple(pair for pair in chosen if pair.answer_f1 or pair.condition_f1)
 
 
-def _pairs(predicted: Sequence[Property], gold: Sequence[Property]) -> list[list[AlignedPair]]:
+def _pairs(
+    predicted: Sequence[ConditionalAnswer], gold: Sequence[ConditionalAnswer]
+) -> list[list[AlignedPair]]:
     predicted_counts = [(token_counts(p.answers[0]), token_counts(p.condition)) for p in predicted]
     gold_counts = [([*map(token_counts, g.answers)], token_counts(g.condition)) for g in gold]
     return [
@@ -140,7 +142,9 @@ class CitationScore:
 
 
 def score_citations(
-    predicted: Sequence[Property], gold: Sequence[Property], pairs: Iterable[AlignedPair]
+    predicted: Sequence[ConditionalAnswer],
+    gold: Sequence[ConditionalAnswer],
+    pairs: Iterable[AlignedPair],
 ) -> CitationScore:
     """Mean citation precision and recall of one question; 0 for an empty prediction.
 
@@ -165,7 +169,9 @@ def score_citations(
     return CitationScore(precision / judged if judged else 0.0, recall / citing)
 
 
-def cite_everything(predicted: Sequence[Property], shown: Iterable[str]) -> tuple[Property, ...]:
+def cite_everything(
+    predicted: Sequence[ConditionalAnswer], shown: Iterable[str]
+) -> tuple[ConditionalAnswer, ...]:
     """The same answers, each citing every passage that the agent was shown.
 
     The baseline to read citation scores against: it has the highest recall that these answers

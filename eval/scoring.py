@@ -29,7 +29,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import AS_EVER, Progress, Settled, Settling
 from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
-from branchwise.eval.left_out import LeftOut, run_left_out
+from branchwise.eval.left_out import OmittedField, run_left_out
 from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -80,7 +80,7 @@ class ScoredRun:
     lexical: Scores | None = None
     analysis: Analysis | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[OmittedField, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,

@@ -11,8 +11,8 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
 from branchwise.eval.tasks import is_attributable
 
-Kind = Literal["lexical", "llm", "both"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+MatcherKind = Literal["lexical", "llm", "both"]
+KINDS: tuple[MatcherKind, ...] = get_args(MatcherKind)
 _NEAR, _PERHAPS = 0.76, 0.65
 """How alike a misspelt kind is: "lexcal" is one, "lmm" and "llama" may be a kind or a model."""
 
@@ -27,7 +27,7 @@ class ScoringChoice:
     `resolved`. `metrics`: specs of further metrics, which are plug-ins.
     """
 
-    matcher: Kind = "lexical"
+    matcher: MatcherKind = "lexical"
     model: str | None = None
     judge_entities: bool = False
     judge: str | None = None
@@ -64,7 +64,7 @@ class ScoringChoice:
         for role, spec in named.items():
             if spec is not None:
                 role_spec(role, spec)
-        chosen: Kind = next(known for known in KINDS if known == kind)
+        chosen: MatcherKind = next(known for known in KINDS if known == kind)
         asked = judge_entities or judge is not None
         return cls(chosen, model or None, asked, judge, tuple(metrics))
 

@@ -16,7 +16,7 @@ MAX_BYTES = 2**20
 MAX_VALUES = 50_000
 MAX_DEPTH = 20
 
-Place = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Keys and numbers of list entries, from the outside in: ("factors", "k", 1)."""
 
 _TAG = "tag:yaml.org,2002:"
@@ -35,10 +35,10 @@ class Document:
     """A YAML file: its values, and the line (from 1) of every key and list entry by its place."""
 
     value: Any
-    lines: Mapping[Place, int]
+    lines: Mapping[KeyPath, int]
 
 
-def line_of(lines: Mapping[Place, int], place: Place) -> int:
+def line_of(lines: Mapping[KeyPath, int], place: KeyPath) -> int:
     """The line of the deepest part of a place that the file has; 1 where it has none."""
     for end in range(len(place), 0, -1):
         if (line := lines.get(place[:end])) is not None:
@@ -118,10 +118,10 @@ class _Reading:
 
     path: Path
     loader: "yaml.SafeLoader"
-    lines: dict[Place, int] = field(default_factory=dict)
+    lines: dict[KeyPath, int] = field(default_factory=dict)
     count: int = 0
 
-    def value(self, node: "yaml.Node", place: Place) -> Any:
+    def value(self, node: "yaml.Node", place: KeyPath) -> Any:
         self.count += 1
         if self.count > MAX_VALUES:
             raise self._refusal(node, f"holds more than {MAX_VALUES:,} values", "shorten it")
@@ -135,7 +135,7 @@ class _Reading:
             return [self.value(inner, (*place, n)) for n, inner in self._entries(node, place)]
         return self._scalar(node)
 
-    def _pairs(self, node: "yaml.Node", place: Place) -> "Iterator[tuple[str, yaml.Node]]":
+    def _pairs(self, node: "yaml.Node", place: KeyPath) -> "Iterator[tuple[str, yaml.Node]]":
         seen: dict[str, int] = {}
         for key_node, inner in node.value:
             key, line = self._key(key_node), key_node.start_mark.line + 1
@@ -156,7 +156,7 @@ class _Reading:
             raise self._refusal(node, f"the key {shown(key)} holds a lone surrogate", "mend it")
         return key
 
-    def _entries(self, node: "yaml.Node", place: Place) -> "Iterator[tuple[int, yaml.Node]]":
+    def _entries(self, node: "yaml.Node", place: KeyPath) -> "Iterator[tuple[int, yaml.Node]]":
         for n, inner in enumerate(node.value):
             self.lines[*place, n] = inner.start_mark.line + 1
             yield n, inner

@@ -3,7 +3,7 @@ what is asked from Python, each told in the words of its place."""
 
 from collections.abc import Collection
 
-from branchwise.corpora.errors import FLAGS, SettingError, Words
+from branchwise.corpora.errors import FLAGS, SettingError, SettingNames
 from branchwise.corpora.open import needs_corpus
 from branchwise.graphs.system import MODULES, System
 from branchwise.tools.registry import check_source, default_tools
@@ -23,7 +23,7 @@ def tools_of(system: System) -> tuple[str, ...]:
     return tuple(dict.fromkeys(system.tools))
 
 
-def check_system(system: System, words: Words = FLAGS) -> None:
+def check_system(system: System, words: SettingNames = FLAGS) -> None:
     """Raise SettingError where settings do not fit each other.
 
     A model for a module that is off is a module that was forgotten.
@@ -40,7 +40,7 @@ def check_system(system: System, words: Words = FLAGS) -> None:
 
 
 def check_search(
-    system: System, sources: Collection[str], tools: Collection[str], words: Words = FLAGS
+    system: System, sources: Collection[str], tools: Collection[str], words: SettingNames = FLAGS
 ) -> None:
     """Raise SettingError where a system with these sources and tools lacks what it is to search."""
     for setting in ("retriever", "k"):

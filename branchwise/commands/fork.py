@@ -102,9 +102,9 @@ def _run(path: Path) -> bool:
 
 
 def _open_app(runs: "list[RunView]", question: str, epoch: int, keys: "Keys") -> None:
-    from branchwise.ui.trace_app.app import Start, TraceApp
+    from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 
-    TraceApp(runs, start=Start(question, epoch, compare=True), keys=keys).run()
+    TraceApp(runs, start=OpenQuestion(question, epoch, compare=True), keys=keys).run()
 
 
 def _print(runs: "list[RunView]", question: str, epoch: int) -> None:

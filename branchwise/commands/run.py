@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from branchwise.eval.scores import Scores
     from branchwise.graphs.system import System
 
-Concurrency = Annotated[int, typer.Option(help="Questions at a time.", min=1, max=MAX_CONCURRENCY)]
+QuestionConcurrency = Annotated[
+    int, typer.Option(help="Questions at a time.", min=1, max=MAX_CONCURRENCY)
+]
 
 
 @with_system_options
@@ -52,7 +54,7 @@ def run(
         int,
         typer.Option(help="Number of times that each question is answered.", min=1, max=MAX_EPOCHS),
     ] = 1,
-    concurrency: Concurrency = CONCURRENCY,
+    concurrency: QuestionConcurrency = CONCURRENCY,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -114,7 +116,7 @@ def resume(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
-    concurrency: Concurrency = CONCURRENCY,
+    concurrency: QuestionConcurrency = CONCURRENCY,
 ) -> None:
     """Continue a run that was killed or interrupted; nothing recorded is asked for again.
 

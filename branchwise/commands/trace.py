@@ -12,7 +12,7 @@ from branchwise.commands.key_option import Key, read_keys
 from branchwise.eval.bounds import MAX_EPOCHS
 
 if TYPE_CHECKING:
-    from branchwise.ui.trace_app.app import Start
+    from branchwise.ui.trace_app.app import OpenQuestion
     from branchwise.ui.traces.runs import RunView
 
 _MANY = 200
@@ -71,15 +71,17 @@ def trace(
             _print(runs, question, epoch, step, passages)
 
 
-def _start(run: "RunView", question: str | None, epoch: int, step: int | None) -> "Start | None":
+def _start(
+    run: "RunView", question: str | None, epoch: int, step: int | None
+) -> "OpenQuestion | None":
     """Where the app opens. Raises InputError, before the screen is taken, for what is not there."""
-    from branchwise.ui.trace_app.app import Start
+    from branchwise.ui.trace_app.app import OpenQuestion
     from branchwise.ui.traces.order import named_row
 
     if question is None:
         return None
     named_row(run, question, epoch)
-    return Start(question, epoch, step)
+    return OpenQuestion(question, epoch, step)
 
 
 def _print(

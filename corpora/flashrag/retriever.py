@@ -8,7 +8,7 @@ from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.flashrag.config import SearchSettings, read_config
-from branchwise.corpora.flashrag.process import Worker, WorkerError
+from branchwise.corpora.flashrag.process import FlashRagProcess, WorkerError
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
 from branchwise.corpora.text import encodable
@@ -25,7 +25,7 @@ class FlashRag:
 
     name = "flashrag"
 
-    def __init__(self, worker: Worker, identity: Mapping[str, Any]) -> None:
+    def __init__(self, worker: FlashRagProcess, identity: Mapping[str, Any]) -> None:
         self._worker, self.identity = worker, identity
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
@@ -61,7 +61,7 @@ def open_flashrag(file: Path) -> FlashRag:
         )
     settings, whole = read_config(file)
     try:
-        worker = Worker(whole, _LOADING_SECONDS)
+        worker = FlashRagProcess(whole, _LOADING_SECONDS)
     except WorkerError as error:
         raise InputError(str(error), where=str(file), remedy="correct it there") from None
     return FlashRag(worker, _identity(settings, worker.ready))

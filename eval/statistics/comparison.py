@@ -15,7 +15,12 @@ from branchwise.eval.statistics.paired_tests import (
     paired_tests,
     students_intervals,
 )
-from branchwise.eval.statistics.pairs import LeftOut, Pairs, check_same_questions, pair_questions
+from branchwise.eval.statistics.pairs import (
+    LeftOutQuestions,
+    Pairs,
+    check_same_questions,
+    pair_questions,
+)
 from branchwise.eval.statistics.totals import TotalPairs, pair_totals, total_interval, total_test
 from branchwise.eval.tasks import totals_of
 
@@ -52,7 +57,7 @@ class Difference:
     same: int
     test: TestName | None
     p: float | None
-    left_out: LeftOut
+    left_out: LeftOutQuestions
     p_holm: float | None = None
     family: int = 1
 

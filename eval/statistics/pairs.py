@@ -17,7 +17,7 @@ _SHOWN_OF_AN_ID = 80
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutQuestions:
     """How many questions stay out of a pair of columns, each counted once, by reason.
 
     `only_base`, `only_other`: the other system has no ended item of them; `unscored_*`: both have
@@ -73,12 +73,12 @@ class Pairs:
 
         return np.round(self.other - self.base, 12)
 
-    def left_out(self, row: int) -> LeftOut:
+    def left_out(self, row: int) -> LeftOutQuestions:
         """What stays out of the metric with this number."""
         import numpy as np
 
         base, other = np.isnan(self.base[row]), np.isnan(self.other[row])
-        return LeftOut(
+        return LeftOutQuestions(
             self.only_base,
             self.only_other,
             int((base & ~other).sum()),

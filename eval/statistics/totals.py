@@ -20,7 +20,7 @@ from branchwise.eval.statistics.paired_tests import (
     PairedTest,
     random_heads,
 )
-from branchwise.eval.statistics.pairs import LeftOut
+from branchwise.eval.statistics.pairs import LeftOutQuestions
 from branchwise.eval.tasks import Total
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class TotalPairs:
         return [(one, other) for one, other in both if one is not None and other is not None]
 
     @property
-    def left_out(self) -> LeftOut:
+    def left_out(self) -> LeftOutQuestions:
         """What stays out."""
         unscored = [(a is None, b is None) for a, b in zip(self.base, self.other, strict=True)]
         count = unscored.count
-        return LeftOut(
+        return LeftOutQuestions(
             self.only_base,
             self.only_other,
             count((True, False)),

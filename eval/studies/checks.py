@@ -5,7 +5,7 @@ from pathlib import Path
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, is_replay
-from branchwise.corpora.errors import InputError, Words, nearest
+from branchwise.corpora.errors import InputError, SettingNames, nearest
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.graph.open import graph_folder, open_graph
 from branchwise.corpora.kinds import FLASHRAG, SERVERS
@@ -29,12 +29,12 @@ from branchwise.eval.studies.paths import (
     resolved,
 )
 from branchwise.eval.studies.settings import FACTORS, FIELDS, MODELS, WORDS, Value
-from branchwise.eval.yaml_lines import Place, shown
+from branchwise.eval.yaml_lines import KeyPath, shown
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_system
 
 
-def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
+def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:
     """Raise StudyError if a setting's value names something that does not exist."""
     if value is None or key not in FIELDS:
         return
@@ -50,7 +50,7 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
         _check_retriever(str(value), folder, place)
 
 
-def check_model(key: str, text: str, place: Place) -> None:
+def check_model(key: str, text: str, place: KeyPath) -> None:
     """Raise StudyError if a text is not a model spec."""
     try:
         if key not in FACTORS:
@@ -62,7 +62,7 @@ def check_model(key: str, text: str, place: Place) -> None:
         raise StudyError(f"{key}: {error.what}", place, remedy) from None
 
 
-def _check_run(key: str, text: str, folder: Path, place: Place) -> None:
+def _check_run(key: str, text: str, folder: Path, place: KeyPath) -> None:
     """Check that a run to be replayed exists and can be read."""
     try:
         open_recordings(ModelSpec.parse(resolved(key, text, folder)).run)
@@ -86,7 +86,7 @@ def _near_model(text: str) -> str | None:
     return near[:80]
 
 
-def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:
+def _check_folder(key: str, text: str, folder: Path, place: KeyPath) -> None:
     path = Path(resolved(key, text, folder))
     if is_elsewhere(key, text):
         if key == "kg":
@@ -107,7 +107,7 @@ def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:
         raise StudyError(f"{key} {shown(text)}: {error.what}", place, error.remedy) from None
 
 
-def _check_retriever(text: str, folder: Path, place: Place) -> None:
+def _check_retriever(text: str, folder: Path, place: KeyPath) -> None:
     """Check a retriever that brings its own corpus: its address is valid, its file exists."""
     if text.startswith(FLASHRAG):
         written = text.removeprefix(FLASHRAG)
@@ -122,7 +122,7 @@ def _check_retriever(text: str, folder: Path, place: Place) -> None:
         raise StudyError(f"retriever: {error.what}", place, error.remedy) from None
 
 
-def check_file(key: str, written: str, path: Path, place: Place) -> None:
+def check_file(key: str, written: str, path: Path, place: KeyPath) -> None:
     """Raise StudyError if the file does not exist, suggesting a similar name."""
     if (kind := kind_of(path)) != "file":
         what = f"is {'a folder' if kind == 'folder' else 'not a file'}" if kind else "no such file"
@@ -130,7 +130,7 @@ def check_file(key: str, written: str, path: Path, place: Place) -> None:
         raise StudyError(f"{key}: {what}: {shown(written)}", place, remedy)
 
 
-def _open_address(text: str, place: Place) -> None:
+def _open_address(text: str, place: KeyPath) -> None:
     """Check that an address is valid, without sending anything."""
     try:
         open_graph(text).close()
@@ -163,7 +163,7 @@ def retriever_of(system: System) -> str | None:
     return chosen_index(Path(system.corpus), system.retriever)
 
 
-class _Keys(Words):
+class _Keys(SettingNames):
     """The words of a study file: `corpus`, `add corpus: DIR to base`."""
 
     def name(self, setting: str) -> str:

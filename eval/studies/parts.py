@@ -21,12 +21,12 @@ from branchwise.corpora.plugins.specs import absolute_spec, is_mcp
 from branchwise.eval.studies.complaints import StudyError
 from branchwise.eval.studies.settings import Value
 from branchwise.eval.studies.study import Study
-from branchwise.eval.yaml_lines import Place, shown
+from branchwise.eval.yaml_lines import KeyPath, shown
 from branchwise.tools.registry import check_known, known_tools
 
 
 @contextmanager
-def refusing(key: str, place: Place) -> Iterator[None]:
+def refusing(key: str, place: KeyPath) -> Iterator[None]:
     """Report why a plug-in is refused at its place in the study."""
     try:
         yield
@@ -35,7 +35,7 @@ def refusing(key: str, place: Place) -> Iterator[None]:
         raise StudyError(f"{key}: {where}{error.what}", place, error.remedy) from None
 
 
-def check_tools(names: Sequence[str], folder: Path, place: Place) -> None:
+def check_tools(names: Sequence[str], folder: Path, place: KeyPath) -> None:
     """Raise StudyError for an unknown tool, and for one that is listed twice."""
     for n, name in enumerate(names):
         if name in names[:n]:
@@ -111,7 +111,7 @@ class StudyPlugins:
             if name in own or name not in all_known
         }
 
-    def _place_of(self, name: str) -> Place:
+    def _place_of(self, name: str) -> KeyPath:
         """Where a plug-in is named, which has no settings in the file."""
         key = next((key for key, one in self._nodes.items() if one.name == name), None)
         if key is not None:
@@ -124,13 +124,13 @@ class StudyPlugins:
         name: str,
         model: type[BaseModel] | None,
         given: Mapping[str, Any],
-        at: Place | None = None,
+        at: KeyPath | None = None,
     ) -> None:
         try:
             check_settings(name, model, given)
         except InputError as error:
             keys = (error.where or "").removeprefix(f"{name}.").split(".")
-            place: Place = at or ("settings", name, *keys)
+            place: KeyPath = at or ("settings", name, *keys)
             wanted = f"write settings: {{{name}: {{{keys[0]}: VALUE}}}} at the top of the file"
             remedy = wanted if at else (error.remedy or "").replace("--set ", "")
             raise StudyError(f"{'.'.join((name, *keys))}: {error.what}", place, remedy) from None

@@ -17,7 +17,7 @@ from branchwise.eval.studies.parts import check_metrics
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.study import Questions, Study
 from branchwise.eval.studies.systems import NamedSystem, systems_of
-from branchwise.eval.yaml_lines import Place, line_of, read_document
+from branchwise.eval.yaml_lines import KeyPath, line_of, read_document
 
 __all__ = ["LoadedStudy", "Questions", "Study", "load_study"]
 
@@ -28,7 +28,7 @@ class LoadedStudy:
 
     study: Study
     path: Path
-    lines: Mapping[Place, int]
+    lines: Mapping[KeyPath, int]
 
     @property
     def folder(self) -> Path:

@@ -32,7 +32,7 @@ WORDS: Mapping[str, str] = {one.name: key for key, one in FIELDS.items()}
 MODELS = tuple(key for key, one in FIELDS.items() if one.setting.holds == "model")
 """Settings that are model specs."""
 
-Section = Literal["base", "factors"]
+StudySection = Literal["base", "factors"]
 
 _STRICT = ConfigDict(strict=True, extra="forbid")
 MAX_TEXT, MAX_VALUES = 2000, 256
@@ -52,7 +52,7 @@ def checked_factors(values: Any, nodes: Iterable[str] = ()) -> dict[str, tuple[V
     return _checked("factors", values, nodes)
 
 
-def _checked(section: Section, values: Any, nodes: Iterable[str]) -> dict[str, Any]:
+def _checked(section: StudySection, values: Any, nodes: Iterable[str]) -> dict[str, Any]:
     names = tuple(name for name in nodes if name not in FIELDS)
     made = _section(section, names).model_validate(values)
     fields = {name: f"node_{n}" for n, name in enumerate(names)}
@@ -133,7 +133,7 @@ def _factor(kind: Any) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _section(section: Section, nodes: tuple[str, ...]) -> type[BaseModel]:
+def _section(section: StudySection, nodes: tuple[str, ...]) -> type[BaseModel]:
     """A pydantic model of a section, none of its fields required.
 
     The fields of nodes are numbered: a name of the user's may be one that pydantic keeps.

@@ -25,7 +25,7 @@ from branchwise.eval.studies.parts import StudyPlugins
 from branchwise.eval.studies.paths import resolved
 from branchwise.eval.studies.settings import FIELDS, WORDS, Value
 from branchwise.eval.studies.study import Study
-from branchwise.eval.yaml_lines import Place, shown
+from branchwise.eval.yaml_lines import KeyPath, shown
 from branchwise.graphs.system import MODULES, Roles, System
 from branchwise.graphs.system_checks import tools_of
 from branchwise.tools.registry import GRAPH_TOOLS, SEARCH_TOOL
@@ -48,7 +48,7 @@ class NamedSystem:
 
 
 def systems_of(
-    study: Study, folder: Path, where: Callable[[Place], str] | None = None
+    study: Study, folder: Path, where: Callable[[KeyPath], str] | None = None
 ) -> tuple[NamedSystem, ...]:
     """The systems of a study whose file lies in `folder`, the base first.
 
@@ -192,7 +192,7 @@ class _Systems:
             raise StudyError(error.what, (key,), "name a model: matcher: openai:NAME") from None
 
     def _refuse(self, named: NamedSystem, key: str, what: str, remedy: str | None) -> None:
-        place: Place = ("base", key)
+        place: KeyPath = ("base", key)
         if key in named.changes:
             values = self.study.factors[key]
             place = ("factors", key, values.index(named.changes[key]))

@@ -9,7 +9,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
-    Property,
+    ConditionalAnswer,
     align_properties,
     cite_everything,
     gold_properties,
@@ -94,9 +94,9 @@ class CondAmbigQATask(Task):
         return found + [Beside(None, _said(one)) for one in alone]
 
 
-def _name(one: Property) -> str:
+def _name(one: ConditionalAnswer) -> str:
     return one.condition or DEFAULT_BRANCH
 
 
-def _said(one: Property) -> tuple[str, tuple[str, ...]]:
+def _said(one: ConditionalAnswer) -> tuple[str, tuple[str, ...]]:
     return _name(one), one.answers

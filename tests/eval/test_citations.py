@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 from branchwise.eval.properties import (
     AlignedPair,
     CitationScore,
-    Property,
+    ConditionalAnswer,
     cite_everything,
     score_citations,
 )
 
 
-def cites(*ids: str) -> Property:
-    return Property("", ("x",), frozenset(ids))
+def cites(*ids: str) -> ConditionalAnswer:
+    return ConditionalAnswer("", ("x",), frozenset(ids))
 
 
 def pair(predicted: int, gold: int) -> AlignedPair:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from branchwise.eval.numbers import interval, signed
-from branchwise.eval.reporting.figures.changes import ChangeRow, Changes
+from branchwise.eval.reporting.figures.changes import ChangeFigure, ChangeRow
 from branchwise.ui.html.svg import (
     Scale,
     around_zero,
@@ -22,7 +22,7 @@ _LEFT, _RIGHT = 112, 366
 _NAME, _ROW, _FOOT = 22, 20, 46
 
 
-def draw_forest(found: Changes) -> Markup:
+def draw_forest(found: ChangeFigure) -> Markup:
     """Zero is the base; a filled mark is ambiguous questions, a hollow one the others."""
     ends = [
         value

@@ -17,7 +17,7 @@ from branchwise.eval.reporting.tables.results import scored_by
 from branchwise.ui.html.figures import figures
 from branchwise.ui.html.question_data import questions_json
 from branchwise.ui.html.summary import base_words, findings, still_wrong, warnings
-from branchwise.ui.html.tables import MAX_NAME, Table, laid_out
+from branchwise.ui.html.tables import MAX_NAME, PageTable, laid_out
 from branchwise.ui.html.text import short, shown
 
 if TYPE_CHECKING:
@@ -121,9 +121,9 @@ def sections(report: StudyReport) -> dict[str, Any]:
     }
 
 
-def _tables(report: StudyReport) -> dict[str, list[Table]]:
+def _tables(report: StudyReport) -> dict[str, list[PageTable]]:
     """The tables of each section, in their order."""
-    found: dict[str, list[Table]] = defaultdict(list)
+    found: dict[str, list[PageTable]] = defaultdict(list)
     for table in report_tables(report):
         if table.section:
             found[table.section].append(laid_out(table, report.base.name))

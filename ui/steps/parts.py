@@ -9,7 +9,7 @@ from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.parts import Dropped, Usage
 from branchwise.ui.console import harmless_json
 from branchwise.ui.steps.blocks import Block, BlockKind, Mark, harmless
-from branchwise.ui.steps.marks import Names, json_marks, named, sparql_marks
+from branchwise.ui.steps.marks import AnswerNames, json_marks, named, sparql_marks
 
 MAX_TITLE = 300
 """Characters of a title; what is longer stands below it once more (`overlong`)."""
@@ -28,8 +28,8 @@ class Looked:
     `left`: characters that may still be searched, so that a step of many long texts opens at once.
     """
 
-    gold: Names = ()
-    wrong: Names = ()
+    gold: AnswerNames = ()
+    wrong: AnswerNames = ()
     left: int = MAX_SEARCHED
 
     def marks(self, text: str) -> tuple[Mark, ...]:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Start:
+class OpenQuestion:
     """The question whose trace is opened at once. With `compare`, those of the first two runs."""
 
     question: str
@@ -58,7 +58,7 @@ class TraceApp(App[None]):
         runs: Sequence[RunView],
         *,
         live: bool = False,
-        start: Start | None = None,
+        start: OpenQuestion | None = None,
         keys: Keys = NO_KEYS,
     ) -> None:
         super().__init__(driver_class=terminal_driver())
@@ -96,7 +96,7 @@ class TraceApp(App[None]):
     def _unread(self, error: Exception) -> None:
         in_app(self, lambda: self.fail(error))
 
-    def _open_at(self, start: Start) -> None:
+    def _open_at(self, start: OpenQuestion) -> None:
         run = self.runs[0]
         row = self.row_of(run, start.question, start.epoch)
         if row is None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from branchwise.corpora.questions import Branch
 from branchwise.eval.branch_matches import branch_matches
-from branchwise.eval.branch_scores import GoldBranches, gold_branches
+from branchwise.eval.branch_scores import Answers, GoldBranches, gold_branches
 from branchwise.eval.entities import form
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
@@ -17,10 +17,9 @@ from branchwise.ui.lost_answers import why_missing, why_wrong
 from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.steps.kinds.answer import wrong_by_key
 from branchwise.ui.steps.text import short
-from branchwise.ui.traces.trace import AnswerLine, BranchLines, Verdict
+from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines
 
 MAX_LINE = 1_000
-Answers = Mapping[str, Sequence[str]]
 
 
 def gold_names(branches: Sequence[Branch]) -> list[list[str]]:
@@ -150,7 +149,7 @@ class _Written:
         return AnswerLine(one_line(text), "right", why)
 
     def _wrong_line(self, text: str, wrong: WrongAnswer) -> AnswerLine:
-        verdict: Verdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
+        verdict: AnswerVerdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
         places = _shown_first(wrong.places)
         step = places[0].step if places else self._ends.get(Answer)
         return AnswerLine(one_line(text), verdict, one_line(why_wrong(wrong)), places, step)

@@ -38,7 +38,7 @@ class StepPair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TraceComparison:
     """The rows, in the order of both traces. `parted`: the row of their first difference.
 
     None if there is none: the current end of an unfinished trace is not a difference.
@@ -53,7 +53,7 @@ class Comparison:
         return next((n for n, step in enumerate(steps) if step and step.seq == seq), None)
 
 
-def compare(a: Trace, b: Trace) -> Comparison:
+def compare(a: Trace, b: Trace) -> TraceComparison:
     """Pair the steps of two traces: the same opening, then the pairing with most in common.
 
     Steps of one kind and content are the same even if time, tokens and call ids differ. The
@@ -70,7 +70,7 @@ def compare(a: Trace, b: Trace) -> Comparison:
         y = None if j is None else steps[1][opening + j]
         same = i is not None and j is not None and rest[0][i] == rest[1][j]
         pairs.append(StepPair(x, y, same))
-    return Comparison(tuple(pairs), _parted(pairs, (_goes_on(a), _goes_on(b))))
+    return TraceComparison(tuple(pairs), _parted(pairs, (_goes_on(a), _goes_on(b))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from branchwise.ui.steps.parts import Looked
 from branchwise.ui.steps.words import Around
 from branchwise.ui.traces.lines import ItemLine
 
-Verdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]
+AnswerVerdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]
 """Of a gold answer: right, missing, or under a wrong branch (wrong_branch); of a predicted one:
 right, wrong, or of another branch (wrong_branch). `open`: undecided, since the item has not ended
 or its answers are sentences."""
@@ -49,7 +49,7 @@ class AnswerLine:
     """
 
     text: str
-    verdict: Verdict
+    verdict: AnswerVerdict
     why: str = ""
     places: tuple[Place, ...] = ()
     step: int | None = None

@@ -11,7 +11,7 @@ from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.remote.exchange import MAX_BODY_BYTES, RetryLaterError, fetch
 from branchwise.corpora.graph.remote.refusals import refusal
 from branchwise.corpora.graph.remote.throttle import CONCURRENT, NoTurnError, shared_throttle
-from branchwise.corpora.http_exchange import Reply, user_agent
+from branchwise.corpora.http_exchange import HttpReply, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys
 
 _LONGEST_HOLD = 3600.0
@@ -38,7 +38,7 @@ class HostClient:
 
     def send(
         self, request: Callable[[], urllib.request.Request], deadline: float, attempts: int = 2
-    ) -> Reply:
+    ) -> HttpReply:
         """The answer, of status 200 to 299, to `request`, which is made anew for each attempt.
 
         What may pass (5xx, a lost connection) is tried `attempts` times; a server that asks for
@@ -62,7 +62,9 @@ class HostClient:
                 if failures >= attempts or waits >= most_waits or not_before >= deadline:
                     raise
 
-    def _once(self, request: urllib.request.Request, deadline: float, not_before: float) -> Reply:
+    def _once(
+        self, request: urllib.request.Request, deadline: float, not_before: float
+    ) -> HttpReply:
         try:
             with self._throttle.turn(deadline, not_before):
                 reply = fetch(request, deadline, self._settings.max_body_bytes, self._keys)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from branchwise.corpora.graph.answers import Answer, GraphError, Match
 from branchwise.corpora.graph.remote.selecting import (
     PREFIXES,
-    Select,
+    SelectQuery,
     english_only,
     iri_list,
     language_rank,
@@ -31,7 +31,7 @@ _LABEL, _DESCRIPTION, _TYPE, _OCCUPATION = "1", "2", "3", "4"
 _COUNT = re.compile("[0-9]{1,15}")
 
 
-class Hit(NamedTuple):
+class NameHit(NamedTuple):
     """An entity, the name by which it was found, and what is known of it so far."""
 
     iri: str
@@ -41,7 +41,7 @@ class Hit(NamedTuple):
 
 
 @dataclass
-class Facts:
+class EntityFacts:
     """What the graph says about one thing; `types` in the order in which they are shown."""
 
     label: str = ""
@@ -50,9 +50,9 @@ class Facts:
     statements: int = 0
 
 
-def as_matches(hits: Sequence[Hit], select: Select) -> list[Match]:
+def as_matches(hits: Sequence[NameHit], select: SelectQuery) -> list[Match]:
     """The hits in their order, with their facts where the endpoint tells them in time."""
-    facts: dict[str, Facts] = defaultdict(Facts)
+    facts: dict[str, EntityFacts] = defaultdict(EntityFacts)
     with suppress(GraphError):
         _read_texts(hits, select, facts)
     with suppress(GraphError):
@@ -60,9 +60,9 @@ def as_matches(hits: Sequence[Hit], select: Select) -> list[Match]:
     return [_match(hit, facts[hit.iri]) for hit in hits]
 
 
-def together(hits: Iterable[Hit]) -> list[Hit]:
+def together(hits: Iterable[NameHit]) -> list[NameHit]:
     """Each thing once, where it came first, followed by the others of the same name."""
-    groups: dict[str, dict[str, Hit]] = {}
+    groups: dict[str, dict[str, NameHit]] = {}
     seen: set[str] = set()
     for hit in hits:
         if hit.iri not in seen:
@@ -71,7 +71,7 @@ def together(hits: Iterable[Hit]) -> list[Hit]:
     return [hit for group in groups.values() for hit in group.values()]
 
 
-def _match(hit: Hit, facts: Facts) -> Match:
+def _match(hit: NameHit, facts: EntityFacts) -> Match:
     return Match(
         id=short_id(hit.iri),
         label=hit.label or facts.label or hit.name,
@@ -82,7 +82,9 @@ def _match(hit: Hit, facts: Facts) -> Match:
     )
 
 
-def _read_texts(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) -> None:
+def _read_texts(
+    hits: Sequence[NameHit], select: SelectQuery, facts: dict[str, EntityFacts]
+) -> None:
     """Labels, descriptions, and types; occupations are added, since "human" says little."""
     paths = {
         _LABEL: "rdfs:label|skos:prefLabel",
@@ -113,7 +115,9 @@ def _read_texts(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) ->
             known.types.append(text.value)
 
 
-def _count_statements(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) -> None:
+def _count_statements(
+    hits: Sequence[NameHit], select: SelectQuery, facts: dict[str, EntityFacts]
+) -> None:
     """Of Wikidata's two forms of a statement the fuller; elsewhere all triples but names."""
     answer = select(
         f"{PREFIXES}SELECT ?thing "
@@ -143,7 +147,7 @@ def unlabelled(answer: Answer) -> list[str]:
     return [iri for iri in iris if _entity(iri)][:MAX_LABELS]
 
 
-def labels_of(iris: Iterable[str], select: Select) -> dict[str, str]:
+def labels_of(iris: Iterable[str], select: SelectQuery) -> dict[str, str]:
     """English labels by IRI, with one query. Raises GraphError.
 
     A predicate of Wikidata's (wdt:P57) has the label of its property.

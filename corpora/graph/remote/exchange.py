@@ -7,7 +7,7 @@ from SPARQLWrapper import GET, JSON, N3, POST, SPARQLWrapper
 
 from branchwise.corpora.graph.answers import ErrorKind, GraphError
 from branchwise.corpora.graph.remote.selecting import Form
-from branchwise.corpora.http_exchange import ExchangeError, Reply, exchange, user_agent
+from branchwise.corpora.http_exchange import ExchangeError, HttpReply, exchange, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys
 
 _LONG_QUERY = 1_500
@@ -67,7 +67,7 @@ def fetch(
     deadline: float,
     limit: int = MAX_BODY_BYTES,
     keys: Keys = NO_KEYS,
-) -> Reply:
+) -> HttpReply:
     """Send `request`, follow redirects within its host, and read at most `limit` bytes of body.
 
     `deadline` is of `time.monotonic`. On any failure it raises GraphError (RetryLaterError if

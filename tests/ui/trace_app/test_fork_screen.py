@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import open_run as open_reader
 from branchwise.ui.trace_app import forking
-from branchwise.ui.trace_app.app import Start, TraceApp
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.screens import fork as fork_screen
 from branchwise.ui.trace_app.screens.compare import CompareScreen
 from branchwise.ui.trace_app.screens.fork import ForkScreen
@@ -90,7 +90,7 @@ async def forked(pilot: Pilot[None]) -> RunView:
 
 
 def at(run: RunView, step: int) -> TraceApp:
-    return TraceApp([run], start=Start("heat", step=step))
+    return TraceApp([run], start=OpenQuestion("heat", step=step))
 
 
 def forks_in(folder: Path) -> list[str]:
@@ -276,7 +276,7 @@ async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Pa
 
 
 async def test_what_has_not_ended_is_not_forked(base: RunView) -> None:
-    app = TraceApp([base], start=Start("brazil"))
+    app = TraceApp([base], start=OpenQuestion("brazil"))
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await until(pilot, lambda: "step 0" in screen_text(app))
         await pilot.press("f")

@@ -13,7 +13,7 @@ from textual.widgets import Input
 from branchwise.agents.journal import CallKey
 from branchwise.eval.store import RunStore
 from branchwise.eval.store.journal import ItemJournal
-from branchwise.ui.trace_app.app import Start, TraceApp
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.screens.trace import TraceScreen
 from branchwise.ui.trace_app.terminal import pager_command
 from branchwise.ui.traces.runs import RunView
@@ -61,7 +61,7 @@ def huge(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
 
 
 def at(run: RunView, question: str = "heat", step: int | None = None) -> TraceApp:
-    return TraceApp([run], start=Start(question, step=step))
+    return TraceApp([run], start=OpenQuestion(question, step=step))
 
 
 def trace_screen(app: TraceApp) -> TraceScreen:
@@ -227,7 +227,7 @@ async def test_a_pending_item_takes_every_key(lost: RunView, size: Size) -> None
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.press("m")
-        assert "nobody has judged" in screen_text(app)
+        assert "answers are not judged" in screen_text(app)
         for key in ("M", "a", "down", "enter", "space", "r", "J", "K", "y", "o", "z", "end"):
             await pilot.press(key)
             check_frame(app)
@@ -292,7 +292,7 @@ async def test_a_huge_passage_reaches_the_pager_whole_and_harmless(
 
 @pytest.mark.parametrize(
     ("command", "said"),
-    [("/nowhere/pager", "does not start"), ("less 'x", "is no command"), ("false", "")],
+    [("/nowhere/pager", "does not start"), ("less 'x", "is not a command"), ("false", "")],
 )
 async def test_a_pager_that_fails_is_one_line(
     lost: RunView, monkeypatch: pytest.MonkeyPatch, command: str, said: str

@@ -8,13 +8,13 @@ from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.calls import call_blocks, call_lines
 from branchwise.ui.steps.text import count, indented, short
-from branchwise.ui.steps.words import Around, Words, says
+from branchwise.ui.steps.words import Around, EventWords, says
 
 _CUT = ("length", "refusal", "content_filter")
 
 
 @says(Model)
-class ModelWords(Words[Model]):
+class ModelWords(EventWords[Model]):
     """What it cost, what the model thought, called and said."""
 
     def label(self, body: Model) -> str:

@@ -23,7 +23,7 @@ from branchwise.ui.trace_app.widgets.paired_lines import PairedLines
 from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.traces.answer_comparison import compare_answers
-from branchwise.ui.traces.comparison import Comparison, compare
+from branchwise.ui.traces.comparison import TraceComparison, compare
 from branchwise.ui.traces.lines import RunLine
 from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView
@@ -82,7 +82,7 @@ class CompareScreen(Screen[None]):
         self._traces: list[Trace] = []
         nothing = (RunLine(run.name, "", run.count, 0, 0) for run in self.runs)
         self._summaries: list[RunLine] = list(nothing)
-        self._compared = Comparison(())
+        self._compared = TraceComparison(())
         self._shown: list[int | None] = [None, None]
 
     def compose(self) -> ComposeResult:

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from branchwise.ui.cells import run_name
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
 from branchwise.ui.trace_app.reading import safe_line
-from branchwise.ui.trace_app.screens.pickers import Choice, Picker
+from branchwise.ui.trace_app.screens.pickers import Picker, PickerLine
 from branchwise.ui.trace_app.widgets.column_heads import ColumnHeads
 from branchwise.ui.trace_app.widgets.filter_bar import FilterBar, in_words
 from branchwise.ui.trace_app.widgets.key_bar import KeyBar
@@ -231,8 +231,8 @@ class QuestionsScreen(Screen[None]):
         return self.trace_app.read(self.run.lines) or ()
 
     def _pick(self, title: str, counts: Mapping[str, int], field: str, now: str | None) -> None:
-        choices = [Choice(f"{n:>7,}  {name}", name) for name, n in sorted(counts.items())]
-        choices.insert(0, Choice(f"{self.run.count:>7,}  any", _ANY))
+        choices = [PickerLine(f"{n:>7,}  {name}", name) for name, n in sorted(counts.items())]
+        choices.insert(0, PickerLine(f"{self.run.count:>7,}  any", _ANY))
 
         def chosen(value: str | None) -> None:
             if value is not None:
@@ -269,7 +269,7 @@ class QuestionsScreen(Screen[None]):
             if value is not None:
                 then(others[int(value)])
 
-        choices = [Choice(run_name(run.name), str(n)) for n, run in enumerate(others)]
+        choices = [PickerLine(run_name(run.name), str(n)) for n, run in enumerate(others)]
         self.app.push_screen(Picker(title, choices), chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

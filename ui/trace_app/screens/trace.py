@@ -229,13 +229,13 @@ class TraceScreen(Screen[None]):
             self.app.push_screen(dialog, self._exported)
 
     def action_compare(self) -> None:
-        from branchwise.ui.trace_app.screens.pickers import Choice, Picker
+        from branchwise.ui.trace_app.screens.pickers import Picker, PickerLine
 
         others = [run for run in self.trace_app.runs if run is not self.run]
         if len(others) < 2:
             self._compare("0" if others else None, others)
             return
-        choices = [Choice(run.name, str(number)) for number, run in enumerate(others)]
+        choices = [PickerLine(run.name, str(number)) for number, run in enumerate(others)]
         picker = Picker("Compare with", choices)
         self.app.push_screen(picker, lambda chosen: self._compare(chosen, others))
 
