@@ -35,7 +35,7 @@ class ParsedAnswer:
 
 
 def parse_answer(text: str, format: AnswerFormat, fragments: Sequence[str] = ()) -> ParsedAnswer:
-    """Read `text` as an answer of `format`. Never raises, whatever the text.
+    """Read `text` as an answer of `format`. Never raises.
 
     Strict: the whole text is JSON of exactly the format's shape. Tolerant: the last JSON object
     in the text that can be read as an answer (models put drafts first; one that has the answer's

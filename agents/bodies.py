@@ -62,7 +62,7 @@ def read_body(body: Any) -> Completion:
 
 
 def read_usage(usage: Any) -> Usage:
-    """Token counts of `usage`, 0 for what is missing or no whole number."""
+    """Token counts of `usage`, 0 for what is missing or not a whole number."""
     return Usage(
         input=_count(usage, "prompt_tokens"),
         output=_count(usage, "completion_tokens"),
@@ -82,7 +82,7 @@ class StreamFold:
         self._usage: Any = None
 
     def add(self, chunk: Any) -> None:
-        """Take one chunk; what is not understood is passed over."""
+        """Take one chunk; what is not understood is ignored."""
         if not isinstance(chunk, Mapping):
             return
         self._usage = chunk.get("usage") or self._usage
@@ -146,7 +146,7 @@ def _read_calls(calls: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
 
 def make_call(name: str, arguments: Any, id: str) -> dict[str, Any]:
-    """A tool call in LangChain's shape; with an `error` in it where it is no proper call.
+    """A tool call in LangChain's shape, with an `error` in it if it is malformed.
 
     `arguments`: a JSON object, or the text of one (nothing at all counts as no arguments).
     """
@@ -173,7 +173,7 @@ def make_call(name: str, arguments: Any, id: str) -> dict[str, Any]:
 
 
 def _part(mapping: Any, name: str) -> Mapping[str, Any]:
-    """The mapping under `name`, an empty one where there is none."""
+    """The mapping under `name`, or an empty one."""
     part = mapping.get(name) if isinstance(mapping, Mapping) else None
     return part if isinstance(part, Mapping) else {}
 

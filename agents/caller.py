@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.endpoints import Endpoint, InProcess, Nobody, OpenAIServer
+from branchwise.agents.endpoints import Endpoint, InProcess, NoServer, OpenAIServer
 from branchwise.agents.journal import CallKey, Journal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.replay import RecordedModel
@@ -65,7 +65,8 @@ class ModelCaller:
         self._allowance = restraints.allowance
         self._recorded = recorded
         self._endpoint = _endpoint(spec, decoding, model, keys)
-        # In-process models take calls as they are: there is no server that could lack them.
+        # In-process models take calls as they are: no server is involved that might not support
+        # them.
         self._text = decoding.tool_protocol == "text" and isinstance(self._endpoint, OpenAIServer)
         # By item: the roles and fields of which its trace says already that they are left out.
         self._told: WeakKeyDictionary[Journal, set[tuple[str, str]]] = WeakKeyDictionary()
@@ -145,7 +146,7 @@ class ModelCaller:
     def _speaks_text(self) -> bool:
         """Whether tools go in the text: by choice, or since the server refused them.
 
-        Digests follow the choice alone, so that a run is continued whatever its server refuses.
+        Digests follow the choice alone, so that a run can be continued whatever its server refuses.
         """
         return self._text or "tools" in self._endpoint.refused
 
@@ -283,7 +284,7 @@ def _endpoint(
     if model is None and spec.provider == "openai":
         return OpenAIServer(spec, decoding, keys)
     if model is None and spec.provider == "replay":
-        return Nobody(spec)
+        return NoServer(spec)
     if model is None:
         from branchwise.agents.offline import OfflineChatModel
 

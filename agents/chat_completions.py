@@ -1,7 +1,7 @@
 """OpenAI's chat-completions protocol, through LangChain's client. Import it lazily.
 
 `ChatOpenAI` makes the payload and owns the HTTP client. Bodies are read here instead of there:
-it drops `reasoning_content`, raises where a tool call's arguments are no JSON object, and spends
+it drops `reasoning_content`, raises if a tool call's arguments are not a JSON object, and spends
 most of a request's CPU time on turning dictionaries into typed objects and back.
 """
 
@@ -39,7 +39,7 @@ _OPENAI_HEADERS = ("OpenAI-Organization", "OpenAI-Project")
 
 
 class ChatCompletions(ChatOpenAI):
-    """`ChatOpenAI` whose `complete` returns everything that the server said, streamed or not."""
+    """`ChatOpenAI` whose `complete` returns everything that the server sent, streamed or not."""
 
     def body(self, messages: Sequence[BaseMessage], extra: Mapping[str, Any]) -> dict[str, Any]:
         """A request's body; `extra` are fields of it (tools, response_format, ...)."""
@@ -53,7 +53,7 @@ class ChatCompletions(ChatOpenAI):
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Completion:
         """The completion of one request; `seconds`: the longest silence of the server.
 
-        Raises what the openai client raises, ValueError for a body that is no JSON, and
+        Raises what the openai client raises, ValueError for a body that is not JSON, and
         ModelError for a body without a message or a stream that was cut.
         """
         if body.get("stream"):

@@ -101,10 +101,10 @@ class ConditionsFormat:
         )
 
 
-Entry = tuple[str, tuple[str, ...], list[str]]
+ConditionEntry = tuple[str, tuple[str, ...], list[str]]
 
 
-def _entries(data: object, fragments: Sequence[str]) -> Iterator[Entry]:
+def _entries(data: object, fragments: Sequence[str]) -> Iterator[ConditionEntry]:
     for entry in _list_in(data)[:MAX_BRANCHES]:
         if not isinstance(entry, Mapping):
             answer = text_of(entry, MAX_SENTENCES)

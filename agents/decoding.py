@@ -1,4 +1,4 @@
-"""How a model is asked: sampling, protocol, patience."""
+"""How a model is called: sampling, protocol, timeouts."""
 
 from typing import Annotated, Any, Literal
 

@@ -80,7 +80,7 @@ class OpenAIServer:
             async with asyncio.timeout(seconds):
                 completion = await self._connected().complete(body, seconds)
             return replace(completion, left_out=left_out)
-        except Exception as error:  # noqa: BLE001 -- whatever it is, the item must end recorded
+        except Exception as error:  # noqa: BLE001 -- on any error the item must end recorded
             failure = self._advised(self._failure(error, body))
         # Outside the handler: the cause's request headers hold the key.
         raise failure
@@ -183,8 +183,8 @@ class InProcess:
         return None
 
 
-class Nobody:
-    """The server of a replay: there is none, whatever was not recorded."""
+class NoServer:
+    """The endpoint of a replay, which has no server: requests that were not recorded fail."""
 
     refused: Mapping[str, str] = MappingProxyType({})
 
@@ -198,7 +198,7 @@ class Nobody:
         schema: Mapping[str, Any] | None,
         seconds: float,
     ) -> Completion:
-        raise ModelError("not_recorded", f"{self._spec}: nobody can be asked in this role")
+        raise ModelError("not_recorded", f"{self._spec}: a replay has no server to ask")
 
     async def aclose(self) -> None:
         return None

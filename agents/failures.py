@@ -61,7 +61,7 @@ def classify(error: Exception, where: str) -> ModelError:
     if isinstance(error, openai.APIError):
         return ModelError("server", error_line(f"{where}: {error.message}"), retryable=True)
     if isinstance(error, ValueError):
-        what = f"{where}: the response is no valid JSON ({error})"
+        what = f"{where}: the response is not valid JSON ({error})"
         return ModelError("invalid_response", error_line(what), retryable=True)
     return ModelError("connection", error_line(f"{where}: {type(error).__name__}: {error}"))
 

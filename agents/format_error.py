@@ -1,4 +1,4 @@
-"""What is raised where an answer does not have the shape that was asked for; texts in bounds."""
+"""The error for an answer of the wrong shape, and bounds on an answer's texts."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -35,7 +35,7 @@ class AnswerFormat(Protocol):
         `fragments`: ids of the passages that were given to the model as 1, 2, ...
 
         Raises:
-            FormatError: there is no answer in `data`.
+            FormatError: `data` holds no answer.
         """
         ...
 

@@ -13,7 +13,7 @@ from branchwise.agents.retries import LONGEST_WAIT, Sleep
 
 
 @dataclass(frozen=True)
-class Slot:
+class RequestSlot:
     """A request's leave to go. `company`: requests on their way when it went, itself included.
 
     `limit`: the limit that let it go; `generation`: how often that had been halved; `waited`: the
@@ -31,7 +31,7 @@ class Limiter:
 
     A 429 halves what may be on its way: once for all requests that went before it came, since one
     burst is one piece of news. Then `limit` successes while all slots are taken raise it by one,
-    up to `most` (None: there is no limit until the first 429). While a Retry-After lasts no request
+    up to `most` (None: unlimited until the first 429). While a Retry-After lasts no request
     goes.
 
     For one event loop at a time; `sleep` and `clock` are in seconds.
@@ -59,7 +59,7 @@ class Limiter:
         return max(0.0, self._held_until - self._clock())
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[Slot]:
+    async def slot(self) -> AsyncIterator[RequestSlot]:
         """Wait for a slot, then hold it; what the body raises says how the request ended."""
         slot = await self._entered()
         try:
@@ -73,18 +73,18 @@ class Limiter:
             self.in_flight -= 1
             self._freed.set()
 
-    def is_slower_than(self, slot: Slot) -> bool:
+    def is_slower_than(self, slot: RequestSlot) -> bool:
         """Whether fewer requests may go at a time than when this one went: asking again differs."""
         return self.limit is not None and (slot.limit is None or self.limit < slot.limit)
 
-    async def _entered(self) -> Slot:
+    async def _entered(self) -> RequestSlot:
         self._belong_here()
         began = self._clock()
-        # Whoever holds the turnstile is next; the others queue for it in their order.
+        # The request that holds the turnstile is next; the others queue for it in order.
         async with self._turnstile:
             await self._until_free()
             self.in_flight += 1
-        return Slot(self.in_flight, self.limit, self._generation, self._clock() - began)
+        return RequestSlot(self.in_flight, self.limit, self._generation, self._clock() - began)
 
     async def _until_free(self) -> None:
         while True:
@@ -103,8 +103,8 @@ class Limiter:
             self._loop, self.in_flight = loop, 0
             self._turnstile, self._freed = asyncio.Lock(), asyncio.Event()
 
-    def _succeeded(self, slot: Slot) -> None:
-        # A limit that nobody reaches says nothing of what the server would take beyond it.
+    def _succeeded(self, slot: RequestSlot) -> None:
+        # A limit that is never reached says nothing about what the server would accept beyond it.
         if self.limit is None or slot.generation != self._generation or self.in_flight < self.limit:
             return
         self._successes += 1
@@ -112,14 +112,15 @@ class Limiter:
             self._successes = 0
             self.limit += self.most is None or self.limit < self.most
 
-    def _failed(self, slot: Slot, error: ModelError) -> None:
+    def _failed(self, slot: RequestSlot, error: ModelError) -> None:
         if error.retry_after is not None and error.retry_after <= LONGEST_WAIT:
             self._held_until = max(self._held_until, self._clock() + error.retry_after)
         if error.kind != "rate_limit" or not error.retryable:
             return
         self.refusals += 1
         if slot.generation == self._generation:
-            # Half of what was on its way: where that was less than allowed, the limit said nothing.
+            # Half of what was in flight: if that was less than allowed, the limit was not what
+            # mattered.
             together = max(slot.company, self.in_flight)
             self.limit = max(1, min(self.limit or together, together) // 2)
             self._generation, self._successes = self._generation + 1, 0

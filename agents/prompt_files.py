@@ -47,7 +47,7 @@ class Prompts:
         """The built-in prompts, those that `directory` holds as NAME.md replaced by it.
 
         Raises:
-            InputError: no such directory, a file that is no prompt of ours, or a prompt with a
+            InputError: no such directory, a file that is not one of our prompts, or a prompt with a
                 variable that its place does not give.
         """
         texts = {name: _built_in(name) for name in VARIABLES}
@@ -59,7 +59,7 @@ class Prompts:
         """The prompt `name` with its variables filled in, once: values are not read again.
 
         Raises:
-            KeyError: there is no such prompt, or one of its variables has no value.
+            KeyError: the prompt does not exist, or one of its variables has no value.
         """
         return Template(self.texts[name]).substitute(values)
 

@@ -1,4 +1,4 @@
-"""Optional fields of a request that a server refuses, told from the words of its refusal.
+"""Optional request fields that a server refuses, recognised from the words of its refusal.
 
 Servers say it with any status, in bodies of many shapes (docs/compatibility.md). A field is left
 out of later requests only where a refusal names it: what is wrongly left out changes answers.
@@ -69,7 +69,7 @@ _SCHEMA_NOT_TAKEN = re.compile(
     r"(must|should) be|\bexpected|failed to (parse|compile|convert|initiali[sz]e)|missing field",
     re.IGNORECASE,
 )
-# A key refused, a quota, too many requests: whatever else such a body says.
+# A refused key, a quota, too many requests: regardless of what else the body says.
 _OTHER_MATTERS = frozenset({401, 402, 403, 407, 408, 409, 413, 425, 429})
 # A server that is down or too busy: only what it names outright is about the request.
 _PASSING = frozenset({502, 503, 504, 529})
@@ -91,7 +91,7 @@ def refusals_of(spec: ModelSpec) -> dict[str, str]:
 
 
 def forget_refusals() -> None:
-    """Ask every server for everything again."""
+    """Forget all refusals, so that every server is sent all fields again."""
     _KNOWN.clear()
 
 

@@ -49,7 +49,7 @@ class Recordings(Protocol):
 
 
 OpenRecordings = Callable[[Path], Recordings]
-"""Opens the recordings of a run folder. Raises InputError where there is no run to be read."""
+"""Opens the recordings of a run folder. Raises InputError if it holds no readable run."""
 
 
 class RecordedModel:
@@ -65,7 +65,7 @@ class RecordedModel:
         found = recordings.identity.get("model" if role == "agent" else role)
         if found is None:
             raise InputError(
-                f"the run asked no {role}, so it has no replies of one",
+                f"the run used no {role}, so it has no {role} replies",
                 where=spec.name,
                 remedy=f"name another model with --{role}, or leave out the module",
             )
@@ -127,8 +127,8 @@ class RecordedModel:
         if changed := self._changed():
             return f"{what}: the system differs in {', '.join(changed)}"
         if self._recordings.has_nothing_of(slot):
-            return f"{what}: its own item failed there, or was not asked"
-        return f"{what}: usually another question, or another result of a tool, or it failed there"
+            return f"{what}: the item failed there or was not run"
+        return f"{what}: the question or a tool result may differ, or the call failed there"
 
     def _changed(self) -> list[str]:
         if self.present_identity is None:
@@ -139,7 +139,8 @@ class RecordedModel:
 
 @dataclass
 class Replays:
-    """The recorded models of a system; each run is opened once, whatever roles it answers in."""
+    """The recorded models of a system; each run is opened once, even if it answers in several
+    roles."""
 
     open_recordings: OpenRecordings | None = None
     models: list[RecordedModel] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What comes back from a model: a reply, its cost, or the reason why there is none."""
+"""What comes back from a model: a reply and its cost, or the reason for its absence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a request is, for the journal: cheap to compute, the same in every process."""
+"""The content of a request for the journal's digests: cheap to compute, the same in every
+process."""
 
 from __future__ import annotations
 

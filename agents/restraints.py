@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from branchwise.agents.limits import Limiter, Limits, Slot
+from branchwise.agents.limits import Limiter, Limits, RequestSlot
 from branchwise.agents.reply import ModelError
 from branchwise.agents.retries import LONGEST_WAIT, Sleep, retry_wait
 from branchwise.agents.spec import ModelSpec
@@ -22,7 +22,7 @@ class AllowanceSpentError(Exception):
 
 @dataclass
 class Payment:
-    """What a request that was allowed came to; None while, and where, nobody knows."""
+    """The cost of a request that was allowed; None while it is unknown."""
 
     usage: Usage | None = None
 
@@ -50,7 +50,7 @@ class Restraints:
     allowance: Allowance | None = None
 
     def limiter(self, spec: ModelSpec) -> Limiter | None:
-        """The limiter of the model's server; None where there is none, or no server."""
+        """The limiter of the model's server; None without a limit or a server."""
         if self.limits is None or spec.provider != "openai":
             return None
         return self.limits.at(spec.base_url or spec.provider)
@@ -69,9 +69,9 @@ async def within_limits(
 ) -> T:
     """The result of `request`, sent when the limiter lets it go.
 
-    A 429 after which fewer requests go at a time is no failed attempt: the request queues again,
-    behind the Retry-After that holds them all, or after a wait of its own. `on_wait` is told the
-    seconds of each wait for a slot: whoever asks cannot help that others ask, too.
+    A 429 that lowers the limit does not count as a failed attempt: the request queues again, behind
+    the Retry-After that holds them all, or after a wait of its own. `on_wait` is called with the
+    seconds of each wait for a slot, which are not charged to the caller.
 
     Raises:
         ModelError: the request's own.
@@ -80,7 +80,7 @@ async def within_limits(
         return await request()
     refusals = 0
     while True:
-        slot: Slot | None = None
+        slot: RequestSlot | None = None
         try:
             async with limiter.slot() as slot:
                 on_wait(slot.waited)
@@ -96,7 +96,7 @@ async def within_limits(
             await sleep(wait)
 
 
-def _is_news(limiter: Limiter, slot: Slot, error: ModelError) -> bool:
+def _is_news(limiter: Limiter, slot: RequestSlot, error: ModelError) -> bool:
     refused = error.kind == "rate_limit" and error.retryable
     in_time = error.retry_after is None or error.retry_after <= LONGEST_WAIT
     return refused and in_time and limiter.is_slower_than(slot)

@@ -1,4 +1,4 @@
-"""What is said of a setting once, beside the type, bounds and default of its field."""
+"""The declaration of a setting, beside the type, bounds and default of its field."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-Holds = Literal["value", "model", "folder", "graph", "retriever"]
+SettingKind = Literal["value", "model", "folder", "graph", "retriever"]
 """What a text means: a model spec, a folder, a graph's folder or address, a retriever's name."""
 
 
@@ -28,7 +28,7 @@ class Setting:
     panel: str | None = None
     word: str | None = ""
     flag: str | None = ""
-    holds: Holds = "value"
+    holds: SettingKind = "value"
     none: str = "default"
     module: str | None = None
     changes: Literal["answers", "requests", "scores"] = "answers"

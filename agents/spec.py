@@ -41,7 +41,7 @@ class ModelSpec:
     """A provider, a model's name there and, for a server of one's own, its base URL.
 
     Of a replay, `name` is the folder of the run that answers. `str(spec)` is what `parse` reads.
-    Keys are no part of it (`corpora/keys.py`).
+    Keys are not part of it (`corpora/keys.py`).
     """
 
     provider: Literal["openai", "offline", "replay"]
@@ -64,7 +64,7 @@ class ModelSpec:
         if found and found["url"] is None and _ADDRESS.search(found["name"]):
             raise InputError(
                 f"the address in {_shown(text)!r} does not begin with http:// or https://",
-                remedy="write it out, up to /v1",
+                remedy="write the full address, up to /v1",
             )
         if found is None or "://" in found["name"]:
             near = suggested(text)
@@ -108,7 +108,7 @@ class ModelSpec:
 
 
 def suggested(text: str) -> str | None:
-    """The spec that a bare name was meant as; None where it is no name, or may be a secret."""
+    """The spec that a bare name stands for; None if it is not a name, or may be a secret."""
     text = text.strip()
     if nearest(text, ["offline"], cutoff=0.8):
         return "offline"
@@ -131,12 +131,12 @@ def located(text: str) -> str:
 
 
 def check_ready(spec: ModelSpec, keys: Keys = NO_KEYS) -> None:
-    """Say before any work what would make every call fail. Sends no request.
+    """Raise, before any work, for what would make every call fail. Sends no request.
 
-    Whether there is something to replay is seen by who opens it.
+    Whether there is anything to replay is checked when the run is opened.
 
     Raises:
-        InputError: no key for OpenAI's own service, a key that no request can carry, or nobody
+        InputError: no key for OpenAI's own service, a key that no request can carry, or nothing
             listens at the base URL.
     """
     if spec.provider in ("offline", "replay"):
@@ -155,7 +155,7 @@ def check_ready(spec: ModelSpec, keys: Keys = NO_KEYS) -> None:
     address = urlsplit(spec.base_url)
     host, port = address.hostname or "", address.port or _PORTS[address.scheme]
     if getproxies().get(address.scheme) and not proxy_bypass(host):
-        return  # Requests go through a proxy: whether it finds the host is only seen then.
+        return  # Requests go through a proxy: only they show whether it finds the host.
     try:
         socket.create_connection((host, port), _CONNECT_SECONDS).close()
     except OSError as error:

@@ -38,7 +38,7 @@ class SpecTextModel:
     def complete(self, prompt: str, system: str = "") -> str:
         """The reply's text without thoughts, perhaps empty.
 
-        Raises TextModelError where there is no reply after all attempts.
+        Raises TextModelError if no attempt gets a reply.
         """
         try:
             return self._runner.run(self._ask(prompt, system))

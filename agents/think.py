@@ -1,14 +1,14 @@
-"""Thinking aloud: `<think>…</think>` is trace, not answer."""
+"""Thinking tags: what is in `<think>…</think>` is part of the trace, not of the answer."""
 
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """`text` as (what was said, what was thought), both stripped where anything was thought.
+    """Split `text` into (answer, thinking), both stripped if there is any thinking.
 
-    A block that never closes is thought to its end. A `</think>` without an opening (templates
-    that put the opening tag into the prompt) makes thought of all that stands before it. Linear
-    in the length of `text`.
+    A block that never closes is thinking to its end. A `</think>` without an opening tag (some
+    templates put it into the prompt) makes everything before it thinking. Linear in the length of
+    `text`.
     """
     if _CLOSE not in text and _OPEN not in text:
         return text, ""

@@ -103,9 +103,8 @@ class Plain:
         import orjson
         from sentence_transformers import SentenceTransformer
 
-        from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model
-        from branchwise.corpora.openvino_export import exported
-        from branchwise.corpora.quiet import quiet
+        from branchwise.corpora.encoder_models import DEFAULT_ENCODER, find_model, quiet
+        from branchwise.corpora.openvino_encoder import exported
 
         model = find_model(DEFAULT_ENCODER)
         folder = exported(model) if backend == "openvino" else model.folder
@@ -157,12 +156,12 @@ def make_corpus(folder: Path, passages: int) -> None:
     from branchwise.corpora.flat import VECTORS_FILE, new_vectors
     from branchwise.corpora.folder import Corpus
     from branchwise.corpora.manifest import Manifest, write_manifest
-    from branchwise.corpora.records import Record
+    from branchwise.corpora.records import CorpusRecord
 
     words = random.Random(1)
     with (folder / "corpus.jsonl").open("wb") as file:
         for row in range(passages):
-            file.write(Record(f"p{row}", f"{name(words)}\n{text(words)}").line())
+            file.write(CorpusRecord(f"p{row}", f"{name(words)}\n{text(words)}").line())
     vectors = np.random.default_rng(1).standard_normal((passages, DIMENSION), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     np.save(folder / "vectors.npy", vectors)

@@ -120,7 +120,7 @@ def _drop_output() -> None:
 
 def _complain(message: str, code: int) -> int:
     from branchwise.corpora.secrets import without_keys
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
 
     sys.stderr.write(f"branchwise: {printable(without_keys(message))}\n")
     return code

@@ -82,16 +82,16 @@ def new_folder(path: Path) -> Iterator[Path]:
         path = path.resolve()
         if path == Path.cwd():
             raise InputError(
-                "is the folder that you are in", where=str(path), remedy="choose another place"
+                "is the current folder", where=str(path), remedy="choose another folder"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(path)
         lock, partial = _locked_folder(path)
     except OSError as error:
         raise InputError(
-            f"no folder can be made here ({error.strerror})",
+            f"cannot create a folder here ({error.strerror})",
             where=str(path),
-            remedy="choose another place",
+            remedy="choose another folder",
         ) from None
     try:
         (partial / _NEW).mkdir()

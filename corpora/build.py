@@ -13,7 +13,7 @@ from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.progress import Progress, silent
-from branchwise.corpora.records import Record, parse_record
+from branchwise.corpora.records import CorpusRecord, parse_record
 from branchwise.corpora.scan import id_key, refuse_duplicate_ids, repeated_keys
 
 _REPORT_EVERY = 10_000
@@ -42,7 +42,7 @@ def build_corpus(source: str, out: Path, progress: Progress = silent) -> Built:
 
     A folder that holds this very corpus stays as it is: a build killed at its end may be repeated.
     Raises InputError, with file and line, for bad data, and where `out` holds anything
-    else. What is there after an error, Ctrl-C or a kill is no corpus.
+    else. After an error, Ctrl-C or a kill, no corpus is left there.
     """
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -58,14 +58,14 @@ def build_corpus(source: str, out: Path, progress: Progress = silent) -> Built:
 
 
 def _built_before(source: str, out: Path, progress: Progress) -> Built:
-    """What is there already, where it is what would be built."""
+    """What already exists, where it is what would be built."""
     if (out / CORPUS_FILE).is_file():
         corpus, digest = Corpus.open(out), _Digest()
         repeated = _write(source, digest, progress)
         if digest.hexdigest() == corpus.sha256:
             remove_abandoned(out)
             return Built(corpus, repeated)
-    raise InputError("is there already", where=str(out), remedy="choose another --out")
+    raise InputError("already exists", where=str(out), remedy="choose another --out")
 
 
 class _Digest:
@@ -130,7 +130,7 @@ def _from_questions(source: str, out: _Sink, progress: Progress) -> int:
                     f"two different passages have the id {passage.id!r} "
                     f"({earlier.title!r} and {passage.title!r})",
                     where=f"{source}, question {question.id!r}",
-                    remedy="leave the ids out to have content hashes",
+                    remedy="leave the ids out to get content hashes",
                 )
             if earlier is not passage:
                 repeated += 1
@@ -146,5 +146,5 @@ def _from_questions(source: str, out: _Sink, progress: Progress) -> int:
     return repeated
 
 
-def _record(passage: Passage) -> Record:
-    return Record(passage.id, passage.contents)
+def _record(passage: Passage) -> CorpusRecord:
+    return CorpusRecord(passage.id, passage.contents)

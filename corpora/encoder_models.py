@@ -5,9 +5,14 @@ party's repackaging, so the package is never executed, only its `model` folder i
 where its weights are the original's, byte for byte.
 """
 
+import contextlib
 import hashlib
 import importlib.util
+import io
+import logging
 import re
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -122,13 +127,13 @@ def _downloaded(name: str) -> Path:
     except (OSError, ValueError) as error:
         # The hub's errors derive from these; their texts are long and hold addresses.
         raise InputError(
-            f"the encoder {name!r} cannot be had ({type(error).__name__})",
+            f"cannot get the encoder {name!r} ({type(error).__name__})",
             remedy=f"check the name and the network, give a folder, or use {DEFAULT_ENCODER}",
         ) from None
     if not any(folder.rglob("*.safetensors")):
         raise InputError(
             f"the encoder {name!r} has no weights in safetensors format",
-            remedy="name a model that has: pickled weights can run code",
+            remedy="name a model that has them: pickled weights can run code",
         )
     return folder
 
@@ -154,3 +159,28 @@ def _digest(folder: Path) -> str:
 def _file_sha256(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """No warnings, log lines below errors, or progress bars; exceptions pass as they are.
+
+    Model libraries report every unexpected weight and traced branch: nothing a user can act on.
+    """
+    from transformers.utils import logging as transformers_logging
+
+    before, verbosity = logging.root.manager.disable, transformers_logging.get_verbosity()
+    logging.disable(logging.WARNING)
+    transformers_logging.set_verbosity(logging.ERROR)
+    sink = io.StringIO()
+    try:
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(sink),
+            contextlib.redirect_stderr(sink),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        logging.disable(before)

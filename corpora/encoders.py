@@ -15,14 +15,20 @@ from branchwise.corpora.encoder_models import (
     EncoderModel,
     EncoderSettings,
     find_model,
+    quiet,
 )
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.manifest import Backend, EncoderIdentity
-from branchwise.corpora.openvino_export import exported, has_openvino, refuse_telemetry
-from branchwise.corpora.openvino_queries import PRECISION_HINTS, OpenVinoQueries, is_usual
+from branchwise.corpora.openvino_encoder import (
+    PRECISION_HINTS,
+    OpenVinoQueries,
+    exported,
+    has_openvino,
+    is_usual,
+    refuse_telemetry,
+    same_length,
+)
 from branchwise.corpora.progress import Progress, silent
-from branchwise.corpora.quiet import quiet
-from branchwise.corpora.token_groups import same_length
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +64,7 @@ class Encoder:
             return self._encode_groups(texts, ([i] for i in range(len(texts))), silent)
 
     def encode_passages(self, texts: Sequence[str], progress: Progress = silent) -> "np.ndarray":
-        """float32 [n, dimension], unit length. `progress` is told of each batch."""
+        """float32 [n, dimension], unit length. `progress` is called after each batch."""
         texts = [self.identity.passage_prefix + text for text in texts]
         with self._lock:
             if self.identity.backend == "openvino":
@@ -117,7 +123,7 @@ def load_encoder(
     backend: Literal["auto", "torch", "openvino"] = "auto",
     settings: EncoderSettings = AS_THE_MODEL_SAYS,
 ) -> Encoder:
-    """The encoder called `name`; `auto` takes openvino where it is installed and there is no GPU.
+    """The encoder called `name`; `auto` uses openvino if it is installed and no GPU is present.
 
     Raises InputError where the model or the backend cannot be had.
     """

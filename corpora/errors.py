@@ -21,7 +21,7 @@ class InputError(Exception):
         super().__init__(" ".join(f"{parts}; {remedy}".split() if remedy else parts.split()))
 
 
-class Words:
+class SettingNames:
     """How a place writes settings, which are called by their fields' names: as the command line
     does, unless a subclass says otherwise."""
 
@@ -34,7 +34,7 @@ class Words:
         return f"add {self.name(setting)} {value}".rstrip()
 
 
-FLAGS = Words()
+FLAGS = SettingNames()
 
 
 class SettingError(InputError):

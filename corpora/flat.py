@@ -64,7 +64,7 @@ class FlatIndex:
 
 
 def search(vectors: Any, queries: "np.ndarray", depth: int) -> tuple["np.ndarray", "np.ndarray"]:
-    """faiss search: scores and rows, [n, depth] each, best first, whatever the batch."""
+    """faiss search: scores and rows, [n, depth] each, best first, independent of the batch."""
     import os
 
     import faiss

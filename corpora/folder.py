@@ -49,12 +49,12 @@ class Corpus:
 
     @classmethod
     def open(cls, path: Path) -> "Corpus":
-        """The corpus in folder `path`. Raises InputError where there is none or it is damaged."""
+        """The corpus in folder `path`. Raises InputError if it is missing or damaged."""
         path = Path(path)
         file = path / CORPUS_FILE
         if not file.is_file():
             raise InputError(
-                f"no corpus here (there is no {CORPUS_FILE})",
+                f"no corpus here ({CORPUS_FILE} is missing)",
                 where=str(path),
                 remedy=f"build one with `branchwise corpus build --from SRC --out {path}`",
             )
@@ -92,9 +92,9 @@ class Corpus:
             record = parse_record(self._lines[start : start + length], f"passage {row}")
         except InputError:
             raise InputError(
-                f"the corpus and its {OFFSETS_FILE} do not fit each other",
+                f"the corpus and its {OFFSETS_FILE} do not match",
                 where=str(self.path),
-                remedy=f"remove {OFFSETS_FILE}, which is made again; or build the corpus again",
+                remedy=f"remove {OFFSETS_FILE}, which is then made again, or rebuild the corpus",
             ) from None
         return record.id or record.hash, record.contents
 

@@ -30,7 +30,7 @@ Fault = Literal[
 ]  # fmt: skip
 
 
-class Reply(NamedTuple):
+class HttpReply(NamedTuple):
     """An answer with its body, decompressed. `whole`: nothing that was announced is missing.
 
     Names in `headers` are found in any case.
@@ -44,7 +44,8 @@ class Reply(NamedTuple):
 
 
 class ExchangeError(Exception):
-    """Why there is no whole answer. `reason` is the system's own word; it holds no address."""
+    """Why an answer is missing or incomplete. `reason` is the system's own word; it holds no
+    address."""
 
     def __init__(self, fault: Fault, reason: str = "") -> None:
         super().__init__(fault)
@@ -58,7 +59,7 @@ def exchange(
     keys: Keys = NO_KEYS,
     *,
     redirects: bool = False,
-) -> Reply:
+) -> HttpReply:
     """Send `request` and read at most `limit` bytes of body, packed and unpacked.
 
     `deadline` (of `time.monotonic`) covers everything from the look-up of the name to the last
@@ -66,7 +67,7 @@ def exchange(
     be followed: then one within the host is, and keeps method and body. Raises ExchangeError.
     """
 
-    def run() -> Reply:
+    def run() -> HttpReply:
         with asyncio.Runner(loop_factory=_Loop) as runner:
             return runner.run(_exchange(request, deadline, limit, keys, redirects))
 
@@ -116,7 +117,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 async def _exchange(
     request: urllib.request.Request, deadline: float, limit: int, keys: Keys, redirects: bool
-) -> Reply:
+) -> HttpReply:
     import httpx
 
     try:
@@ -134,7 +135,7 @@ async def _exchange(
 
 async def _one(
     request: urllib.request.Request, url: "httpx.URL", limit: int, key: str | None
-) -> Reply:
+) -> HttpReply:
     import httpx
 
     named = {"Accept-encoding": "identity", **dict(request.header_items()), "Connection": "close"}
@@ -169,7 +170,7 @@ def _proxy(url: "httpx.URL") -> str | None:
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
-def _redirected(url: "httpx.URL", reply: Reply) -> "httpx.URL":
+def _redirected(url: "httpx.URL", reply: HttpReply) -> "httpx.URL":
     """Where a redirect leads. Raises ExchangeError for nowhere and for another host."""
     to = url.join(reply.headers.get("Location", ""))
     if "Location" not in reply.headers or to.scheme not in ("http", "https", "ftp"):
@@ -181,7 +182,7 @@ def _redirected(url: "httpx.URL", reply: Reply) -> "httpx.URL":
     return to
 
 
-async def _read(response: "httpx.Response", limit: int) -> Reply:
+async def _read(response: "httpx.Response", limit: int) -> HttpReply:
     import httpx
 
     raw, whole = bytearray(), True
@@ -197,7 +198,9 @@ async def _read(response: "httpx.Response", limit: int) -> Reply:
     media = Message()
     media["Content-Type"] = response.headers.get("Content-Type", "")
     said, headers = bytes_without_keys(body), response.headers
-    return Reply(response.status_code, media.get_content_type(), headers, said, whole and complete)
+    return HttpReply(
+        response.status_code, media.get_content_type(), headers, said, whole and complete
+    )
 
 
 def _unpacked(raw: bytes, encoding: str, limit: int) -> tuple[bytes, bool]:

@@ -39,7 +39,7 @@ class Origin(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> "Origin":
-        """Raises ValueError for a port that is no number."""
+        """Raises ValueError for a port that is not a number."""
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)
         return cls(parts.scheme, _plain_host(parts.hostname or ""), port)
@@ -50,7 +50,7 @@ class Keys:
     """Environment variables by the host, or HOST:PORT, that their keys are for.
 
     With a port, the key goes to that port alone, and before the host's. Raises InputError for what
-    is no host or no name of a variable, and for two variables of one host.
+    is not a host or not the name of a variable, and for two variables of one host.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -203,4 +203,4 @@ def _checked_host(text: str) -> str:
 
 
 NO_KEYS = Keys()
-"""Nothing is named: `OPENAI_API_KEY` for OpenAI, and no key for anyone else."""
+"""No keys named: `OPENAI_API_KEY` for OpenAI, and no key for any other server."""

@@ -82,7 +82,7 @@ def index_kind(name: str) -> IndexKind:
     """The kind of this name. Raises InputError."""
     if name not in INDEX_KINDS:
         known = ", ".join(INDEX_KINDS)
-        raise InputError(f"there is no kind of index {name!r}", remedy=f"known are {known}")
+        raise InputError(f"unknown kind of index {name!r}", remedy=f"known are {known}")
     return INDEX_KINDS[name]
 
 

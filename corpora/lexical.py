@@ -2,7 +2,7 @@
 
 Documents and queries go through one and the same analysis: lower case, words of two and more
 characters, bm25s's English stop words, the Snowball English stemmer. A passage that shares no
-term with the query is no result.
+term with the query is not a result.
 """
 
 import re
@@ -112,7 +112,7 @@ def build_lexical(corpus: Corpus, folder: Path, progress: Progress) -> None:
             progress(row, len(corpus))
     if not vocabulary:
         raise InputError(
-            "no passage holds a word to index",
+            "no passage contains a word to index",
             where=str(corpus.path),
             remedy="use `--kind flat` for it",
         )
@@ -123,10 +123,10 @@ def build_lexical(corpus: Corpus, folder: Path, progress: Progress) -> None:
 
 
 def open_index(corpus: Corpus, folder: Path, manifest: Manifest) -> LexicalIndex:
-    """The index in `folder`. Raises InputError where it was analysed otherwise, or is damaged."""
+    """The index in `folder`. Raises InputError if it was analysed differently, or is damaged."""
     if manifest.analyzer != ANALYZER:
         raise InputError(
-            f"the index was analysed as {manifest.analyzer}, queries would be as {ANALYZER}",
+            f"the index was analysed with {manifest.analyzer}, queries would be with {ANALYZER}",
             where=str(folder),
             remedy=rebuild_command(corpus.path, folder.name, manifest),
         )

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words, nearest
+from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames, nearest
 from branchwise.corpora.folder import Corpus
-from branchwise.corpora.fusion import DEPTH, FUSION_K, fused
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.kinds import (
     BUILT_IN,
@@ -25,7 +24,7 @@ from branchwise.corpora.manifest import (
     index_names,
     read_manifest,
 )
-from branchwise.corpora.ranking import Scored
+from branchwise.corpora.ranking import DEPTH, FUSION_K, Scored, fused
 from branchwise.corpora.retrieval import Hit, Retriever
 
 
@@ -98,9 +97,9 @@ def open_retriever(
     """The retriever over index `name`, or `hybrid` for flat and bm25 fused.
 
     Without a name: the only index there is, else `flat`. `http:URL` and `flashrag:CONFIG.yaml`
-    search elsewhere, whatever the corpus; a plug-in (`file.py:name`, `module:name`, or the name of
-    an installed one) searches what it likes, with its own of the `settings` by plug-in name. A
-    server gets its own of the `keys`. Raises InputError, with what mends it, where there is no such
+    search elsewhere, independent of the corpus; a plug-in (`file.py:name`, `module:name`, or the
+    name of an installed one) searches what it likes, with its own of the `settings` by plug-in
+    name. A server gets its own of the `keys`. Raises InputError, with a remedy, if there is no such
     index, it belongs to another corpus or encoder, nothing answers, or a plug-in cannot be used.
     """
     if is_plugin_retriever(name):
@@ -114,7 +113,7 @@ def open_retriever(
 
         return open_flashrag(Path(name.removeprefix(FLASHRAG)))
     if corpus_dir is None:
-        raise InputError("there is no corpus to search", remedy="add --corpus DIR")
+        raise InputError("no corpus to search", remedy="add --corpus DIR")
     return _open_own(Path(corpus_dir), name)
 
 
@@ -145,7 +144,7 @@ def _open_own(corpus_dir: Path, name: str | None) -> Retriever:
     return _open(corpus, chosen)
 
 
-def chosen_index(corpus_dir: Path, name: str | None, words: Words = FLAGS) -> str:
+def chosen_index(corpus_dir: Path, name: str | None, words: SettingNames = FLAGS) -> str:
     """The index that a name means: without one, the only index there is, else the default's.
 
     Raises SettingError where the corpus has no such index, or none can be chosen.
@@ -172,7 +171,7 @@ def _no_index(corpus_dir: Path, name: str, names: Sequence[str], setting: str) -
     known = dict.fromkeys((*names, *BUILT_IN))
     near = [] if name in known else nearest(name, known)
     if near:
-        what, remedy = f"there is no retriever {name!r}", f"did you mean {near[0]}?"
+        what, remedy = f"unknown retriever {name!r}", f"did you mean {near[0]}?"
     else:
         has = f"it has {', '.join(names)}" if names else "it has none yet"
         what = f"the corpus has no index {name!r} ({has})"

@@ -1,4 +1,4 @@
-"""How long work says how far it is, without knowing who listens."""
+"""How long-running work reports its progress to a caller."""
 
 from collections.abc import Callable
 
@@ -7,4 +7,4 @@ Progress = Callable[[int, int], None]
 
 
 def silent(done: int, total: int) -> None:
-    """Nobody listens."""
+    """Ignore progress."""

@@ -42,7 +42,7 @@ class Question(_Frozen):
     """A question with its gold branches (none when it only comes from `ask`).
 
     `passages` is a fixed retrieval result where the benchmark has one; `plan` the steps of a
-    synthesised question; `meta` whatever else a data set says about it.
+    synthesised question; `meta` anything else that a data set says about it.
     """
 
     id: str

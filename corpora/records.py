@@ -12,7 +12,7 @@ from branchwise.corpora.files import json_kind, parse_object
 from branchwise.corpora.passages import Passage, passage_id
 
 
-class Record(NamedTuple):
+class CorpusRecord(NamedTuple):
     """A passage as it stands in a corpus file; `id` is None where the line has none."""
 
     id: str | None
@@ -32,7 +32,7 @@ class Record(NamedTuple):
         return orjson.dumps(fields) + b"\n"
 
 
-def parse_record(line: bytes, where: str) -> Record:
+def parse_record(line: bytes, where: str) -> CorpusRecord:
     """The record on a line of a corpus file. Raises InputError naming `where`.
 
     Numeric ids, which many published corpora have, become their text.
@@ -46,7 +46,7 @@ def parse_record(line: bytes, where: str) -> Record:
         )
     if not contents.strip():
         raise InputError('"contents" is empty', where=where, remedy="remove the line")
-    return Record(_id(fields.get("id"), where), contents)
+    return CorpusRecord(_id(fields.get("id"), where), contents)
 
 
 def to_passage(id: str, contents: str) -> Passage:

@@ -32,7 +32,7 @@ class Scan:
 def scan_corpus(path: Path) -> Scan:
     """Read the whole file once; memory grows by 24 bytes a passage, not with the text.
 
-    Raises InputError, with file and line, for a line that is no passage and for duplicate ids.
+    Raises InputError, with file and line, for a line that is not a passage and for duplicate ids.
     """
     import numpy as np
 
@@ -85,7 +85,7 @@ def refuse_duplicate_ids(
             continue
         if id in first:
             raise InputError(
-                f"id {id!r} is taken already by line {first[id]}",
+                f"id {id!r} is already used in line {first[id]}",
                 where=f"{path}:{number}",
                 remedy="give each passage an id of its own, or none at all",
             )

@@ -15,7 +15,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem
 
 Range = tuple[int, int]
-Names = Annotated[tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)]
+TypeNames = Annotated[tuple[str, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)]
 ANY = "any"
 
 
@@ -57,8 +57,8 @@ class Said(_Declared):
     phrase is the plainest; the others are for variety. A side without a phrase is not asked for.
     """
 
-    subject: Names = ()
-    object: Names = ()
+    subject: TypeNames = ()
+    object: TypeNames = ()
     kind: str = (
         ""  # for items: "{} *" where a horror film is said, * is the noun; "{}s": goalkeepers
     )
@@ -69,15 +69,15 @@ class Relation(_Declared):
     """A property between a subject type and what it may hold.
 
     The value is an entity (`object`), an item of a closed list (`items`), a `date`, or a `number`.
-    `count` bounds the values of one subject; where nobody fits the era there are fewer. `inverse`
+    `count` bounds the values of one subject; there are fewer if too few fit the era. `inverse`
     is the relation's name as seen from the object; without one it is told of the subject only.
     """
 
     property: str = Field(pattern=r"^P\d+$")
     label: str
     aliases: tuple[str, ...] = ()
-    subject: Names
-    object: Names = ()
+    subject: TypeNames
+    object: TypeNames = ()
     items: str = ""
     date: Literal["year"] | Range | None = None  # in the subject's year, or so many years after
     number: Range | None = None

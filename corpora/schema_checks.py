@@ -78,7 +78,7 @@ def _relation_faults(schema: Schema, relation: Relation) -> Iterator[str]:
         yield from _unknown("relation", path, schema.relations)
     yield from _range_faults(relation)
     if relation.inverse and not relation.object:
-        yield "has an inverse, and its values are no entities"
+        yield "has an inverse, and its values are not entities"
 
 
 def _range_faults(relation: Relation) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _range_faults(relation: Relation) -> Iterator[str]:
         relation.chance.values() if isinstance(relation.chance, Mapping) else [relation.chance]
     )
     if not all(0 <= chance <= 100 for chance in chances):
-        yield "its chance is no percentage"
+        yield "its chance is not a percentage"
 
 
 def _given(name: str) -> tuple[str, ...]:
@@ -109,4 +109,4 @@ def _given(name: str) -> tuple[str, ...]:
 def _unknown(what: str, names: Iterable[str], known: Collection[str]) -> Iterator[str]:
     for name in names:
         if name not in known:
-            yield f"there is no {what} {name!r}"
+            yield f"unknown {what} {name!r}"

@@ -31,7 +31,7 @@ def read_rankings(body: bytes, queries: int, k: int) -> list[list[Hit]]:
         raise RetrieverError('the retriever\'s answer has no list "result"')
     if len(rankings) != queries:
         raise RetrieverError(
-            f"the retriever answered {len(rankings)} queries and was asked {queries}"
+            f"the retriever answered {len(rankings)} queries but was asked {queries}"
         )
     return [_ranking(ranking, k) for ranking in rankings]
 
@@ -57,7 +57,7 @@ def _score(item: Any) -> float | None:
     except (TypeError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise RetrieverError("the retriever's answer has a score that is no number")
+        raise RetrieverError("the retriever's answer has a score that is not a number")
     return number
 
 

@@ -16,7 +16,7 @@ import orjson
 from branchwise.corpora.backoff import backoff
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
-from branchwise.corpora.http_exchange import ExchangeError, Reply, exchange, user_agent
+from branchwise.corpora.http_exchange import ExchangeError, HttpReply, exchange, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys, no_key
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
@@ -44,7 +44,7 @@ class Patience:
 class SearchServer:
     """Asks a retrieval server, which may be at work for other clients too. Thread-safe.
 
-    Its address is no part of its identity, as with model servers: a server may move.
+    Its address is not part of its identity, as with model servers: a server may move.
     """
 
     name = "http"
@@ -115,7 +115,7 @@ class _PostError(RetrieverError):
         self.may_pass, self.wait = may_pass, wait
 
 
-def _refusal(reply: Reply) -> _PostError:
+def _refusal(reply: HttpReply) -> _PostError:
     """The error for an answer with another status, with the server's own words."""
     status = reply.status
     if 300 <= status < 400:
@@ -164,7 +164,7 @@ def open_search_server(
 def server_url(spec: str) -> str:
     """The address in `http:http://host:port/retrieve`, also written without the first `http:`.
 
-    Without a path it is Search-R1's. Raises InputError for what is no address, and for one that
+    Without a path it is Search-R1's. Raises InputError for what is not an address, and for one that
     carries a password or a key: runs keep it.
     """
     text = spec.removeprefix("http:") if spec.startswith(("http:http", "http:https")) else spec

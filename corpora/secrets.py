@@ -1,7 +1,7 @@
 """What no text from outside may carry further: it goes to models, into stores and onto screens.
 
 Servers and plug-ins repeat keys: in error messages, in echoed headers, in what a model "answers".
-Whatever they say passes `without_keys` before it is used for anything.
+Everything that they return passes through `without_keys` before it is used.
 """
 
 import functools

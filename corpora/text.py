@@ -31,7 +31,7 @@ def one_line(text: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """`text` on one line. What is printable has no line breaks, and stays as it is."""
+    """`text` on one line. Printable text has no line breaks, and stays as it is."""
     return text if text.isprintable() else one_line(text)
 
 

@@ -85,7 +85,7 @@ def similarities(gold: Sequence[str], predicted: Sequence[str]) -> list[list[flo
 
 
 def is_default(name: str) -> bool:
-    """Whether a name is the one that no named branch aligns with."""
+    """Whether a name is `default`, which aligns with no named branch."""
     return name.strip().casefold() == DEFAULT_BRANCH
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from branchwise.corpora.questions import Answer, Branch
 from branchwise.eval.alignment import Alignment, align
-from branchwise.eval.entities import AnswerSet, Form, distinct_forms, form, gold_sets
+from branchwise.eval.entities import AnswerSet, ComparedText, distinct_forms, form, gold_sets
 from branchwise.eval.matching import matching, matching_size
 from branchwise.eval.normalise import normalise
 
@@ -52,7 +52,7 @@ class GoldBranches:
 
 
 def gold_branches(branches: Iterable[Branch]) -> GoldBranches:
-    """The scored form of gold branches, the same whatever their order."""
+    """The scored form of gold branches, independent of their order."""
     named: dict[str, list[Branch]] = defaultdict(list)
     for branch in branches:
         named[normalise(branch.name, articles=True)].append(branch)
@@ -117,7 +117,7 @@ def match_texts(texts: Iterable[str], target: AnswerSet | None, question: Answer
     unless it is one of several with different disambiguators, which cannot be one entity.
     Wrong texts count once by entity too, where they write one of another branch out.
     """
-    named: dict[str, list[Form]] = {}
+    named: dict[str, list[ComparedText]] = {}
     written: dict[str, set[int]] = {}
     unknown: list[str] = []
     for forms in distinct_forms(texts):
@@ -135,7 +135,7 @@ def match_texts(texts: Iterable[str], target: AnswerSet | None, question: Answer
     return TextMatches(right, tuple(sorted([*rivals, *written, *unknown])), wrong_entities)
 
 
-def _paired(named: Mapping[str, Sequence[Form]], target: AnswerSet) -> dict[str, int]:
+def _paired(named: Mapping[str, Sequence[ComparedText]], target: AnswerSet) -> dict[str, int]:
     """Key to entity, one-to-one; with the entity of that name where it is free."""
     keys = sorted(named, key=lambda key: (not target.written(key), key))
     edges = [
@@ -150,7 +150,7 @@ def _is_named(target: AnswerSet, entity: int, key: str) -> bool:
 
 
 def _rivals(
-    named: Mapping[str, Sequence[Form]], right: Mapping[str, int], target: AnswerSet
+    named: Mapping[str, Sequence[ComparedText]], right: Mapping[str, int], target: AnswerSet
 ) -> list[str]:
     """Keys of texts too many with a disambiguator, for gold names that have none.
 
@@ -160,7 +160,7 @@ def _rivals(
     by_bare: dict[str, set[str]] = defaultdict(set)
     for forms in named.values():
         for key, bare in forms:
-            if key != bare and not target.written(key) and target.matches(Form(key, bare)):
+            if key != bare and not target.written(key) and target.matches(ComparedText(key, bare)):
                 by_bare[bare].add(key)
     left_over = sorted(named.keys() - right.keys(), reverse=True)
     too_many = sum(len(keys) - 1 for keys in by_bare.values())

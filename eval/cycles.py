@@ -1,4 +1,4 @@
-"""Python's search for cycles, put off while records are read that have none."""
+"""Suspending Python's cycle collector while acyclic records are read."""
 
 import gc
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_cycle_search() -> Iterator[None]:
-    """Nothing looks for cycles meanwhile; also a decorator.
+    """Suspend the cycle collector; also a decorator.
 
-    Records of traces are trees, which go when nobody refers to them. To search the thousands of
-    young objects of each one for cycles took a sixth of the time of scoring a run. It holds for the
-    whole process, and ends with the first that leaves where several are in it at once.
+    Trace records are trees, which reference counting frees. Searching the thousands of young
+    objects of each one for cycles took a sixth of the time of scoring a run. Applies to the whole
+    process, and ends when the first of several concurrent users leaves.
     """
     searching = gc.isenabled()
     gc.disable()

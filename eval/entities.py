@@ -19,7 +19,7 @@ from branchwise.eval.normalise import MAX_CHARACTERS, normalise
 _DISAMBIGUATOR = re.compile(r"(.*\S)\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*", re.DOTALL)
 
 
-class Form(NamedTuple):
+class ComparedText(NamedTuple):
     """A text as it is compared: its key, and its key without a trailing disambiguator."""
 
     key: str
@@ -33,7 +33,7 @@ class Entity:
     `answers` are ordered by their text, which is the entity's name: that of the first.
     """
 
-    forms: frozenset[Form]
+    forms: frozenset[ComparedText]
     qids: frozenset[str]
     answers: tuple[Answer, ...] = ()
 
@@ -74,7 +74,7 @@ class AnswerSet:
         """Indices of the entities of which a form has this key."""
         return self._by_key.get(key, set())
 
-    def matches(self, predicted: Form) -> set[int]:
+    def matches(self, predicted: ComparedText) -> set[int]:
         """Indices of the entities that a predicted text may stand for."""
         key, bare = predicted
         found = set(self.written(key))
@@ -83,26 +83,26 @@ class AnswerSet:
             found |= self._by_bare.get(bare, set())
         return found
 
-    def matches_any(self, predicted: Iterable[Form]) -> set[int]:
+    def matches_any(self, predicted: Iterable[ComparedText]) -> set[int]:
         """Indices of the entities that any of these forms may stand for."""
         return {index for form in predicted for index in self.matches(form)}
 
 
 @lru_cache(maxsize=16_384)
-def form(text: str) -> Form:
-    """The compared form of a text; `bare` equals `key` where there is no disambiguator."""
+def form(text: str) -> ComparedText:
+    """The compared form of a text; `bare` equals `key` if it has no disambiguator."""
     text = text[:MAX_CHARACTERS]
     key = normalise(text)
     without = _DISAMBIGUATOR.fullmatch(text)
-    return Form(key, normalise(without[1]) if without else key)
+    return ComparedText(key, normalise(without[1]) if without else key)
 
 
-def distinct_forms(texts: Iterable[str]) -> list[list[Form]]:
+def distinct_forms(texts: Iterable[str]) -> list[list[ComparedText]]:
     """Predicted texts by key: those that agree after normalisation are one prediction.
 
     Empty texts are none.
     """
-    by_key: dict[str, set[Form]] = defaultdict(set)
+    by_key: dict[str, set[ComparedText]] = defaultdict(set)
     for text in texts:
         if text.strip():
             by_key[form(text).key].add(form(text))
@@ -115,7 +115,7 @@ def gold_sets(branches: Sequence[Sequence[Answer]]) -> tuple[AnswerSet, tuple[An
     An entity keeps in one branch the aliases that its Wikidata id has in another.
     """
     answers = [answer for branch in branches for answer in branch if answer.text.strip()]
-    by_qid: dict[str, set[Form]] = defaultdict(set)
+    by_qid: dict[str, set[ComparedText]] = defaultdict(set)
     for answer in answers:
         if answer.qid:
             by_qid[answer.qid].update(_forms(answer))
@@ -126,13 +126,13 @@ def gold_sets(branches: Sequence[Sequence[Answer]]) -> tuple[AnswerSet, tuple[An
     )
 
 
-def _forms(answer: Answer) -> frozenset[Form]:
+def _forms(answer: Answer) -> frozenset[ComparedText]:
     return frozenset(form(text) for text in answer.forms if text.strip())
 
 
-def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[Form]]) -> list[Entity]:
+def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[ComparedText]]) -> list[Entity]:
     """Distinct entities: answers of one text are one (no prediction could tell them apart), and
-    answers of one Wikidata id are. Ordered by name, whatever the order of the answers.
+    answers of one Wikidata id are. Ordered by name, independent of the order of the answers.
     """
     groups: list[list[Answer]] = []
     group_of: dict[tuple[str, str], int] = {}
@@ -140,7 +140,7 @@ def _merge(answers: Iterable[Answer], by_qid: Mapping[str, set[Form]]) -> list[E
         if not answer.text.strip():
             continue
         known = {group_of[mark] for mark in _marks(answer) if mark in group_of}
-        # The largest stays: no answer is moved more often than its group can double.
+        # The larger group absorbs the smaller one, so an answer moves at most log2(n) times.
         home = max(known, key=lambda index: len(groups[index]), default=len(groups))
         if not known:
             groups.append([])
@@ -163,20 +163,21 @@ def _first(group: Sequence[Answer]) -> tuple[str, str, tuple[str, ...], tuple[st
 
 
 def _marks(answer: Answer) -> list[tuple[str, str]]:
-    """What an answer shares with every other one that is the same entity."""
+    """The marks that an answer shares with every other answer of the same entity."""
     text = ("text", form(answer.text).key)
     return [text, ("qid", answer.qid)] if answer.qid else [text]
 
 
-def _entity(answers: Sequence[Answer], by_qid: Mapping[str, set[Form]]) -> Entity:
-    forms: set[Form] = set()
+def _entity(answers: Sequence[Answer], by_qid: Mapping[str, set[ComparedText]]) -> Entity:
+    forms: set[ComparedText] = set()
     for answer in answers:
         forms |= by_qid[answer.qid] if answer.qid else _forms(answer)
     return Entity(frozenset(forms), frozenset(a.qid for a in answers if a.qid), tuple(answers))
 
 
 def _bare_names(entities: Sequence[Entity]) -> BareNames:
-    """Who owns which bare name; entities of one text but several Wikidata ids are several."""
+    """Which entities have which bare name; entities of one text but several Wikidata ids are
+    several."""
     owners: dict[str, int] = defaultdict(int)
     disambiguated: set[str] = set()
     for entity in entities:

@@ -24,7 +24,7 @@ from branchwise.eval.store import RunReader, open_run
 
 MODULE = "branchwise.eval.examination"
 MANY = 400
-"""Fewer items are examined sooner than a worker has started."""
+"""Fewer items are examined faster than a worker starts."""
 MAX_WORKERS = 16
 _BATCH = 25
 
@@ -32,7 +32,7 @@ _BATCH = 25
 def examine_items(
     path: Path, items: Sequence[AnsweredItem], *, workers: int | None = None
 ) -> list[Examined]:
-    """What happened in each item of the run at `path`, in the order of `items`.
+    """Examine each item of the run at `path`; the results are in the order of `items`.
 
     Of each item's evidence, the places that decide anything are kept (`brief`). `workers`:
     processes; by default one for each processor where there are `MANY` items, else none but this.
@@ -50,7 +50,7 @@ def examine_items(
 
 def brief(evidence: GoldEvidence) -> GoldEvidence:
     """The evidence with few places of each gold answer: the first, the first that extraction left,
-    and the first that was shown. Nothing else of it is asked for once an item is examined."""
+    and the first that was shown. Nothing else of it is needed once an item is examined."""
     places = {pair: _deciding(evidence, found) for pair, found in evidence.places.items()}
     return replace(evidence, places=places, wrong_places={})
 
@@ -89,7 +89,7 @@ def _in_workers(path: Path, items: Sequence[AnsweredItem], count: int) -> list[E
         for _ in range(count):
             idle.put(opened.enter_context(_Worker(path)))
         threads = opened.enter_context(ThreadPoolExecutor(count))
-        # After an interrupt nothing is begun: what `map` gave out and was not fetched is cancelled.
+        # After an interrupt nothing is started: work that `map` has queued is cancelled.
         return [one for found in threads.map(examined, batches) for one in found]
 
 
@@ -98,7 +98,7 @@ class _WorkerDied(Exception):  # noqa: N818 - what happened to it
 
 
 class _Worker:
-    """A process that examines items; what goes to and fro is our own, so it may be pickled."""
+    """A process that examines items; it exchanges only our own objects, so pickling is safe."""
 
     def __init__(self, path: Path) -> None:
         self._command = [sys.executable, "-P", "-m", MODULE, str(path)]

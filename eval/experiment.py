@@ -1,4 +1,4 @@
-"""Runs from beginning to end: made or continued, the same path."""
+"""Running an experiment from beginning to end; a new run and a continued one take the same path."""
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -51,7 +51,7 @@ class Selection:
     limit: int | None = None
 
     def of(self, questions: QuestionSet) -> QuestionSet:
-        """The chosen questions, in order; InputError for an id that is not there, or for none."""
+        """The chosen questions, in order; InputError for an unknown id, or if none are left."""
         chosen = questions.questions
         if self.ids is not None:
             wanted = set(self.ids)
@@ -107,7 +107,7 @@ def run(
 def run_spec(
     questions: QuestionSet, agent: "Agent", task: str | None, epochs: int, scoring: ScoringChoice
 ) -> RunSpec:
-    """What the run of an agent over questions is; `task` None: the question set's own."""
+    """The description of an agent's run over questions; `task` None: the question set's own."""
     return RunSpec(
         task=task or questions.task,
         source=questions.source,
@@ -180,7 +180,7 @@ def _continue(
     path: Path, agent: "Agent", concurrency: int, observer: Observer | None, *, retry_failed: bool
 ) -> Run:
     async def pass_over_items() -> RunState:
-        # Opened here, on the thread that the loop runs on: SQLite wants one thread a connection.
+        # Opened here, on the loop's thread: SQLite wants one thread per connection.
         with RunStore(path) as store:
             return await run_pending(
                 store,
@@ -195,8 +195,8 @@ def _continue(
 
 
 def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:
-    """Raise InputError for a matcher or judge that could not be asked when the run has ended, and
-    for metrics that could not be called."""
+    """Raise InputError for a matcher or judge that could not be asked after the run, and for
+    metrics that could not be called."""
     scoring.check_task(task)
     if scoring.metrics:
         from branchwise.eval.plugins.loading import load_metrics
@@ -218,12 +218,12 @@ _MAY_MOVE = {"corpus": ("corpus", "retriever"), "kg": ("graph", "kg")}
 def check_not_moved(
     command: str, begun: Mapping[str, Any], moved: Mapping[str, str | None]
 ) -> None:
-    """Raise InputError where a run's corpus or graph is gone; `command` may say where it is now."""
+    """Raise InputError if a run's corpus or graph is gone; `command` can name its new place."""
     for option, (what, _) in _MAY_MOVE.items():
         was = begun.get(option)
         if was and not moved[option] and not is_address(was) and not Path(was).exists():
             raise InputError(
-                f"the {what} of this run is no longer there",
+                f"the {what} of this run no longer exists",
                 where=was,
                 remedy=f"say where it is now: `{command} --{option} DIR`",
             )
@@ -237,7 +237,7 @@ def _moved_roles(
     for role in given:
         if not settings.get(MODULES[role]):
             raise InputError(
-                f"this run was begun without --{MODULES[role]} and asks no {role}",
+                f"this run was started without --{MODULES[role]} and uses no {role}",
                 where=str(path),
                 remedy=f"leave out --{role}",
             )
@@ -256,7 +256,7 @@ def _check_as_paid_for(path: Path, begun: Mapping[str, Any], now: Mapping[str, A
         if is_replay(was) != is_replay(spec):
             other = "a replay" if is_replay(was) else "no replay"
             raise InputError(
-                f"this run was begun as {other}, and {spec} would change what it cost",
+                f"this run was started as {other}, and {spec} would change what it cost",
                 where=option,
                 remedy="start a new run with it",
             )
@@ -282,7 +282,7 @@ def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> No
         was, now = meta["identity"], dict(agent.identity)
         changed = sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key))
         raise InputError(
-            f"the system is not the one that began this run (changed: {', '.join(changed)})",
+            f"the system is not the one that started this run (changed: {', '.join(changed)})",
             where=str(path),
             remedy=_remedy(path, changed),
         )

@@ -1,4 +1,4 @@
-"""A run as JSON lines, for anyone's own analysis."""
+"""A run as JSON lines, for analysis with other tools."""
 
 from collections.abc import Iterator
 from typing import Any

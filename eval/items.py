@@ -13,10 +13,9 @@ from branchwise.eval.evidence import Evidence
 class Matched:
     """How the branches of an item were aligned where names alone did not decide.
 
-    `by`: `llm`, or `lexical` where the model brought nothing that could be used, and `problem`
-    says what. `alignment` maps each predicted branch name to the index of its gold branch in
-    `GoldBranches.names`, or to None. `repaired`: the model's first reply was no such mapping, its
-    second one was.
+    `by`: `llm`, or `lexical` if the model's replies were unusable, for the reason in `problem`.
+    `alignment` maps each predicted branch name to the index of its gold branch in
+    `GoldBranches.names`, or to None. `repaired`: only the model's second reply was such a mapping.
     """
 
     by: Literal["llm", "lexical"]

@@ -1,4 +1,4 @@
-"""The keys that a run names: the user's own choice of then, or somebody else's."""
+"""The keys that a run names, chosen by whoever made it."""
 
 import warnings
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from branchwise.corpora.keys import Keys
 
 
 def with_kept_keys(given: Keys, system: Mapping[str, Any], where: str) -> Keys:
-    """The keys that are given now, before those that the run of a system names.
+    """The keys that are given now, which take precedence over those that the run names.
 
     Raises InputError where the record cannot be read.
     """
@@ -20,9 +20,9 @@ def with_kept_keys(given: Keys, system: Mapping[str, Any], where: str) -> Keys:
 
 
 def tell_kept_keys(keys: Keys, given: Keys, where: str) -> None:
-    """Warn of keys that were not given now, before they are sent: whoever made the run named them.
+    """Warn, before they are sent, of keys that were named by the run and not given now.
 
-    Once a process: a command may open a run several times.
+    Warns once per process: a command may open a run several times.
     """
     for host, name in keys.variables.items():
         if host not in given.variables:

@@ -10,9 +10,9 @@ from branchwise.eval.judging.settle import Settled
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A field that requests of a role lacked. `items` that ended with such a request; None for
-    matcher and judge, whose requests are no item's."""
+class OmittedField:
+    """A field that requests of a role lacked. `items`: how many ended with such a request; None for
+    matcher and judge, whose requests belong to no item."""
 
     role: str
     field: str
@@ -31,16 +31,18 @@ class LeftOut:
         return dict(vars(self))
 
 
-def run_left_out(outcomes: Iterable[Mapping[str, Any]], settled: Settled) -> tuple[LeftOut, ...]:
+def run_left_out(
+    outcomes: Iterable[Mapping[str, Any]], settled: Settled
+) -> tuple[OmittedField, ...]:
     """What requests of a run lacked, by role and field: of its ended items by their final records
-    (`eval/outcomes.py`), then of matcher and judge."""
+    (`eval/runner.py`), then of matcher and judge."""
     counts = Counter(
         (str(role), str(field))
         for outcome in outcomes
         for role, usage in (outcome.get("usage") or {}).items()
         for field in usage.get("left_out", ())
     )
-    of_items = [LeftOut(role, field, items) for (role, field), items in counts.items()]
+    of_items = [OmittedField(role, field, items) for (role, field), items in counts.items()]
     reports = {"matcher": settled.matcher, "judge": settled.judge}
     asked = {role: report.consulted.left_out for role, report in reports.items() if report}
-    return (*of_items, *(LeftOut(role, field) for role in asked for field in asked[role]))
+    return (*of_items, *(OmittedField(role, field) for role in asked for field in asked[role]))

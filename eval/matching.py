@@ -1,4 +1,4 @@
-"""Maximum bipartite matching: the most pairs, whatever the order of what is paired."""
+"""Maximum bipartite matching: the most pairs, independent of the order of the nodes."""
 
 from collections.abc import Collection, Sequence
 

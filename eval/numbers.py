@@ -7,8 +7,8 @@ UNKNOWN = "–"
 Unit = Literal[
     "text", "count", "tokens", "share", "change", "value", "p", "seconds", "usd", "ratio"
 ]
-"""What a number is. `share` is 0 to 1, `change` a signed difference of shares, `value` any other
-number, `ratio` a multiple of the base's."""
+"""The unit of a number. `share` is 0 to 1, `change` a signed difference of shares, `value` any
+other number, `ratio` a multiple of the base's."""
 
 _LEAST_USD = 1e-6
 _SIZES = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k"))
@@ -31,7 +31,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """ "[.03, .13]"; nothing where there is none."""
+    """ "[.03, .13]"; empty without an interval."""
     if low is None or high is None:
         return ""
     return f"[{number(low, digits)}, {number(high, digits)}]"

@@ -1,4 +1,4 @@
-"""Anyone's predictions: a JSONL file with one answered question a line, read into items."""
+"""Predictions of any agent: a JSONL file with one answered question a line, read into items."""
 
 from codecs import BOM_UTF8
 from collections.abc import Mapping
@@ -22,7 +22,8 @@ _SHAPE = 'write {"id": "...", "answers": {"branch name": ["entity", ...]}}'
 
 
 class _Line(BaseModel):
-    """What is read of a line; whatever else it holds is left alone (`branchwise export` adds)."""
+    """The fields read from a line; others, such as those that `branchwise export` adds, are
+    ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
@@ -45,8 +46,8 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     agent without tools. `"answers": ["..."]` is read as the branch `default`, and a text or
     a number in the place of a list as a list of one.
 
-    Raises InputError, with file and line, for bad JSON, a wrong shape, an id that is no
-    question's, and an id that came before.
+    Raises InputError, with file and line, for bad JSON, a wrong shape, an unknown id, and a
+    repeated id.
     """
     by_id = {question.id: question for question in questions.questions}
     first: dict[tuple[str, int], str] = {}

@@ -4,19 +4,42 @@ A property is one way to answer an ambiguous question: the condition, the answer
 passages that say so (CondAmbigQA's word, its `properties`).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
-from branchwise.eval.text_f1 import counts_f1, token_counts
+from branchwise.eval.normalise import tokens
+
+
+def text_f1(predicted: str, gold: str) -> float:
+    """Harmonic mean of token precision and recall over multisets, 0 to 1.
+
+    F1 = 2 |P and G| / (|P| + |G|) with P, G the tokens after normalisation (Rajpurkar et al. 2016,
+    section 6.1). 0 where either text has no token.
+    """
+    return counts_f1(token_counts(predicted), token_counts(gold))
+
+
+def token_counts(text: str) -> Counter[str]:
+    """The multiset of a text's tokens."""
+    return Counter(tokens(text))
+
+
+def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
+    """`text_f1` of texts already counted."""
+    if not predicted or not gold:
+        return 0.0
+    return 2 * (predicted & gold).total() / (predicted.total() + gold.total())
+
 
 # Small enough never to outweigh a difference between two sums of answer F1 that matters.
 _CONDITION_WEIGHT = 1e-4
 
 
 @dataclass(frozen=True)
-class Property:
+class ConditionalAnswer:
     """A condition (empty: none), its answer in every wording that counts, ids of passages cited."""
 
     condition: str
@@ -34,13 +57,13 @@ class AlignedPair:
     condition_f1: float
 
 
-def gold_properties(question: Question) -> tuple[Property, ...]:
+def gold_properties(question: Question) -> tuple[ConditionalAnswer, ...]:
     """The gold properties. Several answers of one branch are parts of one text.
 
     Their order in the file decides nothing, not even between equal alignments.
     """
     found = [
-        Property(
+        ConditionalAnswer(
             "" if branch.name == DEFAULT_BRANCH else branch.name,
             _wordings(branch),
             frozenset(branch.citations),
@@ -56,25 +79,25 @@ def _wordings(branch: Branch) -> tuple[str, ...]:
     return (" ".join(answer.text for answer in branch.answers),)
 
 
-def predicted_properties(prediction: Prediction) -> tuple[Property, ...]:
+def predicted_properties(prediction: Prediction) -> tuple[ConditionalAnswer, ...]:
     """The predicted properties, in order of condition; those without an answer are none.
 
     The texts under one condition are parts of one answer. Those under `default` are answers of
     their own without a condition: that is how an answer in the shorthand form reads.
     """
-    found: list[Property] = []
+    found: list[ConditionalAnswer] = []
     for condition, texts in sorted(prediction.answers.items()):
         answers = [text for text in texts if text.strip()]
         citations = frozenset(prediction.citations.get(condition, ()))
         if condition == DEFAULT_BRANCH:
-            found += [Property("", (text,), citations) for text in sorted(answers)]
+            found += [ConditionalAnswer("", (text,), citations) for text in sorted(answers)]
         elif answers:
-            found.append(Property(condition, (" ".join(answers),), citations))
+            found.append(ConditionalAnswer(condition, (" ".join(answers),), citations))
     return tuple(found)
 
 
 def align_properties(
-    predicted: Sequence[Property], gold: Sequence[Property]
+    predicted: Sequence[ConditionalAnswer], gold: Sequence[ConditionalAnswer]
 ) -> tuple[AlignedPair, ...]:
     """The one-to-one alignment with the greatest sum of answer F1.
 
@@ -91,7 +114,9 @@ def align_properties(
     return tuple(pair for pair in chosen if pair.answer_f1 or pair.condition_f1)
 
 
-def _pairs(predicted: Sequence[Property], gold: Sequence[Property]) -> list[list[AlignedPair]]:
+def _pairs(
+    predicted: Sequence[ConditionalAnswer], gold: Sequence[ConditionalAnswer]
+) -> list[list[AlignedPair]]:
     predicted_counts = [(token_counts(p.answers[0]), token_counts(p.condition)) for p in predicted]
     gold_counts = [([*map(token_counts, g.answers)], token_counts(g.condition)) for g in gold]
     return [
@@ -106,3 +131,51 @@ def _pairs(predicted: Sequence[Property], gold: Sequence[Property]) -> list[list
         ]
         for i, (answer, condition) in enumerate(predicted_counts)
     ]
+
+
+@dataclass(frozen=True)
+class CitationScore:
+    """Both 0 to 1; None where gold cites nothing, so that nothing could be found."""
+
+    precision: float | None
+    recall: float | None
+
+
+def score_citations(
+    predicted: Sequence[ConditionalAnswer],
+    gold: Sequence[ConditionalAnswer],
+    pairs: Iterable[AlignedPair],
+) -> CitationScore:
+    """Mean citation precision and recall of one question; 0 for an empty prediction.
+
+    For each aligned pair, the passages cited A are compared with the gold citations G. The paper of
+    CondAmbigQA scores recall, |A and G| / |G|, its published code precision, |A and G| / |A|; both
+    average over aligned pairs only. Here a question's precision is the mean over all predicted
+    properties (0 for one that is unaligned or cites nothing), its recall the mean over all gold
+    properties (0 for one that was missed). A gold property without citations is left out of both,
+    together with the prediction aligned with it: there is nothing to compare.
+    """
+    citing = sum(1 for property in gold if property.citations)
+    if not citing:
+        return CitationScore(None, None)
+    judged, precision, recall = len(predicted), 0.0, 0.0
+    for pair in pairs:
+        cited, expected = predicted[pair.predicted].citations, gold[pair.gold].citations
+        if not expected:
+            judged -= 1
+        elif cited:
+            precision += len(cited & expected) / len(cited)
+            recall += len(cited & expected) / len(expected)
+    return CitationScore(precision / judged if judged else 0.0, recall / citing)
+
+
+def cite_everything(
+    predicted: Sequence[ConditionalAnswer], shown: Iterable[str]
+) -> tuple[ConditionalAnswer, ...]:
+    """The same answers, each citing every passage that the agent was shown.
+
+    The baseline to read citation scores against: it has the highest recall that these answers
+    can have, and the precision of not choosing.
+    """
+    everything = frozenset(shown)
+    return tuple(replace(property, citations=everything) for property in predicted)

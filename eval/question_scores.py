@@ -18,7 +18,7 @@ class ItemScore:
 
     `matcher` says what aligned its branches where a model was to (`llm`, or `lexical` where that
     brought nothing, which `problem` explains); `accepted` is what a judge settled. `failures`: by
-    metric of a plug-in, why it brought nothing.
+    plug-in metric, why it has no value.
     """
 
     id: str
@@ -48,9 +48,9 @@ class ItemScore:
 
 
 def told_subsets(has: Callable[[str], bool]) -> tuple[str, ...]:
-    """Ambiguous and unambiguous as far as there are any, then all where it says something else.
+    """The subsets that have questions: ambiguous, unambiguous, then `all` if it differs from both.
 
-    `has`: whether there is anything of a subset.
+    `has`: whether a subset has any questions.
     """
     kinds = tuple(kind for kind in SUBSETS if kind != "all" and has(kind))
     return kinds if len(kinds) == 1 else (*kinds, "all")

@@ -12,18 +12,17 @@ from typing import Any, Protocol
 from branchwise.agents.caller import ModelError
 from branchwise.agents.restraints import AllowanceSpentError
 from branchwise.corpora.questions import Question
-from branchwise.corpora.text import whole_characters
-from branchwise.eval.outcomes import error_record, outcome_record
+from branchwise.corpora.text import one_line, whole_characters
 from branchwise.eval.store import PendingItem, RunStore, StoreError
 from branchwise.eval.store.journal import ItemJournal
 from branchwise.eval.tasks import Task
-from branchwise.graphs.agent import Agent
+from branchwise.graphs.agent import Agent, Outcome
 from branchwise.graphs.ledger import Ledger
 from branchwise.trace.events import Error
 
 
 class Observer(Protocol):
-    """Is told how a run goes; the command line's progress bar is one."""
+    """Is notified of a run's progress; the command line's progress bar is one."""
 
     def ended(self, question: Question, record: dict[str, Any]) -> None:
         """An item ended and is committed."""
@@ -46,15 +45,15 @@ class RunState:
     stopped: str | None = None
 
 
-class _PassEnded(Exception):  # noqa: N818 - says what happened; it is no error of ours
+class _PassEnded(Exception):  # noqa: N818 - says what happened; it is not an error
     """Ends the pass: going on would fail every item that is left."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One system's part in a pass: where its items are kept, who answers them, who is told.
+    """One system's part in a pass: its store, its agent and its observer.
 
-    `name` begins the reason why the pass stopped, where this part's model is the reason.
+    `name` prefixes the reason why the pass stopped if this part's model is the cause.
     """
 
     store: RunStore
@@ -112,7 +111,7 @@ async def run_parts(
 
 
 async def _take(items: Iterator[tuple["_Pass", PendingItem]]) -> None:
-    """A worker: run items until there are none."""
+    """A worker: run items until none are left."""
     for its_pass, pending in items:
         await its_pass.run(pending)
 
@@ -163,7 +162,7 @@ class _Pass:
 
     def _is_hopeless(self, error: ModelError) -> bool:
         """Whether every other question would end the same way: the key is refused, its quota is
-        spent, or there is no such model, path or permission and nothing has been answered yet."""
+        spent, or the model, path or permission is missing and nothing has been answered yet."""
         if error.kind == "auth" and error.status == 401:
             return True
         if error.kind == "rate_limit" and not error.retryable:
@@ -192,3 +191,46 @@ def _interrupts(workers: Sequence["asyncio.Future[None]"]) -> Iterator[None]:
     finally:
         for number in signals:
             loop.remove_signal_handler(number)
+
+
+MAX_ERROR_CHARS = 1000
+
+
+def outcome_record(outcome: Outcome, ledger: Ledger) -> dict[str, Any]:
+    """An item that was answered (perhaps with a format error, which `how` = failed says)."""
+    return {
+        "prediction": outcome.prediction.model_dump(mode="json"),
+        "how": outcome.how,
+        "problem": outcome.problem,
+        "evidence": list(outcome.evidence),
+        "turns": outcome.spent.turns,
+        "calls": outcome.spent.calls,
+        "tokens": outcome.spent.tokens,
+        "usage": ledger.record(),
+        "seconds": round(outcome.seconds, 3),
+        "error": None,
+    }
+
+
+def error_record(error: BaseException, ledger: Ledger) -> dict[str, Any]:
+    """An item that could not be answered: an empty prediction that counts 0, and why.
+
+    The cost of its calls so far is kept: it was paid for.
+    """
+    kind = getattr(error, "kind", type(error).__name__)
+    message = one_line(_words(error))[:MAX_ERROR_CHARS]
+    return {
+        "prediction": {},
+        "how": "failed",
+        "problem": None,
+        "evidence": [],
+        "usage": ledger.record(),
+        "error": f"{kind}: {message}",
+    }
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return whole_characters(str(error))
+    except Exception:  # noqa: BLE001 - plug-ins and models may raise any exception
+        return "(an error without words)"

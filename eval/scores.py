@@ -40,7 +40,8 @@ class Scorer:
     metrics: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
 
     def to_json(self) -> dict[str, Any]:
-        """Without `metrics` where there are none: digests stay those of before there were any."""
+        """Without `metrics` if there are none, so that digests stay what they were before metrics
+        existed."""
         whole = dict(vars(self))
         if not whole["metrics"]:
             del whole["metrics"]
@@ -103,7 +104,7 @@ class Scores:
         return [(metric, item) for item in self.items for metric in item.failures]
 
     def without_plugins(self) -> "Scores":
-        """The same without the metrics of plug-ins, under the digest that it has without them."""
+        """The same scores without plug-in metrics, under the digest that goes with that."""
         further = {metric["key"] for metric in self.scorer.metrics}
 
         def own(metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -119,7 +120,7 @@ class Scores:
         )
 
     def mean(self, metric: str, subset: str) -> Aggregate:
-        """One of nothing where the items were not scored with the metric, a plug-in's."""
+        """The mean of a metric; empty (n = 0) if the items were not scored with it."""
         return self.aggregates[subset].get(metric, Aggregate(None, 0, None, None))
 
     def questions(self, subset: str) -> int:
@@ -163,7 +164,7 @@ def score_items(
 ) -> Scores:
     """Score items of one question set; their order changes nothing.
 
-    A failed item is scored with an empty prediction, whatever it holds. `scorer` describes the
+    A failed item is scored with an empty prediction, even if it holds one. `scorer` describes the
     scoring where models took part in it; without one it is the task's own. `metrics`: further
     ones, of plug-ins; where one brings nothing the item is unscored, and says why.
     """

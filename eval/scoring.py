@@ -1,6 +1,6 @@
-"""Scoring: read a run's items, let models settle what was asked of them, score, say what was lost.
+"""Scoring a run: read its items, let models align and judge, compute scores, find what was lost.
 
-What comes of it is kept beside the run.
+The results are saved beside the run.
 """
 
 import warnings
@@ -28,7 +28,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import DEFAULT_DECODING, RoleProgress, Settled, Settling
 from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
-from branchwise.eval.left_out import LeftOut, run_left_out
+from branchwise.eval.left_out import OmittedField, run_left_out
 from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -65,7 +65,7 @@ class ScoringSettings:
 
 @dataclass(frozen=True)
 class ScoredRun:
-    """A run's scores and what stands behind them.
+    """A run's scores and what they are based on.
 
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
@@ -79,7 +79,7 @@ class ScoredRun:
     lexical: Scores | None = None
     analysis: Analysis | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[OmittedField, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
@@ -110,10 +110,10 @@ def score(
 
 
 def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings()) -> ScoredRun:
-    """The same with everything behind the scores: errors, ceilings, costs, what models settled.
+    """Score a run, with everything behind the scores: errors, ceilings, costs, what models settled.
 
     Raises:
-        InputError: no run, or a choice that cannot be had (`ScoringChoice.resolved`).
+        InputError: not a run, or an impossible choice (`ScoringChoice.resolved`).
         ModelError: no request to a matcher or judge can be answered; what was answered is kept.
     """
     reader = open_run(run.path if isinstance(run, Run) else Path(run))
@@ -124,14 +124,14 @@ def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings
     finally:
         reader.close()
     if settings.saves:
-        # Behind the reader's end: the last connection to close folds the write-ahead log back.
+        # After the reader closes: the last connection to close checkpoints the write-ahead log.
         _save(scored, looked_up)
     return scored
 
 
 class _LookedUp(NamedTuple):
-    """What the run's tools could have given, and the key to keep it under; None where it is kept
-    already, or not to be."""
+    """What the run's tools could have given, and the key to save it under; None if it is already
+    saved or not to be."""
 
     reach: Reach
     key: str | None
@@ -171,7 +171,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
 
 
 def _modules(reader: RunReader, analysis: Analysis | None) -> ModuleWork:
-    """Counted where traces were read for errors; elsewhere only these events are read."""
+    """Counted from traces that were read for errors; otherwise only these events are read."""
     nodes = node_names(reader.meta.get("identity"))
     if analysis:
         return analysis.modules.of_system(reader.system, nodes)
@@ -187,7 +187,7 @@ def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:
 
 
 def _metrics(reader: RunReader, settings: ScoringSettings) -> tuple[LoadedMetric, ...]:
-    """Those that are asked for now, beside those that the run was begun with."""
+    """The metrics requested now, added to those that the run was started with."""
     asked = (*settings.metrics, *(settings.choice.metrics if settings.choice else ()))
     kept = reader.meta.get("scoring", {}).get("metrics", ())
     return metrics_of(asked, kept, str(reader.path))

@@ -1,4 +1,4 @@
-"""Who aligns branches and settles answers when a run is scored: names alone, or models."""
+"""What aligns branches and settles answers when a run is scored: names alone, or models."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -11,8 +11,8 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
 from branchwise.eval.tasks import is_attributable
 
-Kind = Literal["lexical", "llm", "both"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+MatcherKind = Literal["lexical", "llm", "both"]
+KINDS: tuple[MatcherKind, ...] = get_args(MatcherKind)
 _NEAR, _PERHAPS = 0.76, 0.65
 """How alike a misspelt kind is: "lexcal" is one, "lmm" and "llama" may be a kind or a model."""
 
@@ -27,7 +27,7 @@ class ScoringChoice:
     `resolved`. `metrics`: specs of further metrics, which are plug-ins.
     """
 
-    matcher: Kind = "lexical"
+    matcher: MatcherKind = "lexical"
     model: str | None = None
     judge_entities: bool = False
     judge: str | None = None
@@ -64,7 +64,7 @@ class ScoringChoice:
         for role, spec in named.items():
             if spec is not None:
                 role_spec(role, spec)
-        chosen: Kind = next(known for known in KINDS if known == kind)
+        chosen: MatcherKind = next(known for known in KINDS if known == kind)
         asked = judge_entities or judge is not None
         return cls(chosen, model or None, asked, judge, tuple(metrics))
 
@@ -74,7 +74,7 @@ class ScoringChoice:
         return self.matcher != "lexical" or self.judge_entities
 
     def check_task(self, task: str, where: str | None = None) -> None:
-        """Raise InputError where a model is to settle answers that are no entities."""
+        """Raise InputError if a model is to settle answers that are not entities."""
         if self.asks and not is_attributable(task):
             raise InputError(
                 f"the task {task} is not scored by a model",
@@ -99,7 +99,7 @@ class ScoringChoice:
     def resolved(self, system: Mapping[str, Any] | None) -> Self:
         """With the models filled in: the run's own for the role, else the run's agent.
 
-        Raises InputError where there is none, or where it is `offline`, which judges nothing.
+        Raises InputError if there is none, or if it is `offline`, which cannot judge.
         """
         matcher = self._model("matcher", self.model, system) if self.matcher != "lexical" else None
         judge = self._model("judge", self.judge, system) if self.judge_entities else None
@@ -111,7 +111,9 @@ class ScoringChoice:
         if spec is None:
             raise InputError(f"no model is named as {role}", remedy=_remedy(role))
         if spec == "offline":
-            raise InputError(f"offline cannot be the {role}: it is no model", remedy=_remedy(role))
+            raise InputError(
+                f"offline cannot be the {role}: it is not a model", remedy=_remedy(role)
+            )
         if is_replay(str(spec)):
             raise no_replay(role)
         return located(str(spec))

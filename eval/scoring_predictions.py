@@ -1,4 +1,4 @@
-"""Scoring a predictions file: anyone's answers, without a trace."""
+"""Scoring a predictions file: answers of any agent, without a trace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -74,8 +74,8 @@ def score_predictions(
 ) -> ScoredFile:
     """Score `{"id", "answers"}` lines against a question set.
 
-    What models said is kept in `PREDICTIONS.judgements.sqlite`. Raises InputError for bad input,
-    ModelError where no request to a matcher or judge can be answered.
+    The models' replies are kept in `PREDICTIONS.judgements.sqlite`. Raises InputError for bad
+    input, ModelError where no request to a matcher or judge can be answered.
     """
     loaded = load_questions(questions)
     task = get_task(task_name or loaded.task)

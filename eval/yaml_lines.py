@@ -1,4 +1,4 @@
-"""YAML as plain values that know their lines: bounded, nothing read twice, nothing constructed."""
+"""YAML as plain values with line numbers: bounded, and without constructing Python objects."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ MAX_BYTES = 2**20
 MAX_VALUES = 50_000
 MAX_DEPTH = 20
 
-Place = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """Keys and numbers of list entries, from the outside in: ("factors", "k", 1)."""
 
 _TAG = "tag:yaml.org,2002:"
@@ -35,10 +35,10 @@ class Document:
     """A YAML file: its values, and the line (from 1) of every key and list entry by its place."""
 
     value: Any
-    lines: Mapping[Place, int]
+    lines: Mapping[KeyPath, int]
 
 
-def line_of(lines: Mapping[Place, int], place: Place) -> int:
+def line_of(lines: Mapping[KeyPath, int], place: KeyPath) -> int:
     """The line of the deepest part of a place that the file has; 1 where it has none."""
     for end in range(len(place), 0, -1):
         if (line := lines.get(place[:end])) is not None:
@@ -51,7 +51,7 @@ def read_document(path: Path, *, wanted: str, remedy: str) -> Document:
 
     Texts, numbers, booleans, null, dates, lists and mappings by text keys; anchors and aliases as
     far as they come to `MAX_VALUES` values when written out. Raises InputError, naming file and
-    line, for anything else: no YAML, a key that stands twice, a tag, a merge key, nesting deeper
+    line, for anything else: invalid YAML, a repeated key, a tag, a merge key, nesting deeper
     than `MAX_DEPTH`, more than `MAX_BYTES`.
     """
     import yaml
@@ -71,7 +71,7 @@ def read_document(path: Path, *, wanted: str, remedy: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if error.context in _BEGUN and error.context_mark:
-            # What is not ended is noticed lines later: it is to be mended where it begins.
+            # An unclosed construct is noticed lines later, but must be fixed where it begins.
             mark = error.context_mark
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         raise not_yaml(error.problem or error.context or "", where) from None
@@ -112,16 +112,16 @@ def _text(path: Path, wanted: str) -> str:
 
 @dataclass
 class _Reading:
-    """Turns nodes into values. An alias is written out where it stands, and counted there: a file
-    that multiplies itself ends at the bound.
+    """Turns nodes into values. An alias is expanded, and counted, where it is used, so that
+    exponential expansion ends at the bound.
     """
 
     path: Path
     loader: "yaml.SafeLoader"
-    lines: dict[Place, int] = field(default_factory=dict)
+    lines: dict[KeyPath, int] = field(default_factory=dict)
     count: int = 0
 
-    def value(self, node: "yaml.Node", place: Place) -> Any:
+    def value(self, node: "yaml.Node", place: KeyPath) -> Any:
         self.count += 1
         if self.count > MAX_VALUES:
             raise self._refusal(node, f"holds more than {MAX_VALUES:,} values", "shorten it")
@@ -135,13 +135,13 @@ class _Reading:
             return [self.value(inner, (*place, n)) for n, inner in self._entries(node, place)]
         return self._scalar(node)
 
-    def _pairs(self, node: "yaml.Node", place: Place) -> "Iterator[tuple[str, yaml.Node]]":
+    def _pairs(self, node: "yaml.Node", place: KeyPath) -> "Iterator[tuple[str, yaml.Node]]":
         seen: dict[str, int] = {}
         for key_node, inner in node.value:
             key, line = self._key(key_node), key_node.start_mark.line + 1
             if (first := seen.setdefault(key, line)) != line or (*place, key) in self.lines:
                 where = f", first in line {first}" if first != line else ""
-                what = f"{shown(key)} stands here a second time{where}"
+                what = f"{shown(key)} is repeated here{where}"
                 raise self._refusal(key_node, what, "keep one of them")
             self.lines[*place, key] = line
             yield key, inner
@@ -151,18 +151,18 @@ class _Reading:
             raise self._refusal(node, "merge keys (<<) are not read", "write the keys out")
         key = self._scalar(node) if not isinstance(node.value, list) else None
         if not isinstance(key, str):
-            raise self._refusal(node, "a key is no text", 'put it in quotes, as in "on": ...')
+            raise self._refusal(node, "a key is not text", 'put it in quotes, as in "on": ...')
         if any("\ud800" <= character <= "\udfff" for character in key):
-            raise self._refusal(node, f"the key {shown(key)} holds half a character", "mend it")
+            raise self._refusal(node, f"the key {shown(key)} holds a lone surrogate", "mend it")
         return key
 
-    def _entries(self, node: "yaml.Node", place: Place) -> "Iterator[tuple[int, yaml.Node]]":
+    def _entries(self, node: "yaml.Node", place: KeyPath) -> "Iterator[tuple[int, yaml.Node]]":
         for n, inner in enumerate(node.value):
             self.lines[*place, n] = inner.start_mark.line + 1
             yield n, inner
 
     def _scalar(self, node: "yaml.Node") -> Any:
-        """A text, number, boolean, null or date; what else YAML knows is refused."""
+        """A text, number, boolean, null or date; anything else in YAML is refused."""
         import yaml
 
         is_scalar = isinstance(node, yaml.ScalarNode)

@@ -3,7 +3,7 @@ Python, each worded for its place."""
 
 from collections.abc import Collection
 
-from branchwise.corpora.errors import FLAGS, SettingError, Words
+from branchwise.corpora.errors import FLAGS, SettingError, SettingNames
 from branchwise.corpora.open import needs_corpus
 from branchwise.graphs.system import MODULES, System
 from branchwise.tools.registry import check_source, default_tools
@@ -23,8 +23,8 @@ def tools_of(system: System) -> tuple[str, ...]:
     return tuple(dict.fromkeys(system.tools))
 
 
-def check_system(system: System, words: Words = FLAGS) -> None:
-    """Raise SettingError if settings do not fit together.
+def check_system(system: System, words: SettingNames = FLAGS) -> None:
+    """Raise SettingError where settings do not fit each other.
 
     A model for a module that is off is a module that was forgotten.
     """
@@ -40,7 +40,7 @@ def check_system(system: System, words: Words = FLAGS) -> None:
 
 
 def check_search(
-    system: System, sources: Collection[str], tools: Collection[str], words: Words = FLAGS
+    system: System, sources: Collection[str], tools: Collection[str], words: SettingNames = FLAGS
 ) -> None:
     """Raise SettingError if a system with these sources and tools lacks something to search."""
     for setting in ("retriever", "k"):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from branchwise.corpora.errors import FLAGS, InputError, SettingError, Words, did_you_mean
+from branchwise.corpora.errors import FLAGS, InputError, SettingError, SettingNames, did_you_mean
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.loading import distribution_of, entry_points
@@ -98,7 +98,7 @@ def default_tools(sources: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name, entry in _TOOLS.items() if entry.source in sources)
 
 
-def check_source(name: str, sources: Collection[str], words: Words = FLAGS) -> None:
+def check_source(name: str, sources: Collection[str], words: SettingNames = FLAGS) -> None:
     """Raise SettingError for a built-in tool whose corpus or graph is not among the `sources`."""
     source = _TOOLS[name].source if name in _TOOLS else None
     if source == "corpus" and source not in sources:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import LOSSES
 from branchwise.eval.ceilings.curves import CurvePoint
@@ -11,7 +12,6 @@ from branchwise.eval.reporting.figures.lines import CEILING_PLACES
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.losses import ceilings_table
 from branchwise.ui.cells import indented, notes, plain, run_name
-from branchwise.ui.console import printable
 from branchwise.ui.report_table import body, drawn
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _NOTE = (
     "all but the last are upper bounds.",
 )
 _FIRST, _LATER = 5, 3
-"""Points of a curve that are shown: the first ones, and some of the rest."""
+"""How many points of a curve are shown: the first ones, and some of the rest."""
 
 
 def ceiling_tables(report: StudyReport) -> "Iterator[RenderableType]":
@@ -52,7 +52,7 @@ _ONLY_WHERE = {
     "extraction_loss": "extraction_loss",
     "context_loss": "context_loss",
 }
-"""Columns that say nothing where there is no such loss."""
+"""Columns left out if there is no such loss."""
 
 
 def _says_something(key: str, systems: Sequence[Mapping[str, Aggregate]]) -> bool:

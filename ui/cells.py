@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import number
-from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from rich.padding import Padding

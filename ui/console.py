@@ -4,15 +4,13 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from branchwise.corpora.text import printable as printable
-
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 @cache
 def console() -> "Console":
-    """Standard output; plain text where it is no terminal. `:dog:` is a text like any other."""
+    """Standard output; plain text if it is not a terminal. `:dog:` is not turned into an emoji."""
     from rich.console import Console
 
     class Output(Console):
@@ -34,7 +32,7 @@ def error_console() -> "Console":
 def printable_json(value: Any) -> str:
     """Indented JSON that holds text from outside: what could steer a terminal is escaped in it.
 
-    JSON itself escapes some control characters only: not those of 8 bits, nor directions.
+    JSON itself escapes only some control characters: not the 8-bit ones, nor direction marks.
     """
     import orjson
 
@@ -42,7 +40,7 @@ def printable_json(value: Any) -> str:
 
 
 def harmless_json(text: str) -> str:
-    """JSON that reads as the same, every line of it printable."""
+    """Equivalent JSON of which every line is printable."""
     return "\n".join(line if line.isprintable() else _escaped(line) for line in text.split("\n"))
 
 

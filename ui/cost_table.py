@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from branchwise.agents.spec import is_replay
 from branchwise.corpora.errors import nearest
+from branchwise.corpora.text import printable
 from branchwise.eval.costs.usage import Costs, RoleCost
 from branchwise.eval.numbers import UNKNOWN
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.costs import costs_table
 from branchwise.ui.cells import notes, run_name
-from branchwise.ui.console import printable
 from branchwise.ui.report_table import drawn
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _IN_NOTES = ("model", "ratio")
 
 
 def cost_tables(report: StudyReport) -> "Iterator[RenderableType]":
-    """The table, and what stands behind it.
+    """The table, and notes on it.
 
     Unknown is –, and a note says which model's price is missing and how to give it.
     """
@@ -53,7 +53,7 @@ def _prices_are_from(runs: Sequence[Costs]) -> Iterator[str]:
     models = [model.partition("@http")[0] for found in runs for model in found.models]
     unused = [name for name in runs[0].unused if all(name in found.unused for found in runs)]
     told = {name: nearest(name, models, cutoff=_NEAR) for name in unused}
-    # A file of many prices is no mistake, so those that look like one come first.
+    # A file of many prices is normal, so names that look misspelt come first.
     for name in sorted(told, key=lambda name: not told[name])[:_SHOWN]:
         near = f"; near: {told[name][0]}" if told[name] else ""
         yield printable(f"--prices: no model of this run is called {name}{near}")
@@ -84,7 +84,7 @@ def _uncounted(role: RoleCost) -> str:
 
 
 def how_to_give(model: str, where: str) -> str:
-    """What to write to give a model's price."""
+    """How to give a model's price."""
     return printable(
         f"{UNKNOWN}: no price is known for {model}; give one (USD per million tokens) {where}, "
         f'as in: models: {{"{model}": {{input: 0.25, output: 2}}}}'

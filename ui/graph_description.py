@@ -7,8 +7,9 @@ from branchwise.corpora.graph.description import GraphDescription
 from branchwise.corpora.graph.names.readings import NameReadings
 from branchwise.corpora.graph.processes.confinement import not_withheld
 from branchwise.corpora.graph.vocabulary import is_wikidata_id
+from branchwise.corpora.text import printable
 from branchwise.tools.graph_text import short_iri
-from branchwise.ui.console import console, printable
+from branchwise.ui.console import console
 from branchwise.ui.graph_tables import print_rows, print_sentence
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
@@ -65,7 +66,7 @@ def _described(path: str, graph: GraphDescription, names: NameReadings) -> Itera
 
 
 def _unprotected() -> Iterator[str]:
-    """What a query process could still reach here, if a query got past the checks."""
+    """What a query process could still reach on this system if a query got past the checks."""
     if reachable := not_withheld():
         yield (
             f"this system cannot keep query processes from {', '.join(reachable)}: "

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from branchwise.corpora.text import printable
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import (
     BranchErrors,
@@ -11,7 +12,6 @@ from branchwise.eval.errors.item_errors import (
     WrongAnswer,
 )
 from branchwise.eval.errors.labels import Label
-from branchwise.ui.console import printable
 from branchwise.ui.steps.text import short
 
 _LOST_AT = {

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from branchwise.corpora.text import printable
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.judging.judge import JudgeReport
 from branchwise.eval.judging.mapper import Ended, ReportedItem
 from branchwise.eval.judging.matcher import MatcherReport
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.numbers import number
-from branchwise.ui.console import printable
 
 _SHOWN = 5
 _MAX_LINE = 300
@@ -29,7 +29,7 @@ def matcher_lines(settled: Settled) -> list[str]:
 
 
 def in_vain_lines(settled: Settled) -> list[str]:
-    """A line for each model that was asked and of which nothing could be used, with what to do."""
+    """A line for each model whose replies were all unusable, with what to do."""
     return [printable(_in_vain(role, one))[:_MAX_LINE] for role, one in settled.in_vain.items()]
 
 
@@ -90,7 +90,7 @@ def _ended(ended: Ended) -> Iterator[str]:
 
 
 def _told(ended: Ended) -> str:
-    """How requests ended that brought nothing."""
+    """How unusable requests ended."""
     failed = [f"{ended.failed:,} failed"] if ended.failed else []
     unusable = [f"{ended.unusable:,} answered with nothing usable"] if ended.unusable else []
     told = ", ".join([*failed, *unusable])

@@ -1,10 +1,10 @@
-"""Metrics of plug-ins that brought nothing for an item, in words."""
+"""Plug-in metrics that failed for an item, in words."""
 
 from collections.abc import Iterable
 
+from branchwise.corpora.text import printable
 from branchwise.eval.question_scores import ItemScore
 from branchwise.eval.scores import Scores
-from branchwise.ui.console import printable
 
 _MAX_ID = 80
 

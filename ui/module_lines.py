@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from branchwise.corpora.text import printable
 from branchwise.eval.errors.module_work import ExpansionWork, ExtractionWork, ModuleWork, NodeWork
 from branchwise.ui.cells import indented, plain, run_name
-from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from rich.padding import Padding
@@ -15,7 +15,7 @@ NamedWork = tuple[str, ModuleWork]
 """A run's name and what its modules did."""
 
 ALARM, NOTICE = "bold red", "yellow"
-"""Of a module whose calls all failed, and of one that ran and brought nothing."""
+"""Styles for a module whose calls all failed, and for one that ran without effect."""
 
 
 class ModuleLine(NamedTuple):

@@ -1,10 +1,11 @@
-"""How a run goes: a bar with rate and time left on a terminal, plain lines elsewhere."""
+"""A run's progress: a bar with rate and time left on a terminal, plain lines elsewhere."""
 
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from branchwise.ui.console import error_console, printable
+from branchwise.corpora.text import printable
+from branchwise.ui.console import error_console
 
 if TYPE_CHECKING:
     from rich.progress import Progress

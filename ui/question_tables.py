@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from branchwise.corpora.questions import Question
 from branchwise.corpora.synthesis.settings import GenerationTally
 from branchwise.corpora.synthesis.statistics import AMBIGUOUS, OTHER, PUBLISHED, Means, Statistics
-from branchwise.ui.console import console, print_line, printable, printable_json
+from branchwise.corpora.text import printable
+from branchwise.ui.console import console, print_line, printable_json
 
 if TYPE_CHECKING:
     from rich.table import Table

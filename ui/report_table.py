@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import as_text, short_count
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.results import results_tables, scored_by
-from branchwise.eval.reporting.tables.table import Cell, Column, Table
+from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn
 from branchwise.eval.scores import Counts
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
-from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,14 +58,14 @@ def body(table: Table) -> "RichTable":
     return drawn
 
 
-def _cells(table: Table, row: Sequence[Cell], shown: Sequence[int]) -> "Iterator[Text]":
+def _cells(table: Table, row: Sequence[CellValue], shown: Sequence[int]) -> "Iterator[Text]":
     place = table.place("n")
     questions = row[place] if place is not None else None
     n = questions if isinstance(questions, int) else None
     return (_cell(table.columns[i], row[i], n) for i in shown)
 
 
-def _cell(column: Column, cell: Cell, n: int | None) -> "Text":
+def _cell(column: TableColumn, cell: CellValue, n: int | None) -> "Text":
     if isinstance(cell, str):
         return plain(run_name(cell))
     if isinstance(cell, Aggregate):

@@ -1,17 +1,18 @@
-"""How a study goes: a line for each system on a terminal, plain lines elsewhere."""
+"""A study's progress: a line for each system on a terminal, plain lines elsewhere."""
 
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from branchwise.agents.limits import Limits
+from branchwise.corpora.text import printable
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.numbers import UNKNOWN, number, short_count, usd
 from branchwise.eval.store import RunReader
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.studies.tally import Tally
 from branchwise.ui.cells import plain
-from branchwise.ui.console import error_console, printable
+from branchwise.ui.console import error_console
 
 if TYPE_CHECKING:
     from rich.console import Group

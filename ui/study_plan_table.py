@@ -3,18 +3,19 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import printable
 from branchwise.eval.numbers import short_count, usd
 from branchwise.eval.studies.plan import (
     AGENT_INPUT,
     MODULE_INPUT,
     REPLY,
     Bound,
-    Plan,
+    StudyPlan,
     SystemPlan,
 )
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
 from branchwise.ui.cells import indented, new_table, plain, run_name
-from branchwise.ui.console import console, printable
+from branchwise.ui.console import console
 from branchwise.ui.cost_table import how_to_give
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 _ROLES = (AGENT, EXPANDER, EXTRACTOR)
 
 
-def print_plan(plan: Plan) -> None:
+def print_plan(plan: StudyPlan) -> None:
     """Print what `branchwise ablate --dry-run` says."""
     for part in plan_tables(plan):
         console().print(part)
 
 
-def plan_tables(plan: Plan) -> "Iterator[RenderableType]":
+def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
     """What to print of a plan, in order: what is run, the upper bounds, what they rest on."""
     yield plain(f"\n{run_name(plan.name)} · upper bounds, nothing was run", "bold")
     yield indented(plain(_size(plan)))
@@ -39,13 +40,13 @@ def plan_tables(plan: Plan) -> "Iterator[RenderableType]":
     yield _notes(plan)
 
 
-def _size(plan: Plan) -> str:
+def _size(plan: StudyPlan) -> str:
     epochs = f" x {plan.epochs} epochs" if plan.epochs > 1 else ""
     systems = f"{len(plan.systems)} system{'s' if len(plan.systems) > 1 else ''} ({plan.design})"
     return f"{systems} x {plan.questions:,} questions{epochs} = {plan.items:,} items"
 
 
-def _table(plan: Plan) -> "Table":
+def _table(plan: StudyPlan) -> "Table":
     roles = [role for role in _ROLES if any(one.calls.get(role) for one in plan.systems)]
     table = new_table()
     for role in roles:
@@ -71,7 +72,7 @@ def _bounds(within: Bound, at_most: Bound) -> list[str]:
     return [cell for pair in both for cell in pair]
 
 
-def _notes(plan: Plan) -> "Padding":
+def _notes(plan: StudyPlan) -> "Padding":
     lines = [
         "",
         "every number is the most that the settings allow, not what to expect",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def study_summary(systems: Sequence[tuple[str, Scores]]) -> "Iterator[RenderableType]":
-    """The differences to the first system; nothing where it is the only one."""
+    """The differences to the first system, if there are others."""
     if len(systems) < 2:
         return
     (base, scores), others = systems[0], dict(systems[1:])

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.text import printable
 from branchwise.corpora.worlds.description import WorldDescription
 from branchwise.corpora.worlds.survey import OFTEN, SAMPLE, Distribution, WorldSurvey
-from branchwise.ui.console import console, printable
+from branchwise.ui.console import console
 
 if TYPE_CHECKING:
     from rich.table import Table

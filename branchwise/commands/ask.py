@@ -80,7 +80,7 @@ async def watch(
                 for line in describe(step):
                     print_line(screen, f"{margin}{line}")
 
-    # A shell may pass bytes that are no text; no model server takes them.
+    # A shell may pass bytes that are not text; no model server accepts them.
     text = question.encode(errors="surrogateescape").decode(errors="replace")
     asked = Question(id="ask", question=text)
     brief = DEFAULT.brief(asked, has_tools=bool(agent.tools))
@@ -91,8 +91,10 @@ async def watch(
 
 
 def print_answer(outcome: "Outcome") -> None:
-    """A line for each branch, on standard output; where there is none, why, on standard error."""
-    from branchwise.ui.console import console, error_console, print_line, printable
+    """A line for each branch, on standard output; if there are none, the reason, on standard
+    error."""
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import console, error_console, print_line
 
     prediction = outcome.prediction
     for branch, entities in prediction.answers.items():

@@ -1,6 +1,5 @@
 """`branchwise corpus`: build, index, search and look at passage collections."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
@@ -21,27 +20,9 @@ corpus_app = typer.Typer(help="Build, index and search passage collections.", no
 _SHOWN_CHARS = 300
 
 
-class Backend(StrEnum):
-    """What encodes."""
-
-    auto = "auto"
-    torch = "torch"
-    openvino = "openvino"
-
-
-class Pooling(StrEnum):
-    """How the vectors of tokens become one."""
-
-    mean = "mean"
-    cls = "cls"
-
-
-class Dtype(StrEnum):
-    """How vectors are kept."""
-
-    auto = "auto"
-    float32 = "float32"
-    float16 = "float16"
+BackendOption = Literal["auto", "torch", "openvino"]
+PoolingOption = Literal["mean", "cls"]
+DtypeOption = Literal["auto", "float32", "float16"]
 
 
 class _Chosen(TypedDict):
@@ -101,19 +82,19 @@ def index(
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the index. Default: its kind.")] = None,
     backend: Annotated[
-        Backend, typer.Option(help="flat: auto takes openvino where it is installed.")
-    ] = Backend.auto,
+        BackendOption, typer.Option(help="flat: auto uses openvino where it is installed.")
+    ] = "auto",
     dtype: Annotated[
-        Dtype,
+        DtypeOption,
         typer.Option(
-            help="flat: number format of the vectors. auto: float16; of FlashRAG's, float32."
+            help="flat: number format of the vectors. auto: float16; float32 with --from-flashrag."
         ),
-    ] = Dtype.auto,
+    ] = "auto",
     from_flashrag: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="flat: take the vectors of a Flat .index that FlashRAG built on this corpus.",
+            help="flat: take the vectors from a Flat .index that FlashRAG built from this corpus.",
         ),
     ] = None,
     query_prefix: Annotated[
@@ -123,7 +104,7 @@ def index(
         str | None, typer.Option(help="flat: text before each passage. Default: the model's.")
     ] = None,
     pooling: Annotated[
-        Pooling | None, typer.Option(help="flat: pooling of tokens. Default: the model's.")
+        PoolingOption | None, typer.Option(help="flat: pooling of tokens. Default: the model's.")
     ] = None,
     max_tokens: Annotated[
         int | None,
@@ -140,9 +121,7 @@ def index(
     from branchwise.corpora.flashrag.index_file import import_index
     from branchwise.corpora.indexing import build_index
 
-    settings = EncoderSettings(
-        query_prefix, passage_prefix, pooling.value if pooling else None, max_tokens
-    )
+    settings = EncoderSettings(query_prefix, passage_prefix, pooling, max_tokens)
     built = INDEX_KINDS[kind]
     if not built.encodes and (encoder or from_flashrag or settings.given):
         raise InputError(
@@ -153,8 +132,8 @@ def index(
     chosen: _Chosen = {
         "name": name,
         "encoder": encoder or DEFAULT_ENCODER,
-        "backend": backend.value,
-        "dtype": dtype.value,
+        "backend": backend,
+        "dtype": dtype,
         "settings": settings,
     }
     with showing(built.building) as progress:
@@ -207,7 +186,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     Example: branchwise corpus info C
     """
     from branchwise.corpora.folder import Corpus
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
 
     facts = _facts(Corpus.open(path))
     if json_output:
@@ -247,7 +226,7 @@ def _described(manifest: dict[str, Any]) -> str:
 
 
 def _show(rank: int, hit: "Hit") -> None:
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
 
     text = " ".join(hit.passage.text.split())
     shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"

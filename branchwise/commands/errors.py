@@ -55,8 +55,9 @@ def errors(
 
 
 def _say_matcher(scored: "ScoredRun") -> None:
-    """Which matcher aligned the branches, if it was not names alone."""
-    from branchwise.ui.console import error_console, printable
+    """Which matcher decided what belongs to which branch, where it was not names alone."""
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import error_console
 
     scorer = scored.scores.scorer
     if scorer.model:

@@ -102,13 +102,14 @@ def _run(path: Path) -> bool:
 
 
 def _open_app(runs: "list[RunView]", question: str, epoch: int, keys: "Keys") -> None:
-    from branchwise.ui.trace_app.app import Start, TraceApp
+    from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 
-    TraceApp(runs, start=Start(question, epoch, compare=True), keys=keys).run()
+    TraceApp(runs, start=OpenQuestion(question, epoch, compare=True), keys=keys).run()
 
 
 def _print(runs: "list[RunView]", question: str, epoch: int) -> None:
-    from branchwise.ui.console import console, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import console
 
     screen = console()
     for line in _comparison(runs, question, epoch):

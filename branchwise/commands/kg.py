@@ -111,7 +111,7 @@ def query(
     """
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.graph.open import open_graph
-    from branchwise.ui.graph_advice import columns_as_mentioned
+    from branchwise.ui.graph_tables import columns_as_mentioned
 
     graph = open_graph(source, read_keys(key))
     try:
@@ -177,9 +177,9 @@ def _in_the_world(sources: list[Path]) -> Path:
 
 
 def _complain(error: "GraphError", source: str) -> int:
-    """Print a graph's error, which may point into a line of the query; returns the exit code."""
-    from branchwise.ui.console import printable
-    from branchwise.ui.graph_advice import for_people
+    """Print what a graph says, which may point into a line of the query; the exit code."""
+    from branchwise.corpora.text import printable
+    from branchwise.ui.graph_tables import for_people
 
     for number, line in enumerate(for_people(str(error), source).splitlines()):
         typer.echo(("" if number else "branchwise: ") + printable(line), err=True)

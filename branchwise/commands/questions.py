@@ -113,7 +113,7 @@ def info(
 
 def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> None:
     from branchwise.corpora.errors import InputError
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
     from branchwise.ui.question_tables import question_lines
 
     chosen = [question for question in questions if question.id == id]
@@ -188,7 +188,7 @@ def _opened(
 
 def _complain(what: str, error: Exception) -> None:
     """Print a failure of a server in one line."""
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
 
     said = " ".join(str(error).split())
     typer.echo(f"branchwise: {what}: {printable(said)}", err=True)

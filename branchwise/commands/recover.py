@@ -41,7 +41,8 @@ def recover(
 def _print(recovery: "Recovery", *, as_json: bool) -> None:
     import orjson
 
-    from branchwise.ui.console import console, harmless_json, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import console, harmless_json
 
     if as_json:
         typer.echo(harmless_json(orjson.dumps(recovery.to_json()).decode()))

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from branchwise.eval.scores import Scores
     from branchwise.graphs.system import System
 
-Concurrency = Annotated[int, typer.Option(help="Questions at a time.", min=1, max=MAX_CONCURRENCY)]
+QuestionConcurrency = Annotated[
+    int, typer.Option(help="Questions at a time.", min=1, max=MAX_CONCURRENCY)
+]
 
 
 @with_system_options
@@ -40,16 +42,19 @@ def run(
         Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="Task, where it is not the question set's own.")
+        str | None, typer.Option(help="Task, if it is not the question set's own.")
     ] = None,
     ids: Annotated[
         Path | None, typer.Option(help="File with question ids, one a line: run only these.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Run at most this many.", min=1)] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Run at most this many questions.", min=1)
+    ] = None,
     epochs: Annotated[
-        int, typer.Option(help="Times each question is answered.", min=1, max=MAX_EPOCHS)
+        int,
+        typer.Option(help="Number of times that each question is answered.", min=1, max=MAX_EPOCHS),
     ] = 1,
-    concurrency: Concurrency = CONCURRENCY,
+    concurrency: QuestionConcurrency = CONCURRENCY,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -109,9 +114,9 @@ def resume(
     ] = None,
     key: Key = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run items that ended in an error again.")
+        bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
-    concurrency: Concurrency = CONCURRENCY,
+    concurrency: QuestionConcurrency = CONCURRENCY,
 ) -> None:
     """Continue a run that was killed or interrupted; nothing recorded is asked for again.
 

@@ -1,4 +1,4 @@
-"""`branchwise score`: scores of a run, or of anyone's predictions."""
+"""`branchwise score`: scores of a run, or of a predictions file."""
 
 import shlex
 import sys
@@ -41,7 +41,9 @@ def score(
     predictions: Annotated[
         Path | None, typer.Option(help='JSONL of {"id", "answers"}: any agent\'s predictions.')
     ] = None,
-    task: Annotated[str | None, typer.Option(help="Task, if not the question set's own.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="Task, if it is not the question set's own.")
+    ] = None,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -81,7 +83,7 @@ def score(
         from branchwise.corpora.errors import InputError
 
         raise InputError(
-            "it is unclear what to score",
+            "it is not clear what to score",
             remedy="name either a run folder, or --questions and --predictions (and --task)",
         )
 
@@ -120,7 +122,8 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
 
     from branchwise.agents.caller import ModelError
     from branchwise.commands.scoring_progress import scoring_progress
-    from branchwise.ui.console import error_console, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import error_console
 
     with scoring_progress() as progress:
         try:
@@ -135,7 +138,7 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
     options = f" {settings.choice.options}" if settings.choice else ""
     options += "".join(f" --key {host}={name}" for host, name in settings.keys.variables.items())
     options += "".join(f" --metric {shlex.quote(str(one))}" for one in settings.metrics)
-    line = f"branchwise: {why}; what was answered is kept; continue with: {command}{options}"
+    line = f"branchwise: {why}; finished work is kept; continue with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)
     sys.exit(1)
 
@@ -201,7 +204,7 @@ def _score_file(
         typer.echo(printable_json({"name": predictions.name, **found.to_json()}))
     else:
         from branchwise.ui.console import console
-        from branchwise.ui.predictions_report import predictions_report
+        from branchwise.ui.run_report import predictions_report
 
         for table in predictions_report(predictions.name, found):
             console().print(table)

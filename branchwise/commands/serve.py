@@ -206,14 +206,14 @@ def _allow_connections() -> None:
 
 
 def _say(line: str) -> None:
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
 
     typer.echo(printable(line))
     sys.stdout.flush()
 
 
 def _complain(line: str) -> None:
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
 
     typer.echo(f"branchwise: {printable(line)}", err=True)
 

@@ -153,7 +153,7 @@ def _below(text: str) -> Iterable[str]:
 
 
 def _print(lines: Iterable[str]) -> None:
-    from branchwise.ui.console import printable
+    from branchwise.corpora.text import printable
 
     for line in lines:
         typer.echo(printable(line))

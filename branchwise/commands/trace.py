@@ -12,7 +12,7 @@ from branchwise.commands.key_option import Key, read_keys
 from branchwise.eval.bounds import MAX_EPOCHS
 
 if TYPE_CHECKING:
-    from branchwise.ui.trace_app.app import Start
+    from branchwise.ui.trace_app.app import OpenQuestion
     from branchwise.ui.traces.runs import RunView
 
 _MANY = 200
@@ -73,16 +73,17 @@ def trace(
             _print(runs, question, epoch, step, passages)
 
 
-def _start(run: "RunView", question: str | None, epoch: int, step: int | None) -> "Start | None":
-    """Where the app opens. Raises InputError for a missing question or step before the app
-    starts."""
-    from branchwise.ui.trace_app.app import Start
-    from branchwise.ui.traces.lookup import named_row
+def _start(
+    run: "RunView", question: str | None, epoch: int, step: int | None
+) -> "OpenQuestion | None":
+    """Where the app opens. Raises InputError, before the screen is taken, for what is not there."""
+    from branchwise.ui.trace_app.app import OpenQuestion
+    from branchwise.ui.traces.order import named_row
 
     if question is None:
         return None
     named_row(run, question, epoch)
-    return Start(question, epoch, step)
+    return OpenQuestion(question, epoch, step)
 
 
 def _print(
@@ -120,8 +121,8 @@ def _print(
 def _text(
     run: "RunView", question: str | None, epoch: int | None, step: int | None, passages: int
 ) -> Iterable[str]:
-    from branchwise.ui.traces.lookup import named_row
-    from branchwise.ui.traces.printed import item_lines, question_list, step_lines
+    from branchwise.ui.traces.order import named_row
+    from branchwise.ui.traces.plain import item_lines, question_list, step_lines
 
     if question is None:
         _announce(run)
@@ -136,7 +137,7 @@ def _announce(run: "RunView") -> None:
     """Say what takes long, and what would save the time next time."""
     from branchwise.ui.cells import run_name
     from branchwise.ui.console import error_console
-    from branchwise.ui.traces.printed import unlabelled
+    from branchwise.ui.traces.plain import unlabelled
 
     if (waiting := unlabelled(run)) > _MANY:
         error_console().print(
@@ -148,7 +149,8 @@ def _announce(run: "RunView") -> None:
 
 
 def _lines(lines: Iterable[str]) -> None:
-    from branchwise.ui.console import console, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import console
 
     screen = console()
     for line in lines:

@@ -36,7 +36,8 @@ def verify(
 def _print(verdict: "Verdict", *, as_json: bool) -> None:
     import orjson
 
-    from branchwise.ui.console import console, harmless_json, printable
+    from branchwise.corpora.text import printable
+    from branchwise.ui.console import console, harmless_json
 
     if as_json:
         typer.echo(harmless_json(orjson.dumps(verdict.to_json()).decode()))

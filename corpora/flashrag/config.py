@@ -106,9 +106,9 @@ def _read_yaml(file: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
-        raise InputError("is no YAML", where=f"{file}{line}") from None
+        raise InputError("is not YAML", where=f"{file}{line}") from None
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
-        raise InputError("is no mapping of names to settings", where=str(file))
+        raise InputError("is not a mapping of names to settings", where=str(file))
     return content
 
 
@@ -126,16 +126,16 @@ def _check_names(file: Path, content: Mapping[str, Any]) -> None:
 def _check_kind(file: Path, settings: SearchSettings) -> None:
     if settings.use_multi_retriever:
         raise InputError(
-            "several retrievers at once (use_multi_retriever) are not taken: their order depends "
-            "on which of FlashRAG's threads ends first",
+            "several retrievers at once (use_multi_retriever) are not supported: their order "
+            "depends on which of FlashRAG's threads ends first",
             where=str(file),
             remedy="give each a file of its own",
         )
     if "clip" in settings.retrieval_method.lower():
-        raise InputError("images are not searched here", where=str(file))
+        raise InputError("image search is not supported", where=str(file))
     if settings.use_reranker and not (settings.rerank_model_name or settings.rerank_model_path):
         raise InputError(
-            "use_reranker is on and no reranker is named",
+            "use_reranker is on, but no reranker is named",
             where=str(file),
             remedy="add rerank_model_name and rerank_model_path",
         )
@@ -149,9 +149,9 @@ def _check_files(file: Path, settings: SearchSettings, whole: Mapping[str, Any])
             raise InputError(f"names no {name}", where=str(file), remedy=f"add {name}: FILE")
         if not Path(path).exists():
             raise InputError(
-                f"{name}: there is no {path}",
+                f"{name}: {path} does not exist",
                 where=str(file),
-                remedy="write the path as it is from this file's folder",
+                remedy="write the path relative to this file's folder",
             )
 
 

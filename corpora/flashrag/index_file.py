@@ -77,11 +77,11 @@ def _read(file: Path) -> Any:
     try:
         vectors = faiss.read_index(str(file))
     except RuntimeError:
-        raise InputError("is no faiss index, or a damaged one", where=str(file)) from None
+        raise InputError("is not a faiss index, or is damaged", where=str(file)) from None
     flat = isinstance(vectors, faiss.IndexFlat)
     if not flat or vectors.metric_type != faiss.METRIC_INNER_PRODUCT:
         raise InputError(
-            f"is no exact index of inner products ({type(vectors).__name__})",
+            f"is not an exact index of inner products ({type(vectors).__name__})",
             where=str(file),
             remedy="build it with --faiss_type Flat",
         )
@@ -125,7 +125,7 @@ def _check_vectors(file: Path, vectors: Any, corpus: Corpus, encoder: "Encoder")
     if not cosines[worst] >= _LEAST_COSINE:
         raise InputError(
             f"was not made from this corpus with {name} as it is set: passage "
-            f"{corpus.id(chosen[worst])!r} comes out otherwise (cosine {cosines[worst]:.2f})",
+            f"{corpus.id(chosen[worst])!r} gets another vector (cosine {cosines[worst]:.2f})",
             where=str(file),
             remedy=_HOW_IT_WAS_MADE,
         )

@@ -14,10 +14,10 @@ _MODULE = "branchwise.corpora.flashrag.worker"
 
 
 class WorkerError(Exception):
-    """What the process said, or that it is gone. One line."""
+    """What the process reported, or that it has ended. One line."""
 
 
-class Worker:
+class FlashRagProcess:
     """FlashRAG's retriever. Thread-safe: one request at a time. Ends with this object."""
 
     def __init__(self, settings: Mapping[str, Any], seconds: float) -> None:

@@ -1,5 +1,6 @@
 """`flashrag:CONFIG.yaml`: FlashRAG's own retrievers and rerankers, on its corpora and indexes."""
 
+import hashlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,8 +8,7 @@ from typing import Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.flashrag.config import SearchSettings, read_config
-from branchwise.corpora.flashrag.fingerprint import fingerprint
-from branchwise.corpora.flashrag.process import Worker, WorkerError
+from branchwise.corpora.flashrag.process import FlashRagProcess, WorkerError
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
 from branchwise.corpora.text import encodable
@@ -25,7 +25,7 @@ class FlashRag:
 
     name = "flashrag"
 
-    def __init__(self, worker: Worker, identity: Mapping[str, Any]) -> None:
+    def __init__(self, worker: FlashRagProcess, identity: Mapping[str, Any]) -> None:
         self._worker, self.identity = worker, identity
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
@@ -61,7 +61,7 @@ def open_flashrag(file: Path) -> FlashRag:
         )
     settings, whole = read_config(file)
     try:
-        worker = Worker(whole, _LOADING_SECONDS)
+        worker = FlashRagProcess(whole, _LOADING_SECONDS)
     except WorkerError as error:
         raise InputError(str(error), where=str(file), remedy="correct it there") from None
     return FlashRag(worker, _identity(settings, worker.ready))
@@ -87,5 +87,36 @@ def _identity(settings: SearchSettings, ready: Mapping[str, Any]) -> dict[str, A
 
 
 def _described(path: str) -> str:
-    """A fingerprint of what is here, the name of a model that is not."""
+    """The fingerprint of a local file or folder, else the name of a model."""
     return fingerprint(Path(path)) if Path(path).exists() else path
+
+
+_END_BYTES = 1 << 20
+_BLOCKS, _BLOCK_BYTES = 64, 4096
+
+
+def fingerprint(path: Path) -> str:
+    """16 hexadecimal digits over a file's size, both ends and 64 blocks in between.
+
+    Of a folder, over all files in it, by name. An index of 60 GB is not read whole at each start:
+    a change of the middle alone may go unseen, another index, corpus or model does not.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    if path.is_file():
+        _add(digest, path)
+    for file in sorted(p for p in path.rglob("*") if p.is_file()):
+        digest.update(f"{file.relative_to(path).as_posix()}\0".encode())
+        _add(digest, file)
+    return digest.hexdigest()
+
+
+def _add(digest: "hashlib.blake2b", file: Path) -> None:
+    size = file.stat().st_size
+    digest.update(f"{size}\n".encode())
+    with file.open("rb") as stream:
+        digest.update(stream.read(_END_BYTES))
+        for block in range(_BLOCKS if size > 2 * _END_BYTES else 0):
+            stream.seek(_END_BYTES + (size - 2 * _END_BYTES) * block // _BLOCKS)
+            digest.update(stream.read(_BLOCK_BYTES))
+        stream.seek(max(min(size, _END_BYTES), size - _END_BYTES))
+        digest.update(stream.read(_END_BYTES))

@@ -76,7 +76,7 @@ class _Search:
 
 
 def _configuration(settings: Mapping[str, Any], *, half: bool) -> Any:
-    """FlashRAG's configuration with what is decided here.
+    """FlashRAG's configuration, with the settings that are fixed here.
 
     float16 only on a GPU, unless it is asked for: on a processor it is three times slower. No
     cache: its key is the query alone, so it answers for any index. No folder is made.

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from branchwise.ui.trace_app.app import Start, TraceApp
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.traces.runs import open_runs
 
 QUESTION, SIZE = "ghostbusters-team", (166, 34)
@@ -12,7 +12,7 @@ TARGET = Path(__file__).with_name("trace.svg")
 
 
 async def draw(run: Path) -> None:
-    app = TraceApp(open_runs([run]), start=Start(QUESTION))
+    app = TraceApp(open_runs([run]), start=OpenQuestion(QUESTION))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause(1.0)
         await pilot.press("m")

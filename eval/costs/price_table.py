@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError, did_you_mean, nearest
-from branchwise.eval.yaml_lines import Place, line_of, read_document, shown
+from branchwise.eval.yaml_lines import KeyPath, line_of, read_document, shown
 
 MAX_USD = 1_000_000.0
 _Usd = Annotated[float, Field(strict=True, ge=0, le=MAX_USD, allow_inf_nan=False)]
@@ -51,7 +51,7 @@ def read_price_table(path: Path) -> PriceTable:
     return table.model_copy(update={"models": dict(_named(table.models, document.lines, path))})
 
 
-def _complaint(error: ValidationError, lines: Mapping[Place, int], path: Path) -> InputError:
+def _complaint(error: ValidationError, lines: Mapping[KeyPath, int], path: Path) -> InputError:
     # A misspelt key is one that is unknown and one that is missing: the first says more.
     problems = error.errors(include_url=False, include_context=False)
     problem = min(problems, key=lambda found: found["type"] != "extra_forbidden")
@@ -85,7 +85,7 @@ def _wanted(name: str, model: str) -> str:
 
 
 def _named(
-    models: Mapping[str, Price], lines: Mapping[Place, int], path: Path
+    models: Mapping[str, Price], lines: Mapping[KeyPath, int], path: Path
 ) -> Iterator[tuple[str, Price]]:
     """The prices by the models' canonical names, each once."""
     seen: dict[str, str] = {}

@@ -105,7 +105,7 @@ def run_costs(
 ) -> Costs:
     """What a run cost.
 
-    `outcomes`: the final records of its ended items (`eval/outcomes.py`); `system`: its settings
+    `outcomes`: the final records of its ended items (`eval/runner.py`); `system`: its settings
     as the store keeps them, which name the roles' models; `scoring`: the calls of matcher and
     judge by role.
     """

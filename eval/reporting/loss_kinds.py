@@ -66,7 +66,8 @@ MISSING_KINDS = (
         lambda found: found.missing - sum(kind.count(found) for kind in _LOST_ON_THE_WAY),
     ),
 )
-"""Where a missing gold answer was lost, from the end of its way to its beginning; each in one.
+"""Where a missing gold answer was lost, from the end of its way to its beginning; each at one
+place.
 
 It is unknown of items that failed or have no trace.
 """
@@ -86,7 +87,7 @@ WRONG_KINDS = (
         lambda found: 0 if _all_traced(found) else wrong_without_label(found),
     ),
 )
-"""What a wrong answer is; each in one. Unknown where some of the items have no trace."""
+"""Kinds of wrong answers; each is of one kind. Unknown if some of the items have no trace."""
 
 ITEM_KINDS = (
     LossKind(

@@ -16,7 +16,7 @@ _PATHS = ("corpus", "kg")
 def report_of_runs(runs: Sequence[tuple[str, ScoredRun]], title: str | None = None) -> StudyReport:
     """Runs under their names, the first being the base.
 
-    What a system changes is what its run's settings have other than the base's. `title` is by
+    A system's changes are the settings of its run that differ from the base's. `title` is by
     default the runs' names. Raises InputError for a name that comes twice, and as `study_report`
     does.
     """
@@ -54,5 +54,5 @@ def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _changes(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     names = [name for name in {**base, **own} if own.get(name) != base.get(name)]
-    # Without a path to it there is none; of the others, nothing said means the default.
+    # A missing path means that there is none; other missing settings mean the default.
     return {n: "none" if n in _PATHS and own.get(n) is None else own.get(n) for n in names}

@@ -9,7 +9,7 @@ from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 
 
 @dataclass(frozen=True)
-class Spending:
+class SpendingUnit:
     """A unit of spending: what it is called, the title of its axis, the unit of its numbers.
 
     `of`: the mean for an item; None is unknown.
@@ -27,14 +27,14 @@ def _tokens(costs: Costs) -> float | None:
     return None if read is None or written is None else read + written or None
 
 
-COST = Spending("cost", "USD an item", "usd", lambda costs: costs.per_item["cost"])
-TOKENS = Spending("tokens", "tokens an item", "tokens", _tokens)
-CALLS = Spending(
+COST = SpendingUnit("cost", "USD an item", "usd", lambda costs: costs.per_item["cost"])
+TOKENS = SpendingUnit("tokens", "tokens an item", "tokens", _tokens)
+CALLS = SpendingUnit(
     "model calls", "model calls an item", "count", lambda costs: costs.per_item["calls"]
 )
 
 
-def spending(report: StudyReport) -> Spending | None:
+def spending(report: StudyReport) -> SpendingUnit | None:
     """Money where every system's cost is known and something is paid; else tokens, else model
     calls; None where none of them is known of every system."""
     for unit in (COST, TOKENS, CALLS):

@@ -38,11 +38,11 @@ class SystemReport:
         return self.run.scores
 
     def mean(self, metric: str, subset: str) -> Aggregate:
-        """A mean of the system; one of nothing where it was not scored with the metric."""
+        """A mean of the system; empty (n = 0) if it was not scored with the metric."""
         return self.scores.mean(metric, subset)
 
     def by_matcher(self) -> "list[SystemReport]":
-        """Itself, or a system a matcher where both were asked; what was analysed is the last."""
+        """The system itself, or one per matcher if both were used, the analysed one last."""
         if self.run.lexical is None:
             return [self]
         return [
@@ -118,12 +118,13 @@ class StudyReport:
 
     @property
     def compared(self) -> tuple[Column, ...]:
-        """The metrics that a change is told by: the task's headline, then those of plug-ins."""
+        """The metrics in which changes are reported: the task's headline, then those of
+        plug-ins."""
         return (*self.task.headline, *self.further)
 
     @property
     def subsets(self) -> tuple[str, ...]:
-        """The subsets that any system has questions of, the one that the report turns on first."""
+        """The subsets that any system has questions of, the main one first."""
         return told_subsets(
             lambda kind: any(system.scores.questions(kind) for system in self.systems)
         )

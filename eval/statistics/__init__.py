@@ -7,15 +7,15 @@ from branchwise.eval.statistics.comparison import (
     compare,
     compare_systems,
 )
-from branchwise.eval.statistics.holm import holm
-from branchwise.eval.statistics.pairs import LeftOut
+from branchwise.eval.statistics.paired_tests import holm
+from branchwise.eval.statistics.pairs import LeftOutQuestions
 from branchwise.eval.statistics.words import summary_line
 
 __all__ = [
     "SIGNIFICANT",
     "Comparison",
     "Difference",
-    "LeftOut",
+    "LeftOutQuestions",
     "compare",
     "compare_systems",
     "holm",

@@ -7,10 +7,20 @@ from typing import Any
 from branchwise.corpora.errors import InputError
 from branchwise.eval.question_scores import SUBSETS, ItemScore
 from branchwise.eval.scores import Scores
-from branchwise.eval.statistics.holm import holm
-from branchwise.eval.statistics.interval import students_intervals
-from branchwise.eval.statistics.paired_tests import FLIPS, PairedTest, TestName, paired_tests
-from branchwise.eval.statistics.pairs import LeftOut, Pairs, check_same_questions, pair_questions
+from branchwise.eval.statistics.paired_tests import (
+    FLIPS,
+    PairedTest,
+    TestName,
+    holm,
+    paired_tests,
+    students_intervals,
+)
+from branchwise.eval.statistics.pairs import (
+    LeftOutQuestions,
+    Pairs,
+    check_same_questions,
+    pair_questions,
+)
 from branchwise.eval.statistics.totals import TotalPairs, pair_totals, total_interval, total_test
 from branchwise.eval.tasks import totals_of
 
@@ -47,7 +57,7 @@ class Difference:
     same: int
     test: TestName | None
     p: float | None
-    left_out: LeftOut
+    left_out: LeftOutQuestions
     p_holm: float | None = None
     family: int = 1
 
@@ -64,8 +74,8 @@ class Difference:
 class Comparison:
     """All differences of one system to its base, by subset and then by metric.
 
-    `cautions`: what else differs between the two sides, one phrase each, so that a difference
-    need not be the system's. They hold names of models: plain text, to be escaped where shown.
+    `cautions`: what else differs between the two sides, one phrase each, and may explain a
+    difference. They hold names of models: plain text, to be escaped where shown.
     """
 
     differences: tuple[Difference, ...]
@@ -230,20 +240,20 @@ def _of_total(pairs: TotalPairs, metric: str, subset: str, seed: int, flips: int
 def _cautions(base: Scores, other: Scores) -> tuple[str, ...]:
     """Scorer settings and numbers of epochs in which the two sides differ."""
     said = [
-        f"scored with another {field}: {getattr(base.scorer, field)} and "
+        f"scored with a different {field}: {getattr(base.scorer, field)} and "
         f"{getattr(other.scorer, field)}"
         for field in _SCORER_FIELDS
         if getattr(base.scorer, field) != getattr(other.scorer, field)
     ]
     sources = [{one["key"]: one["source"] for one in s.scorer.metrics} for s in (base, other)]
     said += [
-        f"the metric {key} is other code on the two sides"
+        f"the metric {key} has different code on the two sides"
         for key in sources[0].keys() & sources[1].keys()
         if sources[0][key] != sources[1][key]
     ]
     epochs = _epochs(base.items), _epochs(other.items)
     if epochs[0] != epochs[1] and all(epochs):
-        said.append(f"another number of epochs: {epochs[0]} and {epochs[1]}")
+        said.append(f"different numbers of epochs: {epochs[0]} and {epochs[1]}")
     return tuple(said)
 
 

@@ -17,7 +17,7 @@ _SHOWN_OF_AN_ID = 80
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutQuestions:
     """How many questions stay out of a pair of columns, each counted once, by reason.
 
     `only_base`, `only_other`: the other system has no ended item of them; `unscored_*`: both have
@@ -67,18 +67,18 @@ class Pairs:
     def differences(self) -> "NDArray[np.float64]":
         """other - base, NaN where either is unscored.
 
-        Rounded to 12 digits: an epoch mean of 1/3 and 2/3 is no other value than 1/2.
+        Rounded to 12 digits: an epoch mean of 1/3 and 2/3 must equal 1/2.
         """
         import numpy as np
 
         return np.round(self.other - self.base, 12)
 
-    def left_out(self, row: int) -> LeftOut:
+    def left_out(self, row: int) -> LeftOutQuestions:
         """What stays out of the metric with this number."""
         import numpy as np
 
         base, other = np.isnan(self.base[row]), np.isnan(self.other[row])
-        return LeftOut(
+        return LeftOutQuestions(
             self.only_base,
             self.only_other,
             int((base & ~other).sum()),

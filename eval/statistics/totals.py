@@ -1,8 +1,8 @@
 """Differences of scores that are functions of sums over questions, such as corpus F1.
 
-There is no difference of a question to average, hence neither Student's interval nor a mean to
-flip the signs of: questions are drawn, or the two systems' addends swapped, and the score is worked
-out anew of each.
+Such scores have no difference per question to average, hence neither Student's interval nor a mean
+whose signs could be flipped: instead, questions are resampled, or the two systems' addends swapped,
+and the score is recomputed each time.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from branchwise.eval.statistics.paired_tests import (
     PairedTest,
     random_heads,
 )
-from branchwise.eval.statistics.pairs import LeftOut
+from branchwise.eval.statistics.pairs import LeftOutQuestions
 from branchwise.eval.tasks import Total
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ class TotalPairs:
         return [(one, other) for one, other in both if one is not None and other is not None]
 
     @property
-    def left_out(self) -> LeftOut:
+    def left_out(self) -> LeftOutQuestions:
         """What stays out."""
         unscored = [(a is None, b is None) for a, b in zip(self.base, self.other, strict=True)]
         count = unscored.count
-        return LeftOut(
+        return LeftOutQuestions(
             self.only_base,
             self.only_other,
             count((True, False)),

@@ -1,6 +1,6 @@
-"""Verifying and recovering a folder that may be a run's or a study's."""
+"""The runs of folders that may be a run's or a study's: to look at, verify or recover."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from branchwise.corpora.atomic import write_bytes
@@ -27,9 +27,9 @@ def folder_runs(path: Path) -> list[tuple[Path, str | None]]:
 
 
 def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iterator[Recovery]:
-    """Save what is whole of a run, or of each of a study's; what came of each, when it is done.
+    """Save what is intact of a run, or of each run of a study; yields the outcome of each.
 
-    A study's file is written last: the folder is a study when all its runs are there. Raises
+    A study's file is written last: the folder is a study only once all its runs are there. Raises
     InputError as `recover_run`, and where a study's folder is not empty.
     """
     if not (path / STUDY_FILE).is_file():
@@ -51,3 +51,23 @@ def recover_folder(path: Path, out: Path, questions: QuestionSet | None) -> Iter
             where=str(out),
             remedy="choose another --out",
         ) from error
+
+
+def named_runs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+    """Run folders in order, each once, with names that tell them apart.
+
+    A study's folder stands for its runs, base first, under its systems' names. Raises InputError
+    where a study cannot be read.
+    """
+    found: dict[Path, tuple[Path, str]] = {}
+    for path in paths:
+        runs = [("", path)]
+        if (path / STUDY_FILE).is_file():
+            runs = StudyFolder.open(path).runs()
+        for name, run in runs:
+            found.setdefault(run.resolve(), (run, name or run.resolve().name))
+    names = [name for _, name in found.values()]
+    return [
+        (run, name if names.count(name) == 1 else f"{resolved.parent.name}/{name}")
+        for resolved, (run, name) in found.items()
+    ]

@@ -1,10 +1,11 @@
-"""What a study names must be there: models, tools, folders, indexes. Nothing is opened or asked."""
+"""Checks that what a study names exists: models, tools, folders, indexes. Nothing is opened or
+asked."""
 
 from pathlib import Path
 
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, is_replay
-from branchwise.corpora.errors import InputError, Words, nearest
+from branchwise.corpora.errors import InputError, SettingNames, nearest
 from branchwise.corpora.folder import CORPUS_FILE
 from branchwise.corpora.graph.open import graph_folder, open_graph
 from branchwise.corpora.kinds import FLASHRAG, SERVERS
@@ -28,13 +29,13 @@ from branchwise.eval.studies.paths import (
     resolved,
 )
 from branchwise.eval.studies.settings import FACTORS, FIELDS, MODELS, WORDS, Value
-from branchwise.eval.yaml_lines import Place, shown
+from branchwise.eval.yaml_lines import KeyPath, shown
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_system
 
 
-def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
-    """Raise StudyError where a setting's value names nothing that there is."""
+def check_value(key: str, value: Value, folder: Path, place: KeyPath) -> None:
+    """Raise StudyError if a setting's value names something that does not exist."""
     if value is None or key not in FIELDS:
         return
     if key in MODELS:
@@ -49,8 +50,8 @@ def check_value(key: str, value: Value, folder: Path, place: Place) -> None:
         _check_retriever(str(value), folder, place)
 
 
-def check_model(key: str, text: str, place: Place) -> None:
-    """Raise StudyError where a text is no model spec."""
+def check_model(key: str, text: str, place: KeyPath) -> None:
+    """Raise StudyError if a text is not a model spec."""
     try:
         if key not in FACTORS:
             role_spec(key, text)
@@ -61,8 +62,8 @@ def check_model(key: str, text: str, place: Place) -> None:
         raise StudyError(f"{key}: {error.what}", place, remedy) from None
 
 
-def _check_run(key: str, text: str, folder: Path, place: Place) -> None:
-    """A run whose replies are to be replayed: it is there, and it can be read."""
+def _check_run(key: str, text: str, folder: Path, place: KeyPath) -> None:
+    """Check that a run to be replayed exists and can be read."""
     try:
         open_recordings(ModelSpec.parse(resolved(key, text, folder)).run)
     except InputError as error:
@@ -85,14 +86,14 @@ def _near_model(text: str) -> str | None:
     return near[:80]
 
 
-def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:
+def _check_folder(key: str, text: str, folder: Path, place: KeyPath) -> None:
     path = Path(resolved(key, text, folder))
     if is_elsewhere(key, text):
         if key == "kg":
             _open_address(text, place)
         return
     if (kind := kind_of(path)) != "folder":
-        what = "is no folder" if kind else "no such folder"
+        what = "is not a folder" if kind else "no such folder"
         remedy = "name a folder" if kind else near_paths(path, text)
         raise StudyError(f"{key}: {what}: {shown(text)}", place, remedy)
     try:
@@ -106,8 +107,8 @@ def _check_folder(key: str, text: str, folder: Path, place: Place) -> None:
         raise StudyError(f"{key} {shown(text)}: {error.what}", place, error.remedy) from None
 
 
-def _check_retriever(text: str, folder: Path, place: Place) -> None:
-    """A retriever that brings its own corpus: its address is read, its file is there."""
+def _check_retriever(text: str, folder: Path, place: KeyPath) -> None:
+    """Check a retriever that brings its own corpus: its address is valid, its file exists."""
     if text.startswith(FLASHRAG):
         written = text.removeprefix(FLASHRAG)
         check_file("retriever", written, absolute(written, folder), place)
@@ -121,33 +122,33 @@ def _check_retriever(text: str, folder: Path, place: Place) -> None:
         raise StudyError(f"retriever: {error.what}", place, error.remedy) from None
 
 
-def check_file(key: str, written: str, path: Path, place: Place) -> None:
-    """Raise StudyError where there is no such file, with the name of one that may be meant."""
+def check_file(key: str, written: str, path: Path, place: KeyPath) -> None:
+    """Raise StudyError if the file does not exist, suggesting a similar name."""
     if (kind := kind_of(path)) != "file":
-        what = f"is {'a folder' if kind == 'folder' else 'no file'}" if kind else "no such file"
+        what = f"is {'a folder' if kind == 'folder' else 'not a file'}" if kind else "no such file"
         remedy = "name a file" if kind else near_paths(path, written)
         raise StudyError(f"{key}: {what}: {shown(written)}", place, remedy)
 
 
-def _open_address(text: str, place: Place) -> None:
-    """An address is read, but not asked."""
+def _open_address(text: str, place: KeyPath) -> None:
+    """Check that an address is valid, without sending anything."""
     try:
         open_graph(text).close()
     except InputError as error:
         raise StudyError(f"kg: {error.what}", place, error.remedy) from None
     except ValueError:
-        raise StudyError("kg: is no address", place, "write https://HOST/PATH") from None
+        raise StudyError("kg: is not an address", place, "write https://HOST/PATH") from None
 
 
 def _look_into(key: str, path: Path) -> None:
-    """Raise InputError where a folder is not what its key says."""
+    """Raise InputError if a folder does not hold what its key requires."""
     if key == "kg":
         graph_folder(path)
     elif key == "prompts":
         Prompts.load(path)
     elif not (path / CORPUS_FILE).is_file():
         raise InputError(
-            f"there is no {CORPUS_FILE} in it",
+            f"contains no {CORPUS_FILE}",
             remedy=f"build a corpus with `branchwise corpus build --from SRC --out {path}`",
         )
 
@@ -162,7 +163,7 @@ def retriever_of(system: System) -> str | None:
     return chosen_index(Path(system.corpus), system.retriever)
 
 
-class _Keys(Words):
+class _Keys(SettingNames):
     """The words of a study file: `corpus`, `add corpus: DIR to base`."""
 
     def name(self, setting: str) -> str:

@@ -1,4 +1,4 @@
-"""What is wrong with a study file in one line: where, what, and the nearest right name."""
+"""Errors in a study file, each in one line: where, what, and the nearest valid name."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -8,13 +8,13 @@ from pydantic import ValidationError
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.eval.studies.settings import FACTORS, FIELDS
 from branchwise.eval.studies.study import Questions, Study
-from branchwise.eval.yaml_lines import Place, line_of, shown
+from branchwise.eval.yaml_lines import KeyPath, line_of, shown
 
 
 class StudyError(Exception):
-    """Something about a study that its author can mend; `place`: the value that is wrong."""
+    """An error in a study that its author can fix; `place`: the wrong value."""
 
-    def __init__(self, what: str, place: Place, remedy: str | None = None) -> None:
+    def __init__(self, what: str, place: KeyPath, remedy: str | None = None) -> None:
         super().__init__(what)
         self.what, self.place, self.remedy = what, place, remedy
 
@@ -24,7 +24,7 @@ class StudyError(Exception):
 
 
 def first_error(
-    error: ValidationError, lines: Mapping[Place, int], nodes: Iterable[str] = ()
+    error: ValidationError, lines: Mapping[KeyPath, int], nodes: Iterable[str] = ()
 ) -> StudyError:
     """The error to show for what pydantic found: a misspelt key before a missing one, then in
     the order of the lines. `nodes`: the names of nodes that the file declares.
@@ -70,20 +70,20 @@ _BOUNDS = {
 }
 
 
-def _place(loc: Sequence[int | str]) -> Place:
+def _place(loc: Sequence[int | str]) -> KeyPath:
     """Where in the file; pydantic names the alternatives of a union in between."""
     if loc[:2] == ("questions", "ids"):
         return (*loc[:2], *(part for part in loc[2:] if isinstance(part, int)))
     return tuple(loc)
 
 
-def _named(place: Place) -> str:
+def _named(place: KeyPath) -> str:
     """The last key of a place, in words."""
     keys = [part for part in place if isinstance(part, str)]
     return str(keys[-1]) if keys else "the file"
 
 
-def _unknown(place: Place, nodes: Sequence[str]) -> StudyError:
+def _unknown(place: KeyPath, nodes: Sequence[str]) -> StudyError:
     section, name = place[:-1], str(place[-1])
     what, known = "unknown key", list(Study.model_fields)
     if section == ("base",):
@@ -101,8 +101,8 @@ def _as_written(name: str) -> str:
     return name.lstrip("-").replace("-", "_")
 
 
-def _elsewhere(section: Place, name: str) -> str | None:
-    """What to say of a key that is known in another place."""
+def _elsewhere(section: KeyPath, name: str) -> str | None:
+    """The remedy for a key that belongs in another place."""
     if section == ("factors",) and name in FIELDS and name not in FACTORS:
         return "all systems are scored alike: write it at the top of the file"
     if section in (("base",), ("factors",)) and name in Study.model_fields:
@@ -112,7 +112,7 @@ def _elsewhere(section: Place, name: str) -> str | None:
     return "write it below base" if not section and name in FIELDS else None
 
 
-def _wanted(place: Place, kind: str, value: Any, context: Mapping[str, Any]) -> str:
+def _wanted(place: KeyPath, kind: str, value: Any, context: Mapping[str, Any]) -> str:
     if bound := _BOUNDS.get(kind):
         return f"write {bound[1]} {context[bound[0]]:,}".removesuffix(".0")
     if kind == "string_too_long":
@@ -127,7 +127,7 @@ def _wanted(place: Place, kind: str, value: Any, context: Mapping[str, Any]) -> 
     return _TYPES.get(kind, "see examples/studies")
 
 
-def _list_wanted(place: Place, value: Any) -> str:
+def _list_wanted(place: KeyPath, value: Any) -> str:
     is_plain = isinstance(value, bool | str | int | float)
     example = value if isinstance(value, str) else shown(value) if is_plain else "..."
     if place[0] == "factors":

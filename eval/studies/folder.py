@@ -1,4 +1,4 @@
-"""A study's folder: what was begun in it, and a run folder for each system."""
+"""A study's folder: the record of the study, and a run folder for each system."""
 
 import fcntl
 import os
@@ -62,7 +62,7 @@ class StudyRecord(BaseModel):
     study: Mapping[str, Any] = {}
 
     def difference(self, other: "StudyRecord") -> str | None:
-        """What makes the other one another study, in a few words; None where nothing does.
+        """In a few words, why the other record is of another study; None if it is not.
 
         Addresses, folders and versions may differ: no answer depends on them.
         """
@@ -96,7 +96,7 @@ class StudyFolder:
         """Open to read. Raises InputError where the folder holds no study."""
         file = path / STUDY_FILE
         if not file.is_file():
-            what = "is no study folder" if path.exists() else "there is no such study"
+            what = "is not a study folder" if path.exists() else "no such study"
             raise InputError(
                 what, where=str(path), remedy="name a folder that `branchwise ablate --out` made"
             )
@@ -104,9 +104,9 @@ class StudyFolder:
 
     @classmethod
     def create(cls, path: Path, record: StudyRecord) -> Self:
-        """Make the folder, or take the one that holds this very study, to be filled.
+        """Make the folder, or open the one that already holds this study, to be filled.
 
-        Nothing that is there is removed. Raises InputError where something else is there.
+        Nothing is removed. Raises InputError if the folder holds something else.
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ class StudyFolder:
             (path / RUNS).mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"no study can be made here ({error.strerror or error})",
+                f"cannot create a study here ({error.strerror or error})",
                 where=str(path),
                 remedy="choose another folder with --out",
             ) from None
@@ -141,7 +141,7 @@ class StudyFolder:
     def keep_prices(self, path: Path | None) -> None:
         """Keep the user's prices beside the runs, so that a report knows what they cost.
 
-        None: the last pass had none, and those of an earlier one hold no more. Raises InputError.
+        None: the last pass had none, which also ends those of an earlier pass. Raises InputError.
         """
         try:
             if path is None:
@@ -149,7 +149,7 @@ class StudyFolder:
             else:
                 write_bytes(self.path / PRICES, path.read_bytes())
         except OSError as error:
-            what = f"the prices cannot be kept ({error.strerror or error})"
+            what = f"cannot save the prices ({error.strerror or error})"
             raise InputError(what, where=str(self.path / PRICES)) from None
 
     @property
@@ -199,9 +199,9 @@ def _checked(file: Path, record: StudyRecord) -> StudyRecord:
 
 
 def _check_vacant(path: Path) -> None:
-    """Raise InputError where more is there than a study that was killed while it was made."""
+    """Raise InputError if the folder holds more than what a killed creation leaves."""
     if not path.is_dir():
-        raise InputError("is no folder", where=str(path), remedy="choose another --out")
+        raise InputError("is not a folder", where=str(path), remedy="choose another --out")
     names = {entry.name for entry in path.iterdir()}
     # What `write_bytes` leaves where it is killed.
     ours = {name for name in names if name.startswith(f".{DRAFT_FILE}.")} | {LOCK}
@@ -217,12 +217,12 @@ def _document(record: StudyRecord) -> bytes:
 
 @contextmanager
 def study_lock(path: Path) -> Iterator[None]:
-    """Hold the study for this process; the system lets go of it however the process ends.
+    """Lock the study for this process; the system releases the lock however the process ends.
 
     Raises InputError where another process holds it, or the folder is not one for a study.
     """
     if path.exists() and not (path / STUDY_FILE).exists():
-        # Before a file of ours is put into somebody's folder.
+        # Before a lock file is put into a folder that is not a study's.
         _check_vacant(path)
     try:
         path.mkdir(parents=True, exist_ok=True)

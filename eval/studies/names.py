@@ -18,7 +18,7 @@ MAX_NAME, MAX_SLUG, _MAX_VALUE = 80, 60, 40
 def system_name(
     changes: Mapping[str, Value], base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
 ) -> str:
-    """What differs from the base, in words: "+expansion, k=15"; "base" where nothing does.
+    """What differs from the base, in words: "+expansion, k=15"; "base" if nothing does.
 
     `base`: its value of each factor; `levels`: all values of each factor, which tell how much of
     one must be said.
@@ -84,7 +84,7 @@ def _bounded(text: str, most: int) -> str:
 
 
 def distinct_names(names: Iterable[str]) -> list[str]:
-    """The names, those that are taken already with a number behind them."""
+    """The names, repeated ones with a number appended."""
     taken: set[str] = set()
     found = []
     for name in names:

@@ -1,4 +1,4 @@
-"""The plug-ins that a study names: tools, nodes and metrics are there, and so are their settings.
+"""Checks the plug-ins that a study names: that tools, nodes and metrics exist, and their settings.
 
 Their files are imported, as they are when the study runs.
 """
@@ -21,13 +21,13 @@ from branchwise.corpora.plugins.specs import absolute_spec, is_mcp
 from branchwise.eval.studies.complaints import StudyError
 from branchwise.eval.studies.settings import Value
 from branchwise.eval.studies.study import Study
-from branchwise.eval.yaml_lines import Place, shown
+from branchwise.eval.yaml_lines import KeyPath, shown
 from branchwise.tools.registry import check_known, known_tools
 
 
 @contextmanager
-def refusing(key: str, place: Place) -> Iterator[None]:
-    """What a plug-in is refused for is said of its place in the study."""
+def refusing(key: str, place: KeyPath) -> Iterator[None]:
+    """Report why a plug-in is refused at its place in the study."""
     try:
         yield
     except InputError as error:
@@ -35,11 +35,11 @@ def refusing(key: str, place: Place) -> Iterator[None]:
         raise StudyError(f"{key}: {where}{error.what}", place, error.remedy) from None
 
 
-def check_tools(names: Sequence[str], folder: Path, place: Place) -> None:
-    """Raise StudyError for what names no tool, and for one that stands twice."""
+def check_tools(names: Sequence[str], folder: Path, place: KeyPath) -> None:
+    """Raise StudyError for an unknown tool, and for one that is listed twice."""
     for n, name in enumerate(names):
         if name in names[:n]:
-            raise StudyError(f"the tool {name} stands twice", (*place, n), "keep one of them")
+            raise StudyError(f"the tool {name} is listed twice", (*place, n), "keep one of them")
         try:
             check_known(name)
         except SettingError as error:
@@ -51,7 +51,7 @@ def check_tools(names: Sequence[str], folder: Path, place: Place) -> None:
 
 
 def check_metrics(specs: Sequence[str], folder: Path) -> None:
-    """Raise StudyError for what names no metric, and for two of one name."""
+    """Raise StudyError for an unknown metric, and for two of one name."""
     if not specs:
         return
     from branchwise.eval.plugins.loading import load_metrics
@@ -79,7 +79,7 @@ class StudyPlugins:
     folder: Path
 
     def check(self) -> None:
-        """Raise StudyError for a node that is not there, and for settings that do not fit."""
+        """Raise StudyError for an unknown node, and for invalid settings."""
         seen: dict[str, str] = {}
         for key, plugin in self._nodes.items():
             if other := seen.get(plugin.name):
@@ -111,7 +111,7 @@ class StudyPlugins:
             if name in own or name not in all_known
         }
 
-    def _place_of(self, name: str) -> Place:
+    def _place_of(self, name: str) -> KeyPath:
         """Where a plug-in is named, which has no settings in the file."""
         key = next((key for key, one in self._nodes.items() if one.name == name), None)
         if key is not None:
@@ -124,13 +124,13 @@ class StudyPlugins:
         name: str,
         model: type[BaseModel] | None,
         given: Mapping[str, Any],
-        at: Place | None = None,
+        at: KeyPath | None = None,
     ) -> None:
         try:
             check_settings(name, model, given)
         except InputError as error:
             keys = (error.where or "").removeprefix(f"{name}.").split(".")
-            place: Place = at or ("settings", name, *keys)
+            place: KeyPath = at or ("settings", name, *keys)
             wanted = f"write settings: {{{name}: {{{keys[0]}: VALUE}}}} at the top of the file"
             remedy = wanted if at else (error.remedy or "").replace("--set ", "")
             raise StudyError(f"{'.'.join((name, *keys))}: {error.what}", place, remedy) from None

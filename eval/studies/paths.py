@@ -49,12 +49,12 @@ def absolute(text: str, folder: Path) -> Path:
         path = Path.home().joinpath(*path.parts[1:])
     try:
         return (folder / path).resolve()
-    except OSError:  # on the way is what may not be read
+    except OSError:  # a folder on the way may not be read
         return folder / path
 
 
 def kind_of(path: Path) -> Literal["file", "folder", "neither"] | None:
-    """What a path leads to; None where there is nothing, or nothing that may be seen."""
+    """What a path leads to; None if nothing is there or it may not be seen."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -65,9 +65,7 @@ def kind_of(path: Path) -> Literal["file", "folder", "neither"] | None:
 
 
 def near_paths(path: Path, written: str) -> str:
-    """What to say of a missing path: what lies beside it and is called nearly so, else where it
-    was looked for.
-    """
+    """The remedy for a missing path: a similar name in its folder, else where it was looked for."""
     whole = f"paths are relative to the study file: {str(path)[:300]}"
     try:
         names = [entry.name for entry in islice(path.parent.iterdir(), _MOST_NEIGHBOURS)]

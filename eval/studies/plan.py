@@ -1,6 +1,6 @@
 """What a study may cost at most, before anything is asked: calls, tokens and money of each system.
 
-An upper bound from the budgets, far above what most questions take; no estimate.
+An upper bound from the budgets, far above what most questions take; not an estimate.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,9 +61,9 @@ class SystemPlan:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a study comes to. `within` and `at_most` are sums; `scored_by`: the models that score,
-    whose calls are not in them.
+class StudyPlan:
+    """The bounds of a whole study. `within` and `at_most` are sums; `scored_by`: the models that
+    score, whose calls are not in them.
     """
 
     name: str
@@ -102,12 +102,12 @@ class Plan:
 
 def plan_of(
     loaded: LoadedStudy, systems: Sequence[NamedSystem], questions: QuestionSet, prices: Prices
-) -> Plan:
+) -> StudyPlan:
     """What the systems may take over these questions at most, by their budgets."""
     study = loaded.study
     items = len(questions) * study.questions.epochs
     planned = tuple(_system_plan(named, items, prices) for named in systems)
-    return Plan(
+    return StudyPlan(
         name=study.name,
         design=study.design,
         questions=len(questions),

@@ -1,4 +1,4 @@
-"""Studies from beginning to end: made or continued, the same path."""
+"""Running a study from beginning to end; a new study and a continued one take the same path."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -18,9 +18,8 @@ from branchwise.eval.runner import Observer, Part, RunState, Silent, run_parts
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunStore
 from branchwise.eval.studies.folder import StudyFolder, StudyRecord, SystemRecord, study_lock
-from branchwise.eval.studies.questions import questions_of
 from branchwise.eval.studies.schema import LoadedStudy
-from branchwise.eval.studies.shared import SharedSources, make_agents
+from branchwise.eval.studies.shared import SharedSources, make_agents, questions_of
 from branchwise.eval.studies.spending import OPTION, Spending, check_bounded, recorded_cost
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.eval.tasks import get_task
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyDesign:
-    """Which systems answer which questions, and who scores: what makes a study this one.
+    """Which systems answer which questions, and how they are scored: a study's identity.
 
     `systems`: the first is the base. `document`: the study file as it was read, to be kept.
     """
@@ -59,7 +58,7 @@ class StudyDesign:
 
 @dataclass(frozen=True)
 class StudyPace:
-    """How a study is run, which changes no answer.
+    """How a study is run; no answer depends on it.
 
     `concurrency`: questions at a time, of all systems together. `limits`: how many requests go to
     a server at a time (without a limit until it refuses one). `max_cost`: in USD, by `prices`
@@ -74,10 +73,10 @@ class StudyPace:
 
 
 class StudyObserver(Protocol):
-    """Is told how a study goes; the command line's display is one."""
+    """Is notified of a study's progress; the command line's display is one."""
 
     def begins(self, system: NamedSystem, run: RunReader) -> Observer:
-        """A system's run is open, perhaps with items that ended before: who watches the others."""
+        """A system's run is open, perhaps with ended items; returns the observer of the others."""
         ...
 
 
@@ -137,7 +136,7 @@ def _restraints(design: StudyDesign, pace: StudyPace) -> Restraints:
         return Restraints(pace.limits)
     if design.scoring.asks:
         raise InputError(
-            "what matcher and judge cost is not known before they are asked",
+            "the cost of matcher and judge is not known in advance",
             where=OPTION,
             remedy="leave them out of the study, and score its runs with `branchwise score`",
         )
@@ -211,14 +210,14 @@ class _Going:
             )
 
     def _check(self, store: RunStore, agent: "Agent") -> None:
-        """A run folder may have been exchanged since the study was made."""
+        """A run folder may have been replaced since the study was made."""
         meta = store.reader.meta
         check_same_system(store.path, meta, agent)
         if meta["questions_digest"] != self.design.questions.digest:
             raise InputError(
                 "the run holds other questions than the study",
                 where=str(store.path),
-                remedy="put the study's own run back, or remove it to begin it anew",
+                remedy="restore the study's own run, or remove it to start it again",
             )
 
     def _charge(self, runs: Sequence[RunReader]) -> None:

@@ -17,7 +17,7 @@ from branchwise.eval.studies.parts import check_metrics
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.study import Questions, Study
 from branchwise.eval.studies.systems import NamedSystem, systems_of
-from branchwise.eval.yaml_lines import Place, line_of, read_document
+from branchwise.eval.yaml_lines import KeyPath, line_of, read_document
 
 __all__ = ["LoadedStudy", "Questions", "Study", "load_study"]
 
@@ -28,11 +28,11 @@ class LoadedStudy:
 
     study: Study
     path: Path
-    lines: Mapping[Place, int]
+    lines: Mapping[KeyPath, int]
 
     @property
     def folder(self) -> Path:
-        """What the file's paths are relative to."""
+        """The folder to which the file's paths are relative."""
         return self.path.resolve().parent
 
     def where(self, *place: str | int) -> str:
@@ -41,7 +41,7 @@ class LoadedStudy:
 
     @property
     def scoring(self) -> ScoringChoice:
-        """Who aligns branches and judges answers, of every system alike."""
+        """How all systems are scored."""
         study = self.study
         return ScoringChoice.parse(
             study.matcher,
@@ -68,10 +68,10 @@ class LoadedStudy:
 def load_study(path: Path | str) -> LoadedStudy:
     """Read and check a study file.
 
-    Raises InputError for the first thing that is wrong, with file and line, and the nearest right
-    name: no YAML, unknown or repeated keys, values of a wrong type or out of range, what
-    `systems_of` refuses, a missing file of questions, ids or prices. Asks no model, opens no
-    index, and does not read the questions.
+    Raises InputError for the first thing that is wrong, with file and line, and the nearest valid
+    name: invalid YAML, unknown or repeated keys, values of a wrong type or out of range, what
+    `systems_of` refuses, a missing file of questions, ids or prices. Asks no model, opens no index,
+    and does not read the questions.
     """
     path = Path(path)
     remedy = "see examples/studies for files to start from"

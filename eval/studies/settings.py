@@ -1,4 +1,5 @@
-"""What a study may say of a system: the settings that `System` declares, by words of its file."""
+"""The settings of a system as a study file writes them, derived from those that `System`
+declares."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -31,11 +32,11 @@ WORDS: Mapping[str, str] = {one.name: key for key, one in FIELDS.items()}
 MODELS = tuple(key for key, one in FIELDS.items() if one.setting.holds == "model")
 """Settings that are model specs."""
 
-Section = Literal["base", "factors"]
+StudySection = Literal["base", "factors"]
 
 _STRICT = ConfigDict(strict=True, extra="forbid")
 MAX_TEXT, MAX_VALUES = 2000, 256
-_LARGEST = 2**63 - 1  # what a JSON file and SQLite can keep
+_LARGEST = 2**63 - 1  # the largest that JSON files and SQLite can hold
 
 
 def checked_base(values: Any, nodes: Iterable[str] = ()) -> dict[str, Value]:
@@ -51,7 +52,7 @@ def checked_factors(values: Any, nodes: Iterable[str] = ()) -> dict[str, tuple[V
     return _checked("factors", values, nodes)
 
 
-def _checked(section: Section, values: Any, nodes: Iterable[str]) -> dict[str, Any]:
+def _checked(section: StudySection, values: Any, nodes: Iterable[str]) -> dict[str, Any]:
     names = tuple(name for name in nodes if name not in FIELDS)
     made = _section(section, names).model_validate(values)
     fields = {name: f"node_{n}" for n, name in enumerate(names)}
@@ -59,9 +60,9 @@ def _checked(section: Section, values: Any, nodes: Iterable[str]) -> dict[str, A
 
 
 def no_empty_text(value: str) -> str:
-    """Refuse what no name, path or address can be."""
+    """Refuse texts that cannot be a name, path or address."""
     if not value.strip():
-        raise PydanticCustomError("study", "is an empty text", {"remedy": "leave it out"})
+        raise PydanticCustomError("study", "is empty", {"remedy": "leave it out"})
     if len(value) > MAX_TEXT:
         message = f"is longer than {MAX_TEXT:,} characters"
         raise PydanticCustomError("study", message, {"remedy": "shorten it"})
@@ -72,7 +73,7 @@ def no_empty_text(value: str) -> str:
 
 
 def _as_tuple(value: Any) -> Any:
-    """YAML has lists; what is kept cannot be changed."""
+    """YAML has lists; immutable values are kept."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -132,7 +133,7 @@ def _factor(kind: Any) -> Any:
 
 
 @lru_cache(maxsize=16)
-def _section(section: Section, nodes: tuple[str, ...]) -> type[BaseModel]:
+def _section(section: StudySection, nodes: tuple[str, ...]) -> type[BaseModel]:
     """A pydantic model of a section, none of its fields required.
 
     The fields of nodes are numbered: a name of the user's may be one that pydantic keeps.

@@ -1,4 +1,4 @@
-"""`--max-cost`: no request goes that could make the study cost more."""
+"""`--max-cost`: no request is sent that could make the study cost more."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
@@ -30,8 +30,8 @@ class Spending:
     token is a byte at least, and max_tokens of output. Where there is too little, it waits for
     those on their way, which mostly cost less; alone, it ends the study.
 
-    A request that failed on its way back (a time-out, a response that broke off) counts with all
-    that it can have cost, as long as the process lives: no server says what it took.
+    A request that failed on its way back (a time-out, a response that broke off) counts with its
+    largest possible cost until the process ends: no server reports the true cost.
     """
 
     def __init__(self, most: float, prices: Prices) -> None:
@@ -59,7 +59,7 @@ class Spending:
             raise
         finally:
             self._on_their_way -= 1
-            # Sums of floats that come and go keep a rest.
+            # Adding and subtracting floats leaves rounding errors.
             self.reserved = self.reserved - bound if self._on_their_way else 0.0
             self.spent += cost
             self._changed.set()
@@ -68,8 +68,8 @@ class Spending:
         # After one refusal the study ends: a smaller call that still fits would be cut off.
         while self.has_refused or self.spent + self.reserved + bound > self.most or self._uncounted:
             if self._uncounted:
-                what = f"{self._uncounted} counts no tokens, so nobody knows what it costs"
-                raise AllowanceSpentError(f"{what}: {OPTION} cannot be kept to")
+                what = f"{self._uncounted} counts no tokens, so its cost is unknown"
+                raise AllowanceSpentError(f"{what}: {OPTION} cannot be enforced")
             if not self._on_their_way or self.has_refused:
                 self.has_refused = True
                 raise AllowanceSpentError(
@@ -95,7 +95,7 @@ def recorded_cost(
 ) -> float:
     """USD of all replies that are recorded in the runs of these systems.
 
-    Raises InputError where a server counted no tokens: nobody knows what its replies cost.
+    Raises InputError if a server counted no tokens, since the cost of its replies is then unknown.
     """
     total = 0.0
     for named, run in zip(systems, runs, strict=True):
@@ -107,8 +107,8 @@ def recorded_cost(
             cost = cost_at(by_role[role], _usage(Usage(**usage)))
             if cost is None:
                 raise InputError(
-                    f"system {named.name!r} has replies without a count of tokens: nobody knows "
-                    "what they cost",
+                    f"system {named.name!r} has replies without a count of tokens: "
+                    "their cost is unknown",
                     where=OPTION,
                     remedy=f"leave out {OPTION}",
                 )
@@ -117,7 +117,7 @@ def recorded_cost(
 
 
 def check_bounded(systems: Sequence[NamedSystem], prices: Prices) -> None:
-    """Raise InputError where it cannot be said before a call what it costs at most."""
+    """Raise InputError if the cost of a call has no upper bound that is known in advance."""
     for named in systems:
         for model in _models(named.system):
             price = prices.price(model)
@@ -146,7 +146,8 @@ def _models(system: System) -> Iterator[str]:
 
 
 def _bound(price: Price | None, most: Usage) -> float:
-    """USD that this many tokens cost at most. `check_bounded` has seen that there is a price."""
+    """USD that this many tokens cost at most. `check_bounded` has checked that the price is
+    known."""
     assert price is not None
     read = max(price.input, price.cached or 0.0)
     return (most.input * read + most.output * price.output) / 1e6

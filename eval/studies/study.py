@@ -1,4 +1,4 @@
-"""What a study file says, as it says it: paths and names are looked at later."""
+"""The contents of a study file as written: paths and names are checked later."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -30,7 +30,7 @@ _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Questions(BaseModel):
-    """What is asked: a question set, as after `run --questions`, and which part of it.
+    """The questions: a question set, as for `run --questions`, and which part of it.
 
     `ids`: these questions only, or a file that lists them, one a line. `limit`: the first ones
     only. `epochs`: how many times each is answered.

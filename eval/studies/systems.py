@@ -25,7 +25,7 @@ from branchwise.eval.studies.parts import StudyPlugins
 from branchwise.eval.studies.paths import resolved
 from branchwise.eval.studies.settings import FIELDS, WORDS, Value
 from branchwise.eval.studies.study import Study
-from branchwise.eval.yaml_lines import Place, shown
+from branchwise.eval.yaml_lines import KeyPath, shown
 from branchwise.graphs.system import MODULES, Roles, System
 from branchwise.graphs.system_checks import tools_of
 from branchwise.tools.registry import GRAPH_TOOLS, SEARCH_TOOL
@@ -48,14 +48,14 @@ class NamedSystem:
 
 
 def systems_of(
-    study: Study, folder: Path, where: Callable[[Place], str] | None = None
+    study: Study, folder: Path, where: Callable[[KeyPath], str] | None = None
 ) -> tuple[NamedSystem, ...]:
     """The systems of a study whose file lies in `folder`, the base first.
 
     `vary`: then each other value of each factor alone; `factorial`: then all other combinations,
     those that change least first; both in the file's order. A model for a module is left out of
     systems that do not have the module. Raises InputError where something named is not there, does
-    not fit, or two systems are the same; `where` says where a place of the study stands.
+    not fit, or two systems are the same; `where` gives file and line of a place in the study.
     """
     said = where or (lambda place: ".".join(map(str, place)) or study.name)
     try:
@@ -149,28 +149,28 @@ class _Systems:
         """The nodes, each with a name of its own, and the settings of all plug-ins."""
         for name in self.study.nodes:
             if name in FIELDS or not KINDS["nodes"].takes_name(name):
-                what = "a setting's already" if name in FIELDS else "no name for a node"
+                what = "already a setting" if name in FIELDS else "not a name for a node"
                 remedy = "use another: letters, digits, - and _, a letter first"
                 raise StudyError(f"{shown(name)} is {what}", ("nodes", name), remedy)
         self._plugins.check()
 
     def _check_nodes(self, found: Sequence[NamedSystem]) -> None:
-        """A node that no system has was forgotten."""
+        """Refuse a node that is off in every system."""
         for name in self.study.nodes:
             used = {self.study.base.get(name), *self.study.factors.get(name, ())}
             if True not in used:
                 remedy = f"write {name}: on in base, make it a factor, or leave it out"
-                raise StudyError(f"the node {name} is on in no system", ("nodes", name), remedy)
+                raise StudyError(f"the node {name} is off in every system", ("nodes", name), remedy)
 
     def _check_modules(self, found: Sequence[NamedSystem]) -> None:
-        """A model that no system asks is a module that was forgotten."""
+        """Refuse a model whose module is off in every system."""
         for role, setting in MODULES.items():
             module = WORDS[setting]
             section = "base" if self.study.base.get(role) else "factors"
             named = self.study.base.get(role) or role in self.study.factors
             if named and not any(getattr(one.system, setting) for one in found):
                 remedy = f"write {module}: on in base, make it a factor, or leave out {role}"
-                what = f"no {role} is asked: {module} is off in every system"
+                what = f"no {role} is used: {module} is off in every system"
                 raise StudyError(what, (section, role), remedy)
 
     def _check(self, named: NamedSystem) -> None:
@@ -192,7 +192,7 @@ class _Systems:
             raise StudyError(error.what, (key,), "name a model: matcher: openai:NAME") from None
 
     def _refuse(self, named: NamedSystem, key: str, what: str, remedy: str | None) -> None:
-        place: Place = ("base", key)
+        place: KeyPath = ("base", key)
         if key in named.changes:
             values = self.study.factors[key]
             place = ("factors", key, values.index(named.changes[key]))
@@ -246,7 +246,7 @@ def _combined(
 
 
 def _effective(system: System) -> System:
-    """The system without what no answer of it depends on: two that agree in this are the same.
+    """The system reduced to what its answers depend on: systems that agree in this are the same.
 
     Left out: a module's model that is the agent's own, what belongs to a tool that is not there,
     where prompts lie, and who scores.

@@ -1,4 +1,4 @@
-"""How far a system of a study is, item by item: scores by names, tokens, money, failures."""
+"""The running totals of a study's system: scores by names, tokens, money, failures."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

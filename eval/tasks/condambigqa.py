@@ -7,13 +7,14 @@ with tools the agent searches, and cites passage ids.
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
-from branchwise.eval.citations import cite_everything, score_citations
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
-    Property,
+    ConditionalAnswer,
     align_properties,
+    cite_everything,
     gold_properties,
     predicted_properties,
+    score_citations,
 )
 from branchwise.eval.tasks.column import Column, Metrics
 from branchwise.eval.tasks.task import Beside, Task
@@ -93,9 +94,9 @@ class CondAmbigQATask(Task):
         return found + [Beside(None, _said(one)) for one in alone]
 
 
-def _name(one: Property) -> str:
+def _name(one: ConditionalAnswer) -> str:
     return one.condition or DEFAULT_BRANCH
 
 
-def _said(one: Property) -> tuple[str, tuple[str, ...]]:
+def _said(one: ConditionalAnswer) -> tuple[str, tuple[str, ...]]:
     return _name(one), one.answers

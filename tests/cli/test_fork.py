@@ -92,7 +92,7 @@ def test_a_corpus_that_is_gone_is_said_and_may_have_moved(run, type_in, tmp_path
     (tmp_path / "C").rename(tmp_path / "D")
     code, _, error = type_in("fork", run, "--question", "q1", "--step", 3)
     assert code == 2
-    assert "the corpus of this run is no longer there; say where it is now" in error
+    assert "the corpus of this run no longer exists; say where it is now" in error
     code, _, error = type_in(
         "fork", run, "--question", "q1", "--step", 3, "--corpus", tmp_path / "D"
     )

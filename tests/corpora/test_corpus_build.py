@@ -67,7 +67,7 @@ def test_passages_without_ids_get_hashes_and_repeats_are_left_out(write, tmp_pat
 
 def test_duplicate_ids_are_refused_with_both_lines(write, tmp_path):
     source = write("in.jsonl", *({"id": id, "contents": f"{id}\nx"} for id in "abca"))
-    with pytest.raises(InputError, match=r"in\.jsonl:4: id 'a' is taken already by line 1"):
+    with pytest.raises(InputError, match=r"in\.jsonl:4: id 'a' is already used in line 1"):
         build_corpus(str(source), tmp_path / "C")
 
 
@@ -109,9 +109,9 @@ def test_what_is_there_is_not_overwritten(write, tmp_path):
     build_corpus(str(source), tmp_path / "C")
     before = (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns
     other = write("other.jsonl", {"contents": "B\nx"})
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         build_corpus(str(other), tmp_path / "C")
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         build_corpus(str(source), source)
     assert (tmp_path / "C" / "corpus.jsonl").stat().st_mtime_ns == before
 

@@ -82,7 +82,7 @@ def test_blank_lines_and_a_missing_last_newline_do_not_shift_rows(tmp_path):
         (['{"id": "a\\nb", "contents": "x"}'], r':1: "id" holds line breaks'),
         (
             ['{"id": "a", "contents": "x"}', '{"id": "b", "contents": "y"}'] * 2,
-            r"corpus\.jsonl:3: id 'a' is taken already by line 1",
+            r"corpus\.jsonl:3: id 'a' is already used in line 1",
         ),
         (["", " "], r"corpus\.jsonl: holds no passages"),
     ],

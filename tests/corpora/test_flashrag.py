@@ -12,10 +12,9 @@ import pytest
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.flashrag import process as process_module
 from branchwise.corpora.flashrag.config import read_config
-from branchwise.corpora.flashrag.fingerprint import fingerprint
 from branchwise.corpora.flashrag.index_file import import_index
-from branchwise.corpora.flashrag.process import Worker, WorkerError
-from branchwise.corpora.flashrag.retriever import FlashRag
+from branchwise.corpora.flashrag.process import FlashRagProcess, WorkerError
+from branchwise.corpora.flashrag.retriever import FlashRag, fingerprint
 from branchwise.corpora.open import open_retriever
 from branchwise.corpora.retrieval import RetrieverError
 from support import TESTS
@@ -99,11 +98,11 @@ def test_a_reranker_gets_fifty_passages_unless_the_file_says_otherwise(config):
         ("retrieval_topk: 0", "retrieval_topk"),
         ("retrieval_pooling_method: max", "retrieval_pooling_method"),
         ("use_multi_retriever: true", "several retrievers at once"),
-        ("retrieval_method: openai-clip", "images are not searched"),
+        ("retrieval_method: openai-clip", "image search is not supported"),
         ("use_reranker: true", "no reranker is named"),
-        ("a: [", r"c\.yaml:\d+: is no YAML"),
-        ("a: !!python/object/apply:os.system ['false']", "is no YAML"),
-        ("index_path: missing.index", "index_path: there is no missing.index"),
+        ("a: [", r"c\.yaml:\d+: is not YAML"),
+        ("a: !!python/object/apply:os.system ['false']", "is not YAML"),
+        ("index_path: missing.index", r"index_path: .*missing\.index does not exist"),
         ("corpus_path: ~", "names no corpus_path"),
     ],
 )
@@ -168,7 +167,7 @@ def worker(monkeypatch, process):
     """A process that loads nothing and obeys."""
     monkeypatch.setattr(process_module, "_MODULE", "support.corpora.flashrag_stand_in")
     monkeypatch.setenv("PYTHONPATH", str(TESTS), prepend=os.pathsep)
-    made = Worker({"a": 1}, 60)
+    made = FlashRagProcess({"a": 1}, 60)
     yield made
     made.close()
 
@@ -228,12 +227,12 @@ def test_a_process_that_loads_ends_with_its_host(tmp_path):
 @pytest.mark.usefixtures("process")
 def test_loading_that_fails_is_one_line_and_leaves_no_process(worker):
     with pytest.raises(WorkerError, match="FlashRAG failed: Warning: Index file x does not exist!"):
-        Worker({"fails": True}, 60)
+        FlashRagProcess({"fails": True}, 60)
 
 
 @pytest.mark.usefixtures("process")
 def test_the_process_ends_with_its_retriever(worker):
-    other = Worker({}, 60)
+    other = FlashRagProcess({}, 60)
     started = other._process
     del other
     assert started.wait(timeout=30) is not None

@@ -168,8 +168,8 @@ def test_settings_that_are_the_models_own_leave_an_identity_as_it_was():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (EncoderSettings(passage_prefix="passage: "), "comes out otherwise"),
-        (EncoderSettings(pooling="cls"), "comes out otherwise"),
+        (EncoderSettings(passage_prefix="passage: "), "gets another vector"),
+        (EncoderSettings(pooling="cls"), "gets another vector"),
     ],
 )
 def test_another_way_to_encode_is_refused(corpus, vectors, settings, said):
@@ -179,7 +179,7 @@ def test_another_way_to_encode_is_refused(corpus, vectors, settings, said):
 
 
 def test_another_order_of_passages_is_refused(corpus, vectors):
-    with pytest.raises(InputError, match="comes out otherwise"):
+    with pytest.raises(InputError, match="gets another vector"):
         import_index(corpus, write_index(corpus, np.roll(vectors, 1, axis=0)))
 
 

@@ -2,12 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.eval.citations import CitationScore, cite_everything, score_citations
-from branchwise.eval.properties import AlignedPair, Property
+from branchwise.eval.properties import (
+    AlignedPair,
+    CitationScore,
+    ConditionalAnswer,
+    cite_everything,
+    score_citations,
+)
 
 
-def cites(*ids: str) -> Property:
-    return Property("", ("x",), frozenset(ids))
+def cites(*ids: str) -> ConditionalAnswer:
+    return ConditionalAnswer("", ("x",), frozenset(ids))
 
 
 def pair(predicted: int, gold: int) -> AlignedPair:

@@ -12,7 +12,7 @@ from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
-    Property,
+    ConditionalAnswer,
     align_properties,
     gold_properties,
     predicted_properties,
@@ -103,21 +103,21 @@ def test_gold_texts_of_one_branch_are_parts_of_one_answer_and_aliases_other_word
     alias = Branch(name="default", answers=(Answer(text="one", aliases=("uno",)),))
     gold = gold_properties(Question(id="q", question="?", branches=(parts, alias)))
     assert [(p.condition, p.answers) for p in gold] == [("", ("one", "uno")), ("c", ("one two",))]
-    [pair] = align_properties([Property("", ("uno",), frozenset())], gold)
+    [pair] = align_properties([ConditionalAnswer("", ("uno",), frozenset())], gold)
     assert (pair.gold, pair.answer_f1) == (0, 1.0)
 
 
 def test_the_alignment_is_the_optimum_not_the_greedy_one() -> None:
-    gold = [Property("", (text,), frozenset()) for text in ("a1 b1 c1", "a1 b1")]
-    predicted = [Property("", (text,), frozenset()) for text in ("a1 b1 c1 d1", "c1")]
+    gold = [ConditionalAnswer("", (text,), frozenset()) for text in ("a1 b1 c1", "a1 b1")]
+    predicted = [ConditionalAnswer("", (text,), frozenset()) for text in ("a1 b1 c1 d1", "c1")]
     # Greedy and optimum: 6/7 + 0; crossed: 4/6 + 2/4 is more.
     pairs = {(p.predicted, p.gold) for p in align_properties(predicted, gold)}
     assert pairs == {(0, 1), (1, 0)}
 
 
 def test_the_condition_decides_between_equal_answers() -> None:
-    gold = [Property(c, ("2010",), frozenset()) for c in ("men", "women")]
-    predicted = [Property(c, ("2010",), frozenset()) for c in ("women", "men")]
+    gold = [ConditionalAnswer(c, ("2010",), frozenset()) for c in ("men", "women")]
+    predicted = [ConditionalAnswer(c, ("2010",), frozenset()) for c in ("women", "men")]
     pairs = {(p.predicted, p.gold) for p in align_properties(predicted, gold)}
     assert pairs == {(0, 1), (1, 0)}
 
@@ -171,10 +171,12 @@ TEXTS = st.lists(st.sampled_from(["spain", "won", "2010", "2023", "july"]), min_
 def test_order_changes_no_sum(
     answers: dict[str, tuple[str]], gold: list[tuple[str, str]], order: random.Random
 ) -> None:
-    properties = [Property(c, (a,), frozenset()) for c, a in gold]
+    properties = [ConditionalAnswer(c, (a,), frozenset()) for c, a in gold]
     shuffled = dict(order.sample(sorted(answers.items()), len(answers)))
 
-    def sums(given: dict[str, tuple[str]], expected: list[Property]) -> tuple[float, float]:
+    def sums(
+        given: dict[str, tuple[str]], expected: list[ConditionalAnswer]
+    ) -> tuple[float, float]:
         pairs = align_properties(predicted_properties(Prediction(answers=given)), expected)
         return sum(p.answer_f1 for p in pairs), sum(p.condition_f1 for p in pairs)
 

@@ -150,7 +150,7 @@ async def test_a_second_unusable_reply_leaves_it_to_names(chat_server, reply):
     [
         ([fail(500, "down"), fail(503, "down")], "the model failed: openai:scripted", 0),
         ([fail(400, "not so")], "400 not so", 0),
-        ([invalid_json(), invalid_json()], "the response is no valid JSON", 0),
+        ([invalid_json(), invalid_json()], "the response is not valid JSON", 0),
         ([say("?"), fail(500, "down"), fail(500, "down")], "500 down", 1),
         ([fail(429, "slow down"), fail(429, "slow down")], "429 slow down", 0),
         ([refuse("I will not compare films.")], "the model refused", 1),

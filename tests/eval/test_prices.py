@@ -149,7 +149,7 @@ def test_a_users_base_name_prices_dated_models_of_any_server(tmp_path: Path) -> 
         ("models: {}\nsource: 1\n", "2: source is no text of at most 1000 characters"),
         (
             "models:\n  openai:m: {input: 1, output: 2}\n  openai:m: {input: 3, output: 4}\n",
-            "3: 'openai:m' stands here a second time, first in line 2; keep one of them",
+            "3: 'openai:m' is repeated here, first in line 2; keep one of them",
         ),
         (
             f"models:\n  openai:m@{SERVER}: {{input: 1, output: 2}}\n"
@@ -161,7 +161,7 @@ def test_a_users_base_name_prices_dated_models_of_any_server(tmp_path: Path) -> 
             "models: !!python/object:os.system {}\n",
             "1: 'tag:yaml.org,2002:python/object:os.system' cannot be read as a value",
         ),
-        ("models:\n  5: {input: 1, output: 2}\n", "2: a key is no text; put it in quotes"),
+        ("models:\n  5: {input: 1, output: 2}\n", "2: a key is not text; put it in quotes"),
     ],
 )
 def test_a_faulty_table_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:

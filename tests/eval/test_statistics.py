@@ -16,7 +16,7 @@ from branchwise.eval.scores import Counts, Scorer, Scores
 from branchwise.eval.statistics import (
     Comparison,
     Difference,
-    LeftOut,
+    LeftOutQuestions,
     compare,
     compare_systems,
 )
@@ -60,7 +60,7 @@ def test_difference_by_hand():
     assert found.difference == pytest.approx(0.55 / 4)
     # Of the 8 signs of .5, .25 and -.2 the sums .95, .55 and their negatives reach |.55|.
     assert (found.test, found.p) == ("exact permutation", 4 / 8)
-    assert found.left_out == LeftOut()
+    assert found.left_out == LeftOutQuestions()
     assert (found.p_holm, found.family) == (None, 1)
 
 
@@ -79,7 +79,7 @@ def test_every_question_that_is_left_out_is_counted_once_and_with_its_reason():
     other = scores_of(a=1.0, b=1.0, c=1.0, d=None, e=None, y=1.0, z=0.5)
     found = only(compare(base, other))
     assert found.n == 2
-    assert found.left_out == LeftOut(1, 2, 1, 1, 1)
+    assert found.left_out == LeftOutQuestions(1, 2, 1, 1, 1)
     assert found.left_out.total == 6
     assert (found.base, found.other) == (0.5, 1.0)
     assert found.left_out.reasons() == (
@@ -106,7 +106,7 @@ def test_subsets_are_compared_apart():
 def test_runs_without_a_common_question_compare_nothing_and_say_so():
     found = only(compare(scores_of(q1=1.0), scores_of(q2=1.0)))
     assert (found.n, found.difference, found.low, found.p, found.test) == (0, *[None] * 4)
-    assert found.left_out == LeftOut(only_base=1, only_other=1)
+    assert found.left_out == LeftOutQuestions(only_base=1, only_other=1)
     assert only(compare(make_scores([]), make_scores([]))).n == 0
 
 
@@ -133,9 +133,9 @@ def test_what_else_differs_between_the_sides_is_said():
     rows = [row for row in base.items if row.epoch == 0]
     other = make_scores(rows, Scorer("branches", 1, matcher="llm", model="openai:m", seed=3))
     assert compare(base, other).cautions == (
-        "scored with another matcher: lexical and llm",
-        "scored with another model: None and openai:m",
-        "another number of epochs: 2 and 1",
+        "scored with a different matcher: lexical and llm",
+        "scored with a different model: None and openai:m",
+        "different numbers of epochs: 2 and 1",
     )
     assert compare(base, base).cautions == ()
 
@@ -152,7 +152,7 @@ def test_what_is_no_finite_number_is_unscored():
     other = scores_of(q1=float("inf"), q2=1.0, q3=float("-inf"), q4=1.0)
     found = only(compare(base, other))
     assert (found.n, found.difference) == (1, 0.5)
-    assert found.left_out == LeftOut(unscored_base=1, unscored_other=1, unscored_both=1)
+    assert found.left_out == LeftOutQuestions(unscored_base=1, unscored_other=1, unscored_both=1)
 
 
 def test_metrics_are_those_of_both_or_those_named():
@@ -171,7 +171,7 @@ def test_json_holds_everything():
     [record] = json.loads(json.dumps(compared.to_json()))["differences"]
     assert record["metric"] == "recall"
     assert record["difference"] == 0.5
-    assert record["left_out"] == LeftOut().to_json()
+    assert record["left_out"] == LeftOutQuestions().to_json()
     assert set(record) == set(Difference.__dataclass_fields__)
 
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
-from branchwise.eval.studies.questions import questions_of
 from branchwise.eval.studies.schema import load_study
 from branchwise.eval.studies.settings import FIELDS
+from branchwise.eval.studies.shared import questions_of
 from branchwise.eval.studies.study import Study
 from support.eval.study_cases import (
     BASE,
@@ -95,7 +95,7 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
         ("factors:", "k: 5\nfactors:", "8: unknown key 'k'; write it below base"),
         ("  kg: graph", "kg: graph", "6: is not YAML (mapping values are not allowed here)"),
         ("expansion: [", "matcher: [", "9: unknown factor 'matcher'; all systems are scored"),
-        ("  k: 5", "  k: 5\n  k: 5", "8: 'k' stands here a second time, first in line 7"),
+        ("  k: 5", "  k: 5\n  k: 5", "8: 'k' is repeated here, first in line 7"),
         ("name: modules ", "name: a name ", "1: name is 'a name'; write letters, digits"),
         ("name: modules ", "name: 2026-01-02 ", "1: name is 2026-01-02; put it in quotes"),
         ("name: modules ", "name: yes ", "1: name is on; put it in quotes"),
@@ -119,7 +119,7 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
         ("k: 5", f"seed: {10**30}", "7: seed is 1000000000000000000000000000000; write at most"),
         ("k: 5", "model: 7", "7: model is 7; put it in quotes"),
         ("k: 5", "model:", "7: model is empty; write a text"),
-        ("k: 5", "model: ''", "7: model is an empty text; leave it out"),
+        ("k: 5", "model: ''", "7: model is empty; leave it out"),
         ("k: 5", 'prompts: "a\\0b"', "7: prompts holds control characters; write it without them"),
         ("k: 5", 'prompts: "\\ud800"', "7: prompts holds control characters"),
         ("k: 5", "tool_protocol: nativ", "7: tool_protocol is 'nativ'; did you mean native?"),
@@ -155,7 +155,7 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {**BASE, "corpus": "a" * 99_999}}, "corpus is longer than 2,000 characters"),
         ({"base": {**BASE, "prompts": "prices.yaml"}}, "prompts: is no folder: 'prices.yaml'; "
          "name a folder"),
-        ({"base": {**BASE, "kg": "http://[::1"}}, "kg: is no address; write https://HOST/PATH"),
+        ({"base": {**BASE, "kg": "http://[::1"}}, "kg: is not an address; write https://HOST/PATH"),
         ({"factors": {"seed": list(range(300))}}, "seed has 300 values; name at most 256"),
         ({"matcher": "llm:"}, "matcher: unknown model ''"),
         ({"questions": {"source": "questions.jsonl", "ids": "id.txt"}}, "ids: no such file"),
@@ -164,7 +164,7 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"matcher": "lexicl"}, "matcher: unknown matcher 'lexicl'; did you mean lexical?"),
         ({"matcher": "llm:opnai:gpt-5"}, "matcher: unknown model 'opnai:gpt-5'; did you mean "
          "openai:gpt-5?"),
-        ({"matcher": "llm"}, "offline cannot be the matcher: it is no model; name a model"),
+        ({"matcher": "llm"}, "offline cannot be the matcher: it is not a model; name a model"),
         ({"judge_entities": True}, "offline cannot be the judge"),
         ({"base": {**BASE, "model": "openai:sk-abc def"}}, "model: unknown model 'openai:***"),
         ({"judge": "gpt-5"}, "judge: unknown model 'gpt-5'; did you mean openai:gpt-5?"),
@@ -176,7 +176,7 @@ def test_what_is_wrong_is_said_with_its_line(
          "you mean local_retriever?"),
         ({"base": {**BASE, "tools": ["wikisparql", "wikisparql"]}}, "the tool wikisparql stands "
          "twice"),
-        ({"base": {**BASE, "retriever": "bm52"}}, "there is no retriever 'bm52'; did you mean "
+        ({"base": {**BASE, "retriever": "bm52"}}, "unknown retriever 'bm52'; did you mean "
          "bm25?"),
         ({"base": {**BASE, "retriever": "flat"}}, "the corpus has no index 'flat' (it has bm25); "
          "make it: branchwise corpus index "),
@@ -188,7 +188,7 @@ def test_what_is_wrong_is_said_with_its_line(
          "the systems 'base' and 'retriever=http:http://h:1/retrieve' are the same"),
         ({"base": {**BASE, "corpus": "corpis"}}, "corpus: no such folder: 'corpis'; did you mean "
          "corpus?"),
-        ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': there is no corpus.jsonl in it"),
+        ({"base": {**BASE, "corpus": "graph"}}, "corpus 'graph': contains no corpus.jsonl"),
         ({"base": {**BASE, "kg": "corpus"}}, "kg 'corpus': no graph here; build one with"),
         ({"base": {**BASE, "kg": "https://u:pw@host/sparql"}}, "kg: the endpoint's address "
          "contains a user"),
@@ -197,14 +197,14 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {"tools": ["local_retriever"]}}, "the tool local_retriever has no corpus to "
          "search; add corpus: DIR to base"),
         ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], GRAPH]}},
-         "the tool wikisparql has no graph to query (system 'tools: +wikisparql "
-         "+wikidata_search'); add kg: DIR or URL to base"),
-        ({"base": {"k": 5}}, "k: there is no corpus to search; add corpus: DIR to base"),
-        ({"base": {}, "factors": {"extraction": [False, True]}}, "extraction: no tool "
-         "returns passages to extract evidence from (system '+extraction')"),
+         "the tool wikisparql has no graph to ask (system 'tools: +wikisparql +wikidata_search'); "
+         "add kg: DIR or URL to base"),
+        ({"base": {"k": 5}}, "k: no corpus to search; add corpus: DIR to base"),
+        ({"base": {}, "factors": {"extraction": [False, True]}}, "extraction: there are no "
+         "tools whose passages evidence could be extracted from (system '+extraction')"),
         ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
          "asked: expansion is off in every system; write expansion: on in base"),
-        ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is asked"),
+        ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is used"),
         ({"factors": {"retriever": [None, "bm25"]}}, "the systems 'base' and 'retriever=bm25' are "
          "the same; this retriever changes nothing there"),
         ({"factors": {"corpus": ["corpus", "./corpus"]}}, "the systems 'base' and 'corpus=./corpus'"
@@ -229,7 +229,7 @@ def test_what_a_study_names_must_be_there_and_fit(
 
 def test_the_line_is_that_of_the_value_at_fault(parts: Path) -> None:
     assert changed(parts, "tools: [local_retriever]", "tools: [wikisparkl]").startswith("6: there")
-    assert changed(parts, "  k: 5", "  retriever: flt").startswith("7: there is no retriever 'flt'")
+    assert changed(parts, "  k: 5", "  retriever: flt").startswith("7: unknown retriever 'flt'")
     message = changed(parts, "expansion: [off, on]", "tools:\n    - [local_retriever]\n    - [x]")
     assert message.startswith("11: there is no tool 'x'")
 
@@ -277,15 +277,15 @@ def test_a_key_is_no_more_checked_than_the_command_line_does(parts: Path) -> Non
         ("name: a\nb: *c\n", "2: is not YAML (found undefined alias 'c')"),
         (b"name: a\nb: \xff\n", "2: is not UTF-8 text"),
         ("name: a\nb: \x00\n", "2: is not YAML (a character that YAML does not allow)"),
-        ("name: a\non: 3\n", "2: a key is no text; put it in quotes"),
-        ("name: a\n? [1, 2]\n: 3\n", "2: a key is no text"),
+        ("name: a\non: 3\n", "2: a key is not text; put it in quotes"),
+        ("name: a\n? [1, 2]\n: 3\n", "2: a key is not text"),
         ("name: a\nb: !!python/object/apply:os.system [ls]\n", "2: 'tag:yaml.org,2002:python/obj"),
         ("name: a\nb: !!binary aGk=\n", "2: 'aGk=' cannot be read as a value"),
         ("name: a\nb: 2026-13-45\n", "2: '2026-13-45' cannot be read as a value; put it in quotes"),
         ("name: a\nb: " + "9" * 5000, "2: '99999"),
         ("a: &a {k: 1}\nb:\n  <<: *a\n", "3: merge keys (<<) are not read"),
         ("a: &a [*a]\n", "1: is nested too deeply"),
-        ("{a: 1, a: 2}", "1: 'a' stands here a second time"),
+        ("{a: 1, a: 2}", "1: 'a' is repeated here"),
         ("a: 1\nb:5\nc: 1\n", "2: is not YAML (could not find expected ':')"),
         ("a:\n  b: [1, 2\n  c: 1\n", "2: is not YAML (expected ',' or ']'"),
         ("a:\n  b: {k: 1\n  c: [1]\n", "2: is not YAML"),

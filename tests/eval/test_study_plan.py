@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from branchwise.eval.experiment import run
-from branchwise.eval.studies.plan import Bound, Plan, plan_of
-from branchwise.eval.studies.questions import questions_of
+from branchwise.eval.studies.plan import Bound, StudyPlan, plan_of
+from branchwise.eval.studies.shared import questions_of
 from branchwise.ui.study_plan_table import plan_tables
 from support.by_role import by_role, counts, role_of
 from support.chat_server import Answer, ChatServer, calls, say
@@ -24,13 +24,13 @@ BASE = {
 ASKED = {"source": "questions.jsonl", "epochs": 2}
 
 
-def plan(parts: Path, **changes: Any) -> Plan:
+def plan(parts: Path, **changes: Any) -> StudyPlan:
     """`openai:mine` costs 1 USD for a million tokens of input and 10 of output."""
     loaded = load(parts, **{"base": BASE, "questions": ASKED, "prices": "prices.yaml", **changes})
     return plan_of(loaded, loaded.systems(), questions_of(loaded), loaded.prices())
 
 
-def shown(found: Plan, width: int = 80) -> str:
+def shown(found: StudyPlan, width: int = 80) -> str:
     screen = Console(width=width, record=True, file=None, quiet=False)
     with screen.capture() as captured:
         for part in plan_tables(found):

@@ -1,13 +1,14 @@
 """A difference in words."""
 
-from branchwise.eval.statistics import Difference, LeftOut, summary_line
+from branchwise.eval.statistics import Difference, LeftOutQuestions, summary_line
 
 
 def difference(**changes) -> Difference:
     known = {
         "metric": "strict_recall", "subset": "ambiguous", "n": 120, "base": 0.4, "other": 0.48,
         "difference": 0.08, "low": 0.03, "high": 0.13, "higher": 30, "lower": 12, "same": 78,
-        "test": "permutation", "p": 0.002, "left_out": LeftOut(), "p_holm": 0.004, "family": 2,
+        "test": "permutation", "p": 0.002, "left_out": LeftOutQuestions(), "p_holm": 0.004,
+        "family": 2,
     }  # fmt: skip
     return Difference(**known | changes)
 
@@ -25,7 +26,9 @@ def test_effect_and_interval_come_first_and_p_last():
 
 def test_a_loss_has_its_sign_and_what_is_left_out_is_said():
     line = summary_line(
-        difference(difference=-0.004, low=-0.02, high=0.012, left_out=LeftOut(unscored_both=3))
+        difference(
+            difference=-0.004, low=-0.02, high=0.012, left_out=LeftOutQuestions(unscored_both=3)
+        )
     )
     assert "-.00 [-.02, .01]" in line
     assert line.endswith("n = 120; left out: 3 unscored in both)")
@@ -33,7 +36,7 @@ def test_a_loss_has_its_sign_and_what_is_left_out_is_said():
 
 def test_what_could_not_be_compared_is_said():
     nothing = difference(
-        n=0, difference=None, low=None, high=None, p=None, left_out=LeftOut(only_base=9)
+        n=0, difference=None, low=None, high=None, p=None, left_out=LeftOutQuestions(only_base=9)
     )
     assert summary_line(nothing) == (
         "strict recall on ambiguous questions: nothing to compare "

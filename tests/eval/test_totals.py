@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, aggregate_sums
 from branchwise.eval.ceilings.epochs import MetricSpread, epoch_spread
 from branchwise.eval.scores import Scores, score_items
-from branchwise.eval.statistics import LeftOut, compare
+from branchwise.eval.statistics import LeftOutQuestions, compare
 from branchwise.eval.statistics.comparison import Difference
 from branchwise.eval.tasks import TASKS
 from support.eval.corpus_task import SUMS, CorpusTask, f1
@@ -122,7 +122,7 @@ def test_a_difference_by_hand() -> None:
 
 def test_questions_of_one_system_stay_out() -> None:
     found = difference(BASE, {"q1": OTHER["q1"], "q9": (["a"], ["a"])})
-    assert found.left_out == LeftOut(only_base=2, only_other=1)
+    assert found.left_out == LeftOutQuestions(only_base=2, only_other=1)
     assert (found.n, found.low, found.p) == (1, None, None)
     assert found.difference == pytest.approx(1 - 2 / 3)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from branchwise.eval.studies.plan import plan_of
-from branchwise.eval.studies.questions import questions_of
 from branchwise.eval.studies.schema import load_study
+from branchwise.eval.studies.shared import questions_of
 
 STUDIES = Path(__file__).parents[2] / "examples" / "studies"
 NAMES = sorted(path.name for path in STUDIES.glob("*.yaml"))

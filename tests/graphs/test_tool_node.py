@@ -10,7 +10,8 @@ from langgraph.runtime import Runtime
 from branchwise.agents.journal import MemoryJournal
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import Budget
-from branchwise.graphs.tool_node import MAX_RESULT_CHARS, make_tool_node
+from branchwise.graphs.tool_node import make_tool_node
+from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 
 
 @tool

@@ -289,7 +289,9 @@ def test_other_code_under_the_same_name_is_a_caution(write: Write) -> None:
     base = scored(write(TEXTS, "texts"))
     other = scored(write(TEXTS + "# changed", "texts", "others.py"))
     assert compare(base, base).cautions == ()
-    assert compare(base, other).cautions == ("the metric texts is other code on the two sides",)
+    assert compare(base, other).cautions == (
+        "the metric texts has different code on the two sides",
+    )
 
 
 # Runs and the command line ------------------------------------------------------------------------

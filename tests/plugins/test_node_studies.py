@@ -168,17 +168,17 @@ def test_metrics_are_part_of_the_scoring(folder: Path, five: str) -> None:
         ({"nodes": {"first": "nothing"}}, "there is no plug-in 'nothing' among the nodes"),
         (
             {"nodes": {"first": "plugins.py:cut", "expansion": "plugins.py:brief"}},
-            "'expansion' is a setting's already",
+            "'expansion' is already a setting",
         ),
         (
             {"nodes": {"first": "plugins.py:cut", "a b": "plugins.py:brief"}},
-            "'a b' is no name for a node",
+            "'a b' is not a name for a node",
         ),
         ({"nodes": ["plugins.py:cut"]}, "nodes is a list"),
         ({"nodes": {"first": 3}}, "first is 3"),
         (
             {"nodes": {"first": "plugins.py:cut", "other": "plugins.py:brief"}},
-            "other: plugins.py:brief | the node other is on in no system",
+            "other: plugins.py:brief | the node other is off in every system",
         ),
         (
             {

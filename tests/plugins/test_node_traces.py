@@ -8,8 +8,8 @@ from branchwise.eval.forks.making import Changes, make_fork, run_fork
 from branchwise.graphs.system import System
 from branchwise.ui.lost_answers import why_missing
 from branchwise.ui.steps.describe import describe, label
-from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.runs import RunView
+from branchwise.ui.traces.trace import blocks
 from branchwise.ui.traces.tree import in_order
 from support.chat_server import say
 from support.plugins.node_cases import SEARCH, answer, turns

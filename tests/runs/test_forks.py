@@ -1,4 +1,4 @@
-"""A fork goes on as its parent did, from every step of every kind of item, and asks no more."""
+"""A fork goes on as its parent did, from every step of every kind of item, and uses no more."""
 
 import hashlib
 import json

@@ -10,7 +10,7 @@ from branchwise.corpora.open import open_retriever
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.experiment import resume
 from branchwise.eval.store import open_run
-from branchwise.eval.store.run_store import DRAFT
+from branchwise.eval.store.connection import DRAFT
 from branchwise.eval.studies import folder as folder_module
 from branchwise.eval.studies.folder import DRAFT_FILE, STUDY_FILE, StudyFolder, study_lock
 from branchwise.eval.studies.running import StudyPace, run_study

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables import Cell, Column, Table, report_tables
+from branchwise.eval.reporting.tables import CellValue, Table, TableColumn, report_tables
 from branchwise.ui.exports import latex, markdown
 from branchwise.ui.exports.csv_files import csv_files, guarded
 from branchwise.ui.exports.text import one_line, shown_rows
@@ -47,7 +47,9 @@ def tables(report: StudyReport) -> tuple[Table, ...]:
 
 
 def named(text: str) -> Table:
-    return Table("t", text, (Column("s", text, "text"), Column("v", "v")), ((text, 0.5),), (text,))
+    return Table(
+        "t", text, (TableColumn("s", text, "text"), TableColumn("v", "v")), ((text, 0.5),), (text,)
+    )
 
 
 def cells(table: Table) -> list[list[str]]:
@@ -59,16 +61,16 @@ def cells(table: Table) -> list[list[str]]:
 
 def test_numbers_are_shown_as_papers_print_them() -> None:
     columns = (
-        Column("system", "system", "text"),
-        Column("n", "n", "count"),
-        Column("r", "R"),
-        Column("d", "d", "change"),
-        Column("p", "p", "p", 3),
-        Column("t", "t", "tokens"),
-        Column("s", "s", "seconds"),
-        Column("c", "c", "usd"),
+        TableColumn("system", "system", "text"),
+        TableColumn("n", "n", "count"),
+        TableColumn("r", "R"),
+        TableColumn("d", "d", "change"),
+        TableColumn("p", "p", "p", 3),
+        TableColumn("t", "t", "tokens"),
+        TableColumn("s", "s", "seconds"),
+        TableColumn("c", "c", "usd"),
     )
-    rows: tuple[tuple[Cell, ...], ...] = (
+    rows: tuple[tuple[CellValue, ...], ...] = (
         (
             "a",
             1200,
@@ -102,7 +104,7 @@ def test_csv_read_back_equals_the_numbers(tables: tuple[Table, ...]) -> None:
                 assert_same(found, column.key, cell)
 
 
-def assert_same(found: dict[str, str], key: str, cell: Cell) -> None:
+def assert_same(found: dict[str, str], key: str, cell: CellValue) -> None:
     if isinstance(cell, Aggregate):
         for end, value in (("", cell.mean), ("_low", cell.low), ("_high", cell.high)):
             assert_same(found, key + end, value)
@@ -128,7 +130,7 @@ def test_csv_has_hand_computed_numbers_and_leaves_unknown_empty(
 
 
 def test_csv_lines_end_as_the_standard_says_and_texts_are_quoted() -> None:
-    columns = (Column("s", "s", "text"), Column("v", "v", "change"))
+    columns = (TableColumn("s", "s", "text"), TableColumn("v", "v", "change"))
     table = Table("t", "t", columns, (('a "b", c\nd', -0.25), (None, None)))
     assert csv_files([table])["t.csv"] == b'"s","v"\r\n"a ""b"", c d",-0.25\r\n,\r\n'
 

@@ -6,9 +6,8 @@ import pytest
 from rich.console import Console
 
 from branchwise.corpora.graph.answers import QueryResult, Term
-from branchwise.ui.graph_advice import columns_as_mentioned, for_people
 from branchwise.ui.graph_description import counted, size
-from branchwise.ui.graph_layout import one_by_one, table_within
+from branchwise.ui.graph_tables import columns_as_mentioned, for_people, one_by_one, table_within
 
 HEADINGS = ("film", "what it is", "n")
 ROWS = [

@@ -14,10 +14,9 @@ from branchwise.eval.reporting.figures.losses import PLACES, Bar
 from branchwise.eval.reporting.spending import CALLS, COST, TOKENS, ratio_words, spending
 from branchwise.eval.tasks import get_task
 from branchwise.ui.html.bars import draw_stacked
-from branchwise.ui.html.line_chart import draw_lines
-from branchwise.ui.html.scales import around_zero, digits, from_zero, tick_words
-from branchwise.ui.html.scatter import draw_scatter
+from branchwise.ui.html.charts import draw_lines, draw_scatter
 from branchwise.ui.html.summary import verdict
+from branchwise.ui.html.svg import around_zero, digits, from_zero, tick_words
 from branchwise.ui.html.text import short, shown
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 

@@ -8,7 +8,7 @@ import pytest
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.reporting.tables import Cell, Table, report_tables
+from branchwise.eval.reporting.tables import CellValue, Table, report_tables
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 
@@ -22,7 +22,7 @@ def table(report: StudyReport, name: str) -> Table:
     return found
 
 
-def row(found: Table, *first: Cell) -> dict[str, Cell]:
+def row(found: Table, *first: CellValue) -> dict[str, CellValue]:
     """The one row whose first text cells are these, by column key."""
     keys = [column.key for column in found.columns]
     rows = [dict(zip(keys, cells, strict=True)) for cells in found.rows]
@@ -30,7 +30,7 @@ def row(found: Table, *first: Cell) -> dict[str, Cell]:
     return only
 
 
-def mean(cell: Cell) -> float | None:
+def mean(cell: CellValue) -> float | None:
     assert isinstance(cell, Aggregate)
     return cell.mean
 

@@ -173,7 +173,7 @@ def test_a_place_that_cannot_be_a_folder_is_one_line(type_in, tmp_path, monkeypa
     for place, says in (
         (tmp_path / ("x" * 300), "File name too long"),
         (tmp_path / "file" / "W", "no folder can be made here"),
-        (".", "is the folder that you are in"),
+        (".", "is the current folder"),
     ):
         code, _, err = type_in(*make(place))
         assert code == 2

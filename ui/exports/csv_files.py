@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.reporting.tables import Cell, Column, Table
+from branchwise.eval.reporting.tables import CellValue, Table, TableColumn
 from branchwise.ui.exports.text import MAX_TEXT, one_line
 
 DICTIONARY = "columns"
@@ -54,7 +54,7 @@ def _has_means(table: Table, index: int) -> bool:
     return any(isinstance(row[index], Aggregate) for row in table.rows)
 
 
-def _values(cell: Cell, is_mean: bool) -> tuple[_Value, ...]:
+def _values(cell: CellValue, is_mean: bool) -> tuple[_Value, ...]:
     if isinstance(cell, Aggregate):
         return cell.mean, cell.low, cell.high, cell.n
     value = guarded(cell) if isinstance(cell, str) else cell
@@ -77,7 +77,7 @@ def _dictionary(tables: Sequence[Table]) -> bytes:
     return _written([["file", "column", "title", "unit", "notes on the table"], *rows])
 
 
-def _unit(column: Column) -> str:
+def _unit(column: TableColumn) -> str:
     units: Mapping[str, str] = {
         "share": "share, 0 to 1",
         "change": "difference of shares, -1 to 1",

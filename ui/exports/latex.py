@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from branchwise.eval.numbers import UNKNOWN
-from branchwise.eval.reporting.tables import Column, Table
+from branchwise.eval.reporting.tables import Table, TableColumn
 from branchwise.ui.exports.text import Shown, one_line, shown_rows
 
 _HEAD = """\
@@ -70,7 +70,7 @@ def _environment(table: Table) -> Iterator[str]:
     yield "\\end{table*}\n"
 
 
-def _heading(column: Column) -> str:
+def _heading(column: TableColumn) -> str:
     """On two lines where it is long."""
     title, words = column.title, column.title.split()
     if len(title) <= _MAX_HEADING or len(words) == 1:

@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from branchwise.corpora.text import cut
+from branchwise.corpora.text import cut, printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import UNKNOWN, as_text, interval
-from branchwise.ui.console import printable
 
 if TYPE_CHECKING:
-    from branchwise.eval.reporting.tables import Cell, Column, Table
+    from branchwise.eval.reporting.tables import CellValue, Table, TableColumn
 
 MAX_TEXT = 300
 _MAX_CELL = 100
@@ -41,14 +40,16 @@ def shown_rows(table: "Table", line: Callable[[str, int], str] = one_line) -> li
 
 
 def _row(
-    columns: "Sequence[Column]", row: "Sequence[Cell]", line: Callable[[str, int], str]
+    columns: "Sequence[TableColumn]", row: "Sequence[CellValue]", line: Callable[[str, int], str]
 ) -> list[Shown]:
     of_row = [c for column, c in zip(columns, row, strict=True) if column.key in _N_COLUMNS]
     n = of_row[0] if of_row and isinstance(of_row[0], int) else None
     return [_shown(column, cell, n, line) for column, cell in zip(columns, row, strict=True)]
 
 
-def _shown(column: "Column", cell: "Cell", n: int | None, line: Callable[[str, int], str]) -> Shown:
+def _shown(
+    column: "TableColumn", cell: "CellValue", n: int | None, line: Callable[[str, int], str]
+) -> Shown:
     if isinstance(cell, str):
         return Shown(line(cell, _MAX_CELL), is_text=True)
     if not isinstance(cell, Aggregate):

@@ -1,4 +1,4 @@
-"""How figures look, and what makes them the same file each time.
+"""How figures look, and how they are made reproducible byte by byte.
 
 One column of a two-column paper wide, text as text (so that it can be edited, searched and set in
 the paper's own font), told apart by shape, dash and hatch as well as by colours that colour-blind
@@ -68,7 +68,7 @@ class Drawing:
 
 @contextmanager
 def paper_style() -> Iterator[None]:
-    """Draw as papers need it, whatever the user's own settings of matplotlib are."""
+    """Draw in the style of papers, independent of the user's matplotlib settings."""
     from matplotlib import style
 
     with style.context(["default", _SETTINGS], after_reset=True), catch_warnings():
@@ -105,7 +105,7 @@ def row_name(name: str) -> str:
 
 
 def colour(index: int) -> str:
-    """Of the system with this number."""
+    """The colour of the system with this number."""
     return _COLOURS[index % len(_COLOURS)]
 
 
@@ -142,7 +142,7 @@ def _legend_columns(labels: Sequence[str]) -> int:
 
 
 def share_ticks(axis: Any) -> None:
-    """Numbers of an axis as the tables print them: no zero before the point."""
+    """Label an axis as the tables print numbers: without a zero before the point."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     from branchwise.eval.numbers import number

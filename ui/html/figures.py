@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from branchwise.eval.numbers import UNKNOWN, as_text, interval, p_value, percent, signed
-from branchwise.eval.reporting.figures.changes import Changes, change_figures, total_notes
+from branchwise.eval.reporting.figures.changes import ChangeFigure, change_figures, total_notes
 from branchwise.eval.reporting.figures.cost import Cost, cost_figure
 from branchwise.eval.reporting.figures.lines import Lines, ceilings, line_figures
 from branchwise.eval.reporting.figures.losses import PLACES, Losses, label_shares, losses
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.html.bars import draw_labels, draw_stacked
+from branchwise.ui.html.charts import draw_lines, draw_scatter
 from branchwise.ui.html.forest import draw_forest
-from branchwise.ui.html.line_chart import draw_lines
-from branchwise.ui.html.scatter import draw_scatter
 from branchwise.ui.html.svg import key, swatch
-from branchwise.ui.html.tables import MAX_NAME, Cell, Row, Table, mean
+from branchwise.ui.html.tables import MAX_NAME, PageCell, PageRow, PageTable, mean
 from branchwise.ui.html.text import short
 
 Legend = tuple[tuple[Markup, str], ...]
@@ -28,7 +27,7 @@ class Figure:
 
     title: str
     drawing: Markup
-    table: Table
+    table: PageTable
     note: str = ""
     legend: Legend = ()
 
@@ -50,30 +49,32 @@ def _legend(systems: Iterable[tuple[int, str]]) -> Legend:
     return tuple((key(index), short(name, MAX_NAME)) for index, name in systems)
 
 
-def _name(name: str) -> Cell:
-    return Cell(short(name, MAX_NAME))
+def _name(name: str) -> PageCell:
+    return PageCell(short(name, MAX_NAME))
 
 
 def _lines(found: Lines) -> Figure:
     rows = tuple(
-        Row(_name(one.name), tuple(mean(*of) if of else Cell(UNKNOWN) for of in one.means))
+        PageRow(_name(one.name), tuple(mean(*of) if of else PageCell(UNKNOWN) for of in one.means))
         for one in found.series
     )
-    table = Table(found.title, ("system", *found.columns), rows)
+    table = PageTable(found.title, ("system", *found.columns), rows)
     legend = _legend((one.index, one.name) for one in found.series)
     return Figure(found.title, draw_lines(found), table, found.caption, legend)
 
 
-def _changes(report: StudyReport, found: Changes) -> Figure:
+def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
     digits = found.metric.digits
     rows = tuple(
-        Row(
+        PageRow(
             _name(row.name),
             (
-                Cell(one.subset),
-                Cell(signed(one.difference or 0.0, digits), interval(one.low, one.high, digits)),
-                Cell(f"{one.higher} / {one.lower} / {one.same}"),
-                Cell("" if one.corrected_p is None else p_value(one.corrected_p)),
+                PageCell(one.subset),
+                PageCell(
+                    signed(one.difference or 0.0, digits), interval(one.low, one.high, digits)
+                ),
+                PageCell(f"{one.higher} / {one.lower} / {one.same}"),
+                PageCell("" if one.corrected_p is None else p_value(one.corrected_p)),
             ),
         )
         for row in found.rows
@@ -81,18 +82,22 @@ def _changes(report: StudyReport, found: Changes) -> Figure:
     )
     columns = ("system", "questions", "change", "higher / lower / same", "test")
     notes = total_notes(report)
-    table = Table(found.title, columns, rows, words=(1,), notes=notes)
+    table = PageTable(found.title, columns, rows, words=(1,), notes=notes)
     return Figure(found.title, draw_forest(found), table)
 
 
 def _losses(found: Losses) -> Figure:
     title = "Where the gold answers are"
-    rows = [Row(Cell("gold answers"), tuple(Cell(f"{bar.gold:,}") for bar in found.bars))]
+    rows = [
+        PageRow(PageCell("gold answers"), tuple(PageCell(f"{bar.gold:,}") for bar in found.bars))
+    ]
     rows += [
         _shares(PLACES[place], [(bar.counts[place], bar.gold) for bar in found.bars])
         for place in found.used
     ]
-    table = Table("Gold answers", ("", *(short(b.name, MAX_NAME) for b in found.bars)), tuple(rows))
+    table = PageTable(
+        "Gold answers", ("", *(short(b.name, MAX_NAME) for b in found.bars)), tuple(rows)
+    )
     legend = tuple((swatch(f"e{place}"), PLACES[place]) for place in found.used)
     note = "All gold answers of all questions, branch by branch."
     return Figure(title, draw_stacked(title, found.bars), table, note, legend)
@@ -104,24 +109,27 @@ def _labels(report: StudyReport) -> list[Figure]:
         return []
     title = "Items with an error of each kind"
     systems = [(index, name) for index, name, _, _ in found[0].shares]
-    rows = [Row(Cell("items"), tuple(Cell(f"{whole:,}") for *_, whole in found[0].shares))]
+    rows = [
+        PageRow(PageCell("items"), tuple(PageCell(f"{whole:,}") for *_, whole in found[0].shares))
+    ]
     rows += [_shares(one.words, [(n, whole) for _, _, n, whole in one.shares]) for one in found]
-    table = Table(title, ("", *(short(name, MAX_NAME) for _, name in systems)), tuple(rows))
+    table = PageTable(title, ("", *(short(name, MAX_NAME) for _, name in systems)), tuple(rows))
     note = "Shares of the items; an item may have several kinds, and counts once for each."
     return [Figure(title, draw_labels(title, found), table, note, _legend(systems))]
 
 
-def _shares(words: str, counts: Iterable[tuple[int, int]]) -> Row:
-    return Row(
-        Cell(words), tuple(Cell(f"{part:,} ({percent(part, whole)})") for part, whole in counts)
+def _shares(words: str, counts: Iterable[tuple[int, int]]) -> PageRow:
+    return PageRow(
+        PageCell(words),
+        tuple(PageCell(f"{part:,} ({percent(part, whole)})") for part, whole in counts),
     )
 
 
 def _cost(found: Cost) -> Figure:
     rows = tuple(
-        Row(_name(one.name), (Cell(as_text(one.spent, found.unit.unit)), mean(one.found)))
+        PageRow(_name(one.name), (PageCell(as_text(one.spent, found.unit.unit)), mean(one.found)))
         for one in found.points
     )
-    table = Table(found.title, ("system", found.unit.axis, found.metric.name), rows)
+    table = PageTable(found.title, ("system", found.unit.axis, found.metric.name), rows)
     legend = _legend((one.index, one.name) for one in found.points)
     return Figure(found.title, draw_scatter(found), table, short(found.caption, 2_000), legend)

@@ -5,15 +5,24 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from branchwise.eval.numbers import interval, signed
-from branchwise.eval.reporting.figures.changes import ChangeRow, Changes
-from branchwise.ui.html.scales import Scale, around_zero, tick_words
-from branchwise.ui.html.svg import colour, figure, label, line, mark, text
+from branchwise.eval.reporting.figures.changes import ChangeFigure, ChangeRow
+from branchwise.ui.html.svg import (
+    Scale,
+    around_zero,
+    colour,
+    figure,
+    label,
+    line,
+    mark,
+    text,
+    tick_words,
+)
 
 _LEFT, _RIGHT = 112, 366
 _NAME, _ROW, _FOOT = 22, 20, 46
 
 
-def draw_forest(found: Changes) -> Markup:
+def draw_forest(found: ChangeFigure) -> Markup:
     """Zero is the base; a filled mark is ambiguous questions, a hollow one the others."""
     ends = [
         value
@@ -34,7 +43,7 @@ def draw_forest(found: Changes) -> Markup:
 
 
 def _bounded(ends: Sequence[float]) -> list[float]:
-    """Without what no difference of shares can be: an interval over few questions is wider."""
+    """The ends cut to -1 to 1: an interval over few questions may be wider than any difference."""
     return [min(max(value, -1.0), 1.0) for value in ends]
 
 

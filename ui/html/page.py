@@ -3,6 +3,7 @@
 import hashlib
 import importlib.resources
 from base64 import b64encode
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,17 @@ from markupsafe import Markup
 
 from branchwise.corpora.atomic import write_named
 from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables import report_tables
+from branchwise.eval.reporting.tables.results import scored_by
+from branchwise.ui.html.figures import figures
 from branchwise.ui.html.question_data import questions_json
-from branchwise.ui.html.sections import sections
+from branchwise.ui.html.summary import base_words, findings, still_wrong, warnings
+from branchwise.ui.html.tables import MAX_NAME, PageTable, laid_out
 from branchwise.ui.html.text import short, shown
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
 
 _STYLES = ("colours", "page", "tables", "figures", "questions", "print")
 _SCRIPTS = ("theme", "elements", "answers", "filters", "browser")
@@ -31,7 +37,7 @@ def write_html(report: StudyReport, path: Path) -> None:
 
 
 def render_html(report: StudyReport) -> str:
-    """The page: it asks for nothing outside itself, and its policy forbids it to.
+    """The page: it loads nothing from outside, and its policy forbids it to.
 
     Text of the report is escaped by Jinja; control characters and direction overrides in it are
     made visible. Its size is linear in the answers.
@@ -95,3 +101,53 @@ def _environment() -> "Environment":
 def _visible(value: Any) -> Any:
     """What a template puts out: text from outside without what could steer the reader."""
     return shown(value) if type(value) is str else value
+
+
+def sections(report: StudyReport) -> dict[str, Any]:
+    """The variables of `report.html.j2` that come from the report."""
+    return {
+        "facts": _facts(report),
+        "base": short(report.base.name, MAX_NAME),
+        "main": report.task.main.name,
+        "base_words": base_words(report),
+        "findings": findings(report),
+        "still_wrong": still_wrong(report),
+        "warnings": warnings(report),
+        "tables": _tables(report),
+        "figures": figures(report),
+        "matcher": _matchers(report),
+        "has_answers": any(one.answers for one in report.questions),
+        "version": report.version,
+    }
+
+
+def _tables(report: StudyReport) -> dict[str, list[PageTable]]:
+    """The tables of each section, in their order."""
+    found: dict[str, list[PageTable]] = defaultdict(list)
+    for table in report_tables(report):
+        if table.section:
+            found[table.section].append(laid_out(table, report.base.name))
+    return found
+
+
+def _matchers(report: StudyReport) -> str:
+    """Who aligned branches, of all systems."""
+    words = (short(scored_by(one.scores.scorer)) for one in report.systems)
+    return "; ".join(dict.fromkeys(words))
+
+
+def _facts(report: StudyReport) -> list[tuple[str, str]]:
+    """What was compared, in a few pairs of words."""
+    kinds = Counter(question.ambiguous for question in report.questions)
+    questions = f"{len(report.questions):,}"
+    if kinds[True] and kinds[False]:
+        questions += f" ({kinds[True]:,} ambiguous, {kinds[False]:,} not)"
+    facts = [
+        ("questions", questions),
+        ("from", short(report.source, 200)),
+        ("systems", f"{len(report.systems):,}"),
+        ("branches matched by", _matchers(report)),
+    ]
+    if report.benchmark:
+        facts.insert(2, ("benchmark", short(report.benchmark, 100)))
+    return facts

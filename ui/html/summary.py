@@ -12,8 +12,8 @@ from branchwise.eval.tasks import Column
 from branchwise.ui.html.tables import MAX_NAME
 from branchwise.ui.html.text import shares, short
 
-Verdict = Literal["better", "worse", "unclear", "same", "none"]
-VERDICTS: dict[Verdict, tuple[str, str]] = {
+ChangeVerdict = Literal["better", "worse", "unclear", "same", "none"]
+VERDICTS: dict[ChangeVerdict, tuple[str, str]] = {
     "better": ("▲", "better, by more than chance"),
     "worse": ("▼", "worse, by more than chance"),
     "unclear": ("≈", "may be chance"),
@@ -27,9 +27,9 @@ class Finding:
     """A system against the base: the main difference, the others, and what must be kept in mind."""
 
     system: str
-    verdict: Verdict
+    verdict: ChangeVerdict
     headline: str
-    others: tuple[tuple[Verdict, str], ...]
+    others: tuple[tuple[ChangeVerdict, str], ...]
     cautions: tuple[str, ...] = ()
 
     @property
@@ -51,7 +51,7 @@ def told(report: StudyReport) -> list[Column]:
     return sorted(report.task.headline, key=lambda column: column.role != "recall")
 
 
-def verdict(difference: Difference) -> Verdict:
+def verdict(difference: Difference) -> ChangeVerdict:
     """Better or worse where the corrected p-value is below .05."""
     if difference.difference is None:
         return "none"
@@ -90,7 +90,7 @@ def still_wrong(report: StudyReport) -> list[tuple[str, str]]:
 
 
 def warnings(report: StudyReport) -> list[str]:
-    """What makes the numbers less than they seem: failed and unfinished items, unequal sets."""
+    """What limits the numbers: failed and unfinished items, unequal question sets."""
     told = []
     for system in report.systems:
         counts, name = system.scores.counts, short(system.name, MAX_NAME)

@@ -1,4 +1,4 @@
-"""Tables as the page shows them: cells of text, nothing of it markup."""
+"""Tables as the page shows them: cells of plain text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ RowKind = Literal["plain", "group", "published", "base"]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What stands in a cell, and smaller what stands under it."""
+class PageCell:
+    """A cell's text, and the smaller text below it."""
 
     text: str
     under: str = ""
 
 
 @dataclass(frozen=True)
-class Row:
+class PageRow:
     """A row: its heading, then its cells. A `group` row has a heading alone."""
 
-    heading: Cell
-    cells: tuple[Cell, ...] = ()
+    heading: PageCell
+    cells: tuple[PageCell, ...] = ()
     kind: RowKind = "plain"
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table with its caption.
 
     `columns`: headings, that of the row headings first. `words`: numbers of the columns that hold
@@ -43,12 +43,12 @@ class Table:
 
     caption: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PageRow, ...]
     words: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def laid_out(table: model.Table, base: str = "") -> Table:
+def laid_out(table: model.Table, base: str = "") -> PageTable:
     """A table of the report: rows in groups, a p-value under the change that it is of.
 
     `base`: the system whose rows are marked.
@@ -62,16 +62,18 @@ def laid_out(table: model.Table, base: str = "") -> Table:
         if not one.is_key and one.unit != "p" and i not in names
     ]
     rows = list(zip(printed.rows, shown_rows(printed, short), strict=True))
-    laid: list[Row] = []
+    laid: list[PageRow] = []
     for _, chosen in groupby(rows, lambda row: [row[0][i] for i in groups]):
         first, *others = chosen
         if groups:
             named = " · ".join(first[1][i].text for i in groups)
-            laid.append(Row(Cell(named), kind="group"))
+            laid.append(PageRow(PageCell(named), kind="group"))
         for found, cells in (first, *others):
             kind = _kind(printed, found, base if label == 0 else "")
-            laid.append(Row(Cell(cells[label].text), _cells(printed, found, cells, shown), kind))
-    return Table(
+            laid.append(
+                PageRow(PageCell(cells[label].text), _cells(printed, found, cells, shown), kind)
+            )
+    return PageTable(
         short(_caption(printed)),
         (printed.columns[label].title, *(short(printed.columns[i].title) for i in shown)),
         tuple(laid),
@@ -86,19 +88,19 @@ def _caption(table: model.Table) -> str:
     return f"{table.title} · {table.rows[0][0]}" if named else table.title
 
 
-def mean(found: Aggregate, questions: int | None = None) -> Cell:
+def mean(found: Aggregate, questions: int | None = None) -> PageCell:
     """A mean over its interval, and over n where that is asked for."""
     ends = interval(found.low, found.high)
     n = "" if questions is None else f"n={questions:,}"
-    return Cell(number(found.mean), f"{ends} {n}".strip())
+    return PageCell(number(found.mean), f"{ends} {n}".strip())
 
 
 def _cells(
     table: model.Table,
-    row: Sequence[model.Cell],
+    row: Sequence[model.CellValue],
     shown: Sequence[Shown],
     places: Sequence[int],
-) -> tuple[Cell, ...]:
+) -> tuple[PageCell, ...]:
     laid = []
     for place in places:
         one = shown[place]
@@ -108,11 +110,11 @@ def _cells(
             under = f"{under} p {shown[place + 1].text}" if p is not None else under
             if isinstance(p, float) and p < SIGNIFICANT and isinstance(change, Aggregate):
                 sign = " ▲" if (change.mean or 0) > 0 else " ▼"
-        laid.append(Cell(one.text + sign, under.strip()))
+        laid.append(PageCell(one.text + sign, under.strip()))
     return tuple(laid)
 
 
-def _kind(table: model.Table, row: Sequence[model.Cell], base: str) -> RowKind:
+def _kind(table: model.Table, row: Sequence[model.CellValue], base: str) -> RowKind:
     origin = table.place("origin")
     if origin is not None and row[origin] != "measured":
         return "published"

@@ -1,4 +1,4 @@
-"""Text from outside as it is shown in the page: bounded, and nothing in it steers the reader."""
+"""Text from outside as the page shows it: bounded, and unable to mislead the reader."""
 
 import unicodedata
 from collections.abc import Iterable

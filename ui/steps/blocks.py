@@ -1,4 +1,4 @@
-"""What one step of a trace shows, as pieces of text with marks: no terminal, page or pipe is known.
+"""What one step of a trace shows, as pieces of text with marks, independent of any output.
 
 The app, `trace --print` and the Markdown export each lay the same blocks out in their own way.
 """
@@ -28,11 +28,11 @@ class Block:
     """A piece of a step's detail.
 
     `text` has lines separated by "\\n" and else only printable characters (`harmless`). `title`
-    stands above it, on one line. `folded`: only the title is shown until somebody opens it.
-    `passage` and `row` say what the block shows, for whoever looks for a place of an answer
-    (`eval.errors.gold_evidence.EvidencePlace`): of a table, `row` is the number of its first row,
-    which stands on the third line, below the names of the columns and a rule. `title_marks` are
-    marks of the title.
+    stands above it, on one line. `folded`: only the title is shown until the user opens it.
+    `passage` and `row` say what the block shows, for finding the place of an answer
+    (`eval.errors.gold_evidence.EvidencePlace`): of a table, `row` is the number of its first
+    row, which stands on the third line, below the names of the columns and a rule. `title_marks`
+    are marks of the title.
     """
 
     kind: BlockKind

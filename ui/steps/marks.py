@@ -17,13 +17,13 @@ MAX_MARKED = 200_000
 MAX_COLOURED = 50_000
 """Characters of JSON that are coloured."""
 MAX_QUERY = 10_000
-"""Characters of SPARQL that are coloured: what is no SPARQL is read slowly."""
+"""Characters of SPARQL that are coloured: the parser is slow on other text."""
 _WORD = re.compile(r"\S+")
 
-Names = Sequence[Sequence[str]]
+AnswerNames = Sequence[Sequence[str]]
 
 
-def mentions_of(names: Names) -> Mentions:
+def mentions_of(names: AnswerNames) -> Mentions:
     """The matcher of these names; kept, since every step of a trace is searched with it."""
     return _mentions(tuple(map(tuple, names)))
 
@@ -33,7 +33,7 @@ def _mentions(names: tuple[tuple[str, ...], ...]) -> Mentions:
     return Mentions(names)
 
 
-def named(text: str, names: Names, kind: MarkKind = "gold") -> list[Mark]:
+def named(text: str, names: AnswerNames, kind: MarkKind = "gold") -> list[Mark]:
     """Marks of these names in a text, in order."""
     if not names:
         return []

@@ -9,7 +9,7 @@ from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.parts import Dropped, Usage
 from branchwise.ui.console import harmless_json
 from branchwise.ui.steps.blocks import Block, BlockKind, Mark, harmless
-from branchwise.ui.steps.marks import Names, json_marks, named, sparql_marks
+from branchwise.ui.steps.marks import AnswerNames, json_marks, named, sparql_marks
 
 MAX_TITLE = 300
 """Characters of a title; what is longer stands below it once more (`overlong`)."""
@@ -28,8 +28,8 @@ class Looked:
     `left`: characters that may still be searched, so that a step of many long texts opens at once.
     """
 
-    gold: Names = ()
-    wrong: Names = ()
+    gold: AnswerNames = ()
+    wrong: AnswerNames = ()
     left: int = MAX_SEARCHED
 
     def marks(self, text: str) -> tuple[Mark, ...]:
@@ -53,7 +53,7 @@ def heading(text: str) -> Block:
 
 
 def note(*facts: str, title: str = "") -> Iterator[Block]:
-    """Small facts on one line; nothing where there are none."""
+    """Short facts on one line, if there are any."""
     said = " · ".join(line(fact, MAX_FACT) for fact in facts if fact)
     if said:
         yield Block("note", said, title=line(title))
@@ -138,7 +138,7 @@ def dropped_blocks(dropped: Iterable[Dropped], looked: Looked) -> Iterator[Block
 
 
 class _Cost(Protocol):
-    """What a call of a model or of a tool cost; None where nobody counted."""
+    """What a call of a model or of a tool cost; None if it was not counted."""
 
     @property
     def seconds(self) -> float | None: ...

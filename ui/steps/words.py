@@ -36,7 +36,7 @@ class Around:
         return read_conversation(self.events).calls
 
 
-class Words(Generic[B]):
+class EventWords(Generic[B]):
     """The words of a kind of event. These are made from its declared fields: a kind overrides what
     it says better, in a module of `kinds`."""
 
@@ -75,23 +75,23 @@ def _is_short(value: object) -> bool:
     return value is None or isinstance(value, int | float)
 
 
-_WORDS: dict[type[Body], Words[Any]] = {}
+_WORDS: dict[type[Body], EventWords[Any]] = {}
 
 
-def says(kind: type[B]) -> Callable[[type[Words[B]]], type[Words[B]]]:
+def says(kind: type[B]) -> Callable[[type[EventWords[B]]], type[EventWords[B]]]:
     """Declare the words of a kind of event."""
 
-    def declared(words: type[Words[B]]) -> type[Words[B]]:
+    def declared(words: type[EventWords[B]]) -> type[EventWords[B]]:
         _WORDS[kind] = words()
         return words
 
     return declared
 
 
-def words_of(body: Body) -> Words[Any]:
+def words_of(body: Body) -> EventWords[Any]:
     """The words that a module of `kinds` declares for its kind, or the general ones."""
     _load_kinds()
-    return _WORDS.get(type(body)) or Words()
+    return _WORDS.get(type(body)) or EventWords()
 
 
 @cache

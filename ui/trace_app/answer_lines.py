@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from branchwise.ui.trace_app.wrapping import wrapped
-from branchwise.ui.traces.trace import AnswerLine, BranchLines, Verdict
+from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines
 
-SIGNS: dict[Verdict, str] = {
+SIGNS: dict[AnswerVerdict, str] = {
     "right": "✓",
     "missing": "○",
     "wrong": "✗",
     "wrong_branch": "↔",
     "open": "·",
 }
-WORDS: dict[Verdict, str] = {
+WORDS: dict[AnswerVerdict, str] = {
     "right": "right",
     "missing": "missing",
     "wrong": "wrong",
@@ -22,12 +22,12 @@ WORDS: dict[Verdict, str] = {
     "open": "",
 }
 TWO_COLUMNS = 56
-"""From this width on gold and predicted answers stand side by side."""
+"""The width from which gold and predicted answers are side by side."""
 _MAX_TEXT = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class AnswerPiece:
     """A line of one column. `answer`: which answer it belongs to, numbered over all branches."""
 
     text: str
@@ -35,8 +35,8 @@ class Piece:
     answer: int | None = None
 
 
-Row = tuple[Piece, Piece | None]
-"""What stands on a line: left and right, or over the whole width where there is no right."""
+AnswerRow = tuple[AnswerPiece, AnswerPiece | None]
+"""What is on a line: a left and a right piece, or one over the whole width."""
 
 
 def answers_of(branches: Sequence[BranchLines]) -> list[AnswerLine]:
@@ -55,13 +55,13 @@ def lost_of(branches: Sequence[BranchLines]) -> list[int]:
     return found
 
 
-def lay_out(branches: Sequence[BranchLines], width: int) -> list[Row]:
+def lay_out(branches: Sequence[BranchLines], width: int) -> list[AnswerRow]:
     """The lines of all branches at a width."""
-    rows: list[Row] = []
+    rows: list[AnswerRow] = []
     number = 0
     for branch in branches:
         if rows:
-            rows.append((Piece("", "plain"), None))
+            rows.append((AnswerPiece("", "plain"), None))
         rows += [(piece, None) for piece in _heading(branch, width)]
         predicted = number + len(branch.gold)
         rows += _columns(branch, width, number, predicted)
@@ -69,7 +69,7 @@ def lay_out(branches: Sequence[BranchLines], width: int) -> list[Row]:
     return rows
 
 
-def _columns(branch: BranchLines, width: int, number: int, predicted: int) -> Iterator[Row]:
+def _columns(branch: BranchLines, width: int, number: int, predicted: int) -> Iterator[AnswerRow]:
     if width < TWO_COLUMNS:
         for piece in _column("gold", branch.gold, width, number):
             yield piece, None
@@ -79,12 +79,12 @@ def _columns(branch: BranchLines, width: int, number: int, predicted: int) -> It
     half = (width - 2) // 2
     left = _column("gold", branch.gold, half, number)
     right = _column("predicted", branch.predicted, half, predicted)
-    empty = Piece("", "plain")
+    empty = AnswerPiece("", "plain")
     for one, other in zip_longest(left, right):
         yield one or empty, other or empty
 
 
-def _heading(branch: BranchLines, width: int) -> Iterator[Piece]:
+def _heading(branch: BranchLines, width: int) -> Iterator[AnswerPiece]:
     if branch.name is not None:
         yield from _wrapped(branch.name, "", width, "branch")
     own = [key for key in branch.keys if key != branch.name]
@@ -93,8 +93,10 @@ def _heading(branch: BranchLines, width: int) -> Iterator[Piece]:
         yield from _wrapped(key, sign, width, "key" if branch.name is not None else "branch")
 
 
-def _column(title: str, answers: Sequence[AnswerLine], width: int, number: int) -> Iterator[Piece]:
-    yield Piece(f"{title} {len(answers)}" if answers else f"{title}: none", "column")
+def _column(
+    title: str, answers: Sequence[AnswerLine], width: int, number: int
+) -> Iterator[AnswerPiece]:
+    yield AnswerPiece(f"{title} {len(answers)}" if answers else f"{title}: none", "column")
     for answer in answers:
         yield from _wrapped(answer.text, f"{SIGNS[answer.verdict]} ", width, answer.verdict, number)
         words = " · ".join(part for part in (_words(answer), answer.why) if part)
@@ -110,9 +112,9 @@ def _words(answer: AnswerLine) -> str:
 
 def _wrapped(
     text: str, first: str, width: int, style: str, answer: int | None = None
-) -> Iterator[Piece]:
+) -> Iterator[AnswerPiece]:
     text = text[: _MAX_TEXT - 1] + "…" if len(text) > _MAX_TEXT else text
     lead = first
     for start, end, _ in wrapped(text, width - len(first)):
-        yield Piece(lead + text[start:end], style, answer)
+        yield AnswerPiece(lead + text[start:end], style, answer)
         lead = " " * len(first)

@@ -1,4 +1,4 @@
-"""The trace app: which runs it has, which screens are open, and what holds for all of them."""
+"""The trace app: its runs, its open screens, and what they share."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -14,11 +14,10 @@ from textual.screen import Screen
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.ui.trace_app.background import in_app
 from branchwise.ui.trace_app.cells import drawn
-from branchwise.ui.trace_app.drawing import terminal_driver, terminal_is_gone
-from branchwise.ui.trace_app.filling import Filling
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
-from branchwise.ui.trace_app.reading import READ_ERRORS, safe_line
+from branchwise.ui.trace_app.reading import READ_ERRORS, Filling, safe_line
 from branchwise.ui.trace_app.screens.questions import QuestionsScreen
+from branchwise.ui.trace_app.terminal import terminal_driver, terminal_is_gone
 from branchwise.ui.traces.runs import RunView
 
 FOLLOW_SECONDS = 0.5
@@ -30,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Start:
+class OpenQuestion:
     """The question whose trace is opened at once. With `compare`, those of the first two runs."""
 
     question: str
@@ -46,10 +45,12 @@ class TraceApp(App[None]):
     TITLE = "Branchwise trace"
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "leave", "Back", tooltip="Back to the screen before"),
-        Binding("escape", "leave", "Back", show=False, tooltip="Back to the screen before"),
-        Binding("question_mark", "help", "Keys", key_display="?", tooltip="The keys of a screen"),
-        Binding("ctrl+r", "reload", "Reload", show=False, tooltip="Read the runs again"),
+        Binding("q", "leave", "Back", tooltip="Back to the previous screen"),
+        Binding("escape", "leave", "Back", show=False, tooltip="Back to the previous screen"),
+        Binding(
+            "question_mark", "help", "Keys", key_display="?", tooltip="Show this screen's keys"
+        ),
+        Binding("ctrl+r", "reload", "Reload", show=False, tooltip="Reload the runs"),
     ]
 
     def __init__(
@@ -57,7 +58,7 @@ class TraceApp(App[None]):
         runs: Sequence[RunView],
         *,
         live: bool = False,
-        start: Start | None = None,
+        start: OpenQuestion | None = None,
         keys: Keys = NO_KEYS,
     ) -> None:
         super().__init__(driver_class=terminal_driver())
@@ -89,13 +90,13 @@ class TraceApp(App[None]):
         self._filling.stop()
 
     def _known(self, run: RunView, rows: frozenset[int]) -> None:
-        """More is known of these rows; called on the filling's thread."""
+        """Update rows about which more is known; called on the background thread."""
         in_app(self, lambda: self._tell(RunChanged(run, rows)))
 
     def _unread(self, error: Exception) -> None:
         in_app(self, lambda: self.fail(error))
 
-    def _open_at(self, start: Start) -> None:
+    def _open_at(self, start: OpenQuestion) -> None:
         run = self.runs[0]
         row = self.row_of(run, start.question, start.epoch)
         if row is None:
@@ -125,14 +126,14 @@ class TraceApp(App[None]):
             self.push_screen(CompareScreen(run, row, other, beside, side=side))
 
     def row_of(self, run: RunView, question: str, epoch: int) -> int | None:
-        """A question's row in a run; where it has none, None, and a line that says so."""
+        """A question's row in a run; None, with a line that says so, if it has none."""
         found = self.read(lambda: [run.find(question, epoch)])
         if found == [None]:
             self.fail(f"{run.name} has no question {question!r} in epoch {epoch}")
         return found[0] if found else None
 
     def read(self, reading: Callable[[], T]) -> T | None:
-        """What this reads of a run; None where it cannot be read, and a line that says why."""
+        """What `reading` returns; None, with a line that says why, if the run cannot be read."""
         try:
             return reading()
         except READ_ERRORS as error:
@@ -159,7 +160,7 @@ class TraceApp(App[None]):
         self._tell(RunAdded(run))
 
     def fail(self, problem: Exception | str) -> None:
-        """Say in one line what could not be done; what was just said is not repeated."""
+        """Report a failure in one line; a line just shown is not repeated."""
         said = " ".join(str(problem).split()) or type(problem).__name__
         now = time.monotonic()
         if now < self._said.get(said, 0.0):

@@ -22,14 +22,14 @@ def run_aside(
 ) -> None:
     """Call `work` on a thread, then `then` with its result, or `failed`, in the app.
 
-    Nothing that `work` uses may be used by another thread: it opens its own runs. Where the app
-    has ended meanwhile nothing is called; the thread ends with the process.
+    Nothing that `work` uses may be used by another thread: it opens its own runs. If the app has
+    ended meanwhile, neither is called; the thread ends with the process.
     """
 
     def body() -> None:
         try:
             result = work()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the app shows it and goes on
+        except Exception as error:  # noqa: BLE001 - the app shows any error and goes on
             in_app(app, partial(failed, error))
         else:
             in_app(app, partial(then, result))

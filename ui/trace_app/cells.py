@@ -1,4 +1,4 @@
-"""Text as it may be drawn: of a width about which no two terminals disagree.
+"""Text that may be drawn: of a width on which all terminals agree.
 
 `harmless` took out what steers a terminal or hides. What is left and printable may still be
 measured differently by terminals, by tmux and by us, and one cell too many breaks a line's frame:

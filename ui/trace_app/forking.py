@@ -41,15 +41,15 @@ def make_aside(
     then: Callable[[Made], None],
     failed: Callable[[Exception], None],
 ) -> None:
-    """Make the fork's folder on a thread; nothing has been asked yet."""
+    """Make the fork's folder on a thread, without asking any model."""
     run_aside(app, partial(_make, plan, changes, out, app.keys), then, failed)
 
 
 def run_fork_in(app: "TraceApp", path: Path) -> RunView:
     """Run a fork that was made, as a further run of the app that is followed until it has ended.
 
-    How it ended is said. Where the app ends before, `branchwise resume` goes on: whatever had been
-    answered is recorded. Raises InputError where the run cannot be read.
+    The app says how it ended. If the app ends first, `branchwise resume` continues the run: all
+    answers so far are recorded. Raises InputError where the run cannot be read.
     """
     view = RunView.open(path)
     app.add_run(view)
@@ -125,7 +125,7 @@ def _how_to_go_on(path: Path) -> str:
 
 
 def _say_unended() -> None:
-    """When the process ends: what it leaves behind."""
+    """When the process ends, list the forks that have not ended."""
     for path in _unended:
         sys.stderr.write(f"{path} has not ended; {_how_to_go_on(path)}\n")
 

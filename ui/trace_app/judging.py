@@ -1,4 +1,4 @@
-"""Where answers were lost, worked out beside the screen that shows the trace already."""
+"""Computes where answers were lost in the background, while the screen already shows the trace."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,13 +12,13 @@ from branchwise.ui.traces.trace import Trace
 
 WORKING = "working out where answers were lost …"
 AT_ONCE_SECONDS = 0.05
-"""How long a screen waits for it: most traces take less, and nothing on the screen changes then."""
+"""How long a screen waits for the errors: most traces take less, and the screen need not change."""
 _ROOM = BoundedSemaphore(2)
-"""Every thread that works takes the interpreter in turns with the keys."""
+"""Every busy thread competes with key presses for the interpreter."""
 
 
 class Judging:
-    """Judges traces for a screen, of which it wants the one that it asked for last."""
+    """Judges traces for a screen, which wants only the one that it requested last."""
 
     def __init__(self, app: App[None], failed: Callable[[Exception], None]) -> None:
         self._app, self._failed = app, failed
@@ -55,7 +55,7 @@ class Judging:
                 return
             try:
                 found = judged(work.trace)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the app says it and goes on
+            except Exception as error:  # noqa: BLE001 - the app shows any error and goes on
                 in_app(self._app, partial(self._break, work.trace, error))
                 return
         if work.is_late(found):
@@ -72,7 +72,7 @@ class Judging:
 
 
 class _Work:
-    """A trace that is judged on a thread: found at once, or too late to be waited for."""
+    """A trace being judged on a thread: in time to be waited for, or later."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -81,14 +81,14 @@ class _Work:
         self._late = False
 
     def at_once(self, seconds: float) -> Trace | None:
-        """What was found, if within so long; called once, by who waits."""
+        """The result, if it comes within `seconds`; called once, by the waiting screen."""
         self._done.wait(seconds)
         with self._lock:
             self._late = self._found is None
             return self._found
 
     def is_late(self, found: Trace) -> bool:
-        """Whether nobody waits any more; called once, by the thread."""
+        """Whether the screen has stopped waiting; called once, by the thread."""
         with self._lock:
             self._found = found
             self._done.set()

@@ -9,7 +9,7 @@ from branchwise.ui.traces.runs import RunView
 
 @dataclass
 class RunChanged(Message, bubble=False):
-    """These rows of a run are no longer what they were when they were read.
+    """These rows of a run have changed since they were read.
 
     The app sends it to every screen on its stack. `rows` may be empty: then only the run's
     summary changed.
@@ -21,6 +21,6 @@ class RunChanged(Message, bubble=False):
 
 @dataclass
 class RunAdded(Message, bubble=False):
-    """The app has a further run: a fork."""
+    """A run, made by a fork, was added to the app."""
 
     run: RunView

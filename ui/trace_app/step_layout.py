@@ -16,7 +16,7 @@ MAX_LINES = 5_000
 MAX_TABLE_WIDTH = 4_000
 """Cells of a table's line that can be scrolled to."""
 
-Role = Literal["title", "text", "more", "gap"]
+LineRole = Literal["title", "text", "more", "gap"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class Line:
     """Characters [start, end) of a block's text, `indent` cells from the left."""
 
     block: int
-    role: Role
+    role: LineRole
     start: int = 0
     end: int = 0
     indent: int = 0
 
 
 @dataclass(frozen=True)
-class Layout:
+class StepLayout:
     """Lines from top to bottom; `width` is what the widest needs, at least what was asked for."""
 
     lines: Sequence[Line]
@@ -56,7 +56,7 @@ def _is_of(line: Line, block: int) -> bool:
     return line.block == block and line.role != "gap"
 
 
-def lay_out(blocks: Sequence[Block], width: int, folded: Set[int] = frozenset()) -> Layout:
+def lay_out(blocks: Sequence[Block], width: int, folded: Set[int] = frozenset()) -> StepLayout:
     """All lines of `blocks`; of those whose numbers are in `folded` only the title."""
     lines: list[Line] = []
     widest = width
@@ -72,7 +72,7 @@ def lay_out(blocks: Sequence[Block], width: int, folded: Set[int] = frozenset())
             if block.kind == "table":
                 size = line.indent + cells(block.text[line.start : line.end])
                 widest = max(widest, min(size, MAX_TABLE_WIDTH))
-    return Layout(lines, widest)
+    return StepLayout(lines, widest)
 
 
 def indent_of(block: Block) -> int:

@@ -1,11 +1,11 @@
-"""Lines of a text at a width, as places in it: nothing is copied, offsets stay what they are."""
+"""Wraps a text into lines given as offsets: nothing is copied, and offsets stay valid."""
 
 from collections.abc import Iterator
 
 from branchwise.ui.trace_app.cells import cut, widths
 
 MIN_WIDTH = 4
-"""Narrower than this nothing is wrapped sensibly; what is wider is cropped where it is drawn."""
+"""Narrower lines cannot be wrapped sensibly; wider ones are cropped when drawn."""
 
 
 def wrapped(

@@ -11,8 +11,8 @@ from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace
 class AnswerPair:
     """An answer and what it is in each trace; None where a trace does not have it.
 
-    `gold`: a gold answer, which each trace has with a verdict; else one that was predicted and is
-    no gold answer of its branch.
+    `gold`: a gold answer, which each trace has with a verdict; else a predicted text that is not a
+    gold answer of its branch.
     """
 
     text: str
@@ -48,7 +48,7 @@ def compare_answers(a: Trace, b: Trace) -> list[BranchPair]:
     """Gold branches in their order, then predicted branches that stand for none, by their keys.
 
     Predicted texts are one answer where nothing that counts differs (`eval.normalise`). Gold
-    answers without a verdict (`open`) are left out: nobody decided who has them.
+    answers without a verdict (`open`) are left out: it is undecided which trace has them.
     """
     found = [_branch(name, *both) for name, both in _by_name(a, b)]
     return found + [_branch(None, *both) for both in _standing_alone(a, b)]
@@ -100,7 +100,7 @@ def _gold(branch: BranchLines | None) -> list[AnswerLine]:
 
 
 def _others(branch: BranchLines | None) -> list[AnswerLine]:
-    """Predicted ones that are not there as gold answers already."""
+    """Predicted answers that are not already listed as gold answers."""
     lines = branch.predicted if branch else ()
     return [line for line in lines if line.verdict != "right"]
 

@@ -4,21 +4,22 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from branchwise.corpora.questions import Branch
 from branchwise.eval.branch_matches import branch_matches
-from branchwise.eval.branch_scores import GoldBranches, gold_branches
+from branchwise.eval.branch_scores import Answers, GoldBranches, gold_branches
 from branchwise.eval.entities import form
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.normalise import MAX_CHARACTERS
+from branchwise.eval.numbers import number
+from branchwise.eval.tasks.task import Beside
 from branchwise.trace.events import AnswerRead, Body, Error, Event, Model
 from branchwise.ui.lost_answers import why_missing, why_wrong
 from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.steps.kinds.answer import wrong_by_key
 from branchwise.ui.steps.text import short
-from branchwise.ui.traces.trace import AnswerLine, BranchLines, Verdict
+from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines
 
 MAX_LINE = 1_000
-Answers = Mapping[str, Sequence[str]]
 
 
 def gold_names(branches: Sequence[Branch]) -> list[list[str]]:
@@ -54,7 +55,7 @@ def judged_lines(
 
 
 _Ends = Mapping[type[Body], int]
-"""The last answer, error and model turn that is no repair, each by its number."""
+"""The numbers of the last answer, the last error and the last model turn that is not a repair."""
 
 
 def _endings(events: Sequence[Event]) -> _Ends:
@@ -67,9 +68,9 @@ def _endings(events: Sequence[Event]) -> _Ends:
 
 
 def open_lines(branches: Sequence[Branch], answers: Answers) -> list[BranchLines]:
-    """Gold and predicted answers side by side where nobody decided which are right.
+    """Gold and predicted answers side by side, without verdicts.
 
-    Branches of the same name stand beside each other; no more is claimed.
+    Branches of the same name are paired; nothing more is claimed.
     """
     left = dict(answers)
     found = []
@@ -107,7 +108,7 @@ def _gold_line(
 
 
 class _Written:
-    """The predicted texts of an item, each with what became of it."""
+    """The predicted texts of an item, each with its verdict."""
 
     def __init__(
         self, gold: GoldBranches, answers: Answers, errors: ItemErrors, ends: _Ends
@@ -148,17 +149,37 @@ class _Written:
         return AnswerLine(one_line(text), "right", why)
 
     def _wrong_line(self, text: str, wrong: WrongAnswer) -> AnswerLine:
-        verdict: Verdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
+        verdict: AnswerVerdict = "wrong_branch" if wrong.label is Label.WRONG_BRANCH else "wrong"
         places = _shown_first(wrong.places)
         step = places[0].step if places else self._ends.get(AnswerRead)
         return AnswerLine(one_line(text), verdict, one_line(why_wrong(wrong)), places, step)
 
 
 def _shown_first(places: Iterable[EvidencePlace]) -> tuple[EvidencePlace, ...]:
-    """The place that a reason in words names comes first."""
+    """The places, the one that the reason names first."""
     return tuple(sorted(places, key=lambda place: not place.shown))
 
 
 def one_line(text: str) -> str:
     """Text from outside on one line, at most 1,000 characters of it."""
     return short(harmless(text), MAX_LINE)
+
+
+def beside_lines(pairs: Iterable[Beside]) -> list[BranchLines]:
+    """A task's own alignment (`Task.beside`).
+
+    No answer is right or wrong: a predicted one says how far it agrees with the gold one.
+    """
+    found = []
+    for pair in pairs:
+        why = ", ".join(f"{name} {number(score)}" for name, score in pair.scores)
+        name = one_line(pair.gold[0]) if pair.gold else None
+        keys = (one_line(pair.predicted[0]),) if pair.predicted else ()
+        gold = _lines(pair.gold[1], "") if pair.gold else ()
+        predicted = _lines(pair.predicted[1], why) if pair.predicted else ()
+        found.append(BranchLines(name, keys, gold, predicted))
+    return found
+
+
+def _lines(texts: Sequence[str], why: str) -> tuple[AnswerLine, ...]:
+    return tuple(AnswerLine(one_line(text), "open", why) for text in texts)

@@ -38,10 +38,10 @@ class StepPair:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TraceComparison:
     """The rows, in the order of both traces. `parted`: the row of their first difference.
 
-    None where there is none: a trace that goes on has not parted where it ends so far.
+    None if there is none: the current end of an unfinished trace is not a difference.
     """
 
     pairs: tuple[StepPair, ...]
@@ -53,10 +53,10 @@ class Comparison:
         return next((n for n, step in enumerate(steps) if step and step.seq == seq), None)
 
 
-def compare(a: Trace, b: Trace) -> Comparison:
+def compare(a: Trace, b: Trace) -> TraceComparison:
     """Pair the steps of two traces: the same opening, then the pairing with most in common.
 
-    Steps of one kind and content are the same whatever time, tokens and call ids they have. The
+    Steps of one kind and content are the same even if time, tokens and call ids differ. The
     pairing maximises the weight of the pairs (the same 4, of one kind 1, by the same tool or both
     replies 2), as global alignment of sequences does (Needleman and Wunsch 1970, gaps free); what
     is left between two pairs stands side by side.
@@ -70,7 +70,7 @@ def compare(a: Trace, b: Trace) -> Comparison:
         y = None if j is None else steps[1][opening + j]
         same = i is not None and j is not None and rest[0][i] == rest[1][j]
         pairs.append(StepPair(x, y, same))
-    return Comparison(tuple(pairs), _parted(pairs, (_goes_on(a), _goes_on(b))))
+    return TraceComparison(tuple(pairs), _parted(pairs, (_goes_on(a), _goes_on(b))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def _goes_on(trace: Trace) -> bool:
 
 
 def _parted(pairs: Sequence[StepPair], goes_on: tuple[bool, bool]) -> int | None:
-    """The first row that differs; not where one side has only not come so far."""
+    """The first row that differs; not a row that one side has not reached yet."""
     end = len(pairs)
     for side in (0, 1):
         if goes_on[side]:
@@ -180,5 +180,5 @@ def _parted(pairs: Sequence[StepPair], goes_on: tuple[bool, bool]) -> int | None
 
 
 def _is_incidental(step: Step) -> bool:
-    """Whether it tells how requests travelled: two traces do not part there."""
+    """Whether the step is about transport only, which does not make two traces differ."""
     return KINDS.get(step.kind, Unknown).INCIDENTAL

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ForkPlan:
-    """A fork of one step as it is offered.
+    """A fork of one step as the dialog offers it.
 
     `model` and `tools` are the parent's, `known` are all tools with what they do, `folder` is where
-    the fork is put unless somebody says otherwise. `text`: the step's text as a file to edit, None
-    where it has none. `again`: the steps that are made again, in the order of the tree. `whole`: no
-    more is to be known; without it other tools and the text are missing.
+    the fork is put by default. `text`: the step's text as a file to edit, None where it has none.
+    `again`: the steps that are made again, in the order of the tree. `whole`: everything is known;
+    without it, other tools and the text are still missing.
     """
 
     parent: Path
@@ -51,7 +51,7 @@ class ForkPlan:
         return f"runs step {first.seq} again ({first.label}){more}"
 
     def changes(self, model: str, tools: Collection[str], edit: str | None) -> "Changes":
-        """What is to be different. Raises InputError for a model that cannot be read."""
+        """What the fork changes. Raises InputError for a model spec that cannot be read."""
         from branchwise.agents.spec import ModelSpec
         from branchwise.eval.forks import Changes
 
@@ -66,20 +66,20 @@ class ForkPlan:
         )
 
     def out(self, folder: str) -> Path | None:
-        """The folder that was asked for; None for the one that is offered.
+        """The folder that the user entered; None for the one that was offered.
 
-        Raises InputError where something is there already.
+        Raises InputError where something already exists.
         """
         if not folder.strip() or folder in (str(self.folder), f"{self.folder}/"):
             return None
         path = Path(folder.strip()).expanduser()
         if path.exists():
-            raise InputError("is there already", where=folder.strip(), remedy="name a new folder")
+            raise InputError("already exists", where=folder.strip(), remedy="name a new folder")
         return path
 
 
 def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
-    """Read what is offered for a step; imports the agent, which takes seconds.
+    """Read what can be changed at a step; imports the agent, which takes seconds.
 
     Raises InputError where it cannot be forked.
     """
@@ -93,7 +93,8 @@ def plan_fork(parent: Path, trace: Trace, step: int) -> ForkPlan:
 
 
 def first_plan(parent: Path, meta: Mapping[str, Any], trace: Trace, step: int) -> ForkPlan:
-    """What the trace and the run's own record say of it at once. Raises InputError as above."""
+    """The part of the plan that the trace and the run's record give at once. Raises InputError as
+    above."""
     from branchwise.eval.forks.folders import default_folder
 
     line, event = trace.line, trace.event(step)
@@ -127,7 +128,7 @@ def _again(trace: Trace, step: int) -> Iterator[Step]:
         left = None
     if left is None or any(event.body.problems for event in trace.events[:left]):
         raise InputError(
-            f"the trace cannot be taken up at step {step}",
+            f"the trace cannot be continued from step {step}",
             remedy="it is damaged or of a newer version; choose another step",
         )
     made = {event.seq for event in trace.events[left:]}

@@ -1,7 +1,7 @@
-"""A whole trace as one Markdown file: to keep beside a note, or to show to somebody.
+"""A whole trace as one Markdown file: to keep with notes or to share.
 
-Text from outside stands in fences that nothing in it can close, or escaped: it makes no link, no
-image, no HTML and no heading.
+Text from outside is escaped, or in fences that nothing in it can close: it cannot make a link, an
+image, HTML or a heading.
 """
 
 import re
@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from branchwise.eval.numbers import number
 from branchwise.ui.exports.markdown import escape
 from branchwise.ui.steps.blocks import Block
-from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine, named
-from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace
+from branchwise.ui.traces.trace import AnswerLine, BranchLines, Step, Trace, blocks
 
 MAX_LINE = 2_000
-"""Characters of a title or a note: more than any has, so that nothing is cut."""
+"""Characters of a title or a note: more than any has, so nothing is cut."""
 _LANGUAGES = {"json": "json", "sparql": "sparql"}
 _STRICT = ("P", "R", "EM")
 _VERDICTS = {

@@ -1,16 +1,16 @@
-"""Which rows of a run are shown, and in which order."""
+"""Which rows of a run are shown, in which order, and which one a question's id means."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 
 SUBSETS = ("all", "ambiguous", "unambiguous")
 _STATUSES = ("running", "failed", "pending", "done")
-"""What somebody looks for comes first."""
+"""In the order in which users look for them."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Arrangement:
 
     `sort`: one of `sorts` of the run's metrics; `subset`: one of `SUBSETS`; `label` and `status`:
     only rows that have it; `text`: only rows in whose id or question every word of it occurs,
-    whatever its case; `differs`: only rows that the other run has ended otherwise. Raises
-    InputError for a subset that there is not.
+    whatever its case; `differs`: only rows whose item ended differently in the other run. Raises
+    InputError for an unknown subset.
     """
 
     sort: str = "order"
@@ -49,7 +49,7 @@ def arranged(run: RunView, how: Arrangement, other: RunView | None = None) -> li
     """Numbers of the rows that are shown, in order.
 
     Rows without a value come last in either direction, equal ones in the store's order. `differs`
-    without another run shows all. Raises InputError for a sort that there is not.
+    without another run shows all. Raises InputError for an unknown sort.
     """
     _check(how.sort, sorts(run.heads))
     lines = run.lines()
@@ -72,7 +72,8 @@ def arranged(run: RunView, how: Arrangement, other: RunView | None = None) -> li
 
 
 def differs(a: ItemLine, b: ItemLine | None) -> bool:
-    """Whether an item ended otherwise in another run: in status or in a metric, or is not there."""
+    """Whether an item is missing from another run or ended differently there: in status or in a
+    metric."""
     if b is None:
         return True
     return _ending(a) != _ending(b)
@@ -130,7 +131,21 @@ def _natural(id: str) -> tuple[tuple[int, int | str], ...]:
             pieces += [(1, text)] if text else []
             text, digits = "", digits + character
         else:
-            # Longer numbers than a number may have are compared as text.
+            # Digits beyond Python's limit for integers are compared as text.
             pieces += [(0, int(digits)) if len(digits) < 1000 else (1, digits)] if digits else []
             text, digits = text + character.casefold(), ""
     return (*pieces, (1, text)) if text else (*pieces,)
+
+
+def named_row(run: RunView, question: str, epoch: int = 0) -> int:
+    """The row of a question. Raises InputError, suggesting similar ids, if there is no such row."""
+    row = run.find(question, epoch)
+    if row is not None:
+        return row
+    ids = [line.id for line in run.lines() if line.epoch == epoch]
+    hint = did_you_mean(question, ids, else_=f"the first ids are {', '.join(ids[:3])}", most=3)
+    if not ids:
+        hint = "epochs are counted from 0"
+    raise InputError(
+        f"no item has the id {question[:80]!r} in epoch {epoch}", where=str(run.path), remedy=hint
+    )

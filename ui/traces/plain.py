@@ -1,15 +1,22 @@
-"""A trace, a step, or an item's answers as lines of plain text: for pipes and for the clipboard."""
+"""Questions, traces and steps as lines of plain text: for pipes, small terminals, the clipboard."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Branch
+from branchwise.corpora.text import printable
+from branchwise.eval.numbers import UNKNOWN, number
 from branchwise.trace.events import Event
 from branchwise.ui.steps.blocks import Block, harmless
 from branchwise.ui.steps.describe import describe
 from branchwise.ui.steps.text import SHOWN_RESULTS, branch_lines
+from branchwise.ui.traces.lines import ItemLine, named
+from branchwise.ui.traces.records import ENDED
+from branchwise.ui.traces.runs import RunView
+from branchwise.ui.traces.trace import blocks
 
 MAX_NAMES = 5
-"""Gold answers that a passage's title names."""
+"""The most gold answers that a passage's title names."""
 
 
 def plain_lines(blocks: Iterable[Block]) -> Iterator[str]:
@@ -49,8 +56,74 @@ def trace_lines(events: Sequence[Event], passages: int = SHOWN_RESULTS) -> Itera
 
 
 def gold_lines(branches: Sequence[Branch]) -> Iterator[str]:
-    """The gold answers by branch; nothing where there are none."""
+    """The gold answers by branch, if there are any."""
     gold = {branch.name: [answer.text for answer in branch.answers] for branch in branches}
     if gold:
         yield "gold"
         yield from (harmless(line).replace("\n", " ") for line in branch_lines(gold))
+
+
+MAX_QUESTION = 500
+_MAX_ID = 200
+_ROUND = 1.0
+"""Seconds that one call computes labels."""
+
+
+def unlabelled(run: RunView) -> int:
+    """How many items have ended without an error label or its absence being known."""
+    return sum(line.labels is None and line.status in ENDED for line in run.lines())
+
+
+def question_list(run: RunView, epoch: int | None = None) -> Iterator[str]:
+    """A heading, then a line for each item: columns are aligned, the question comes last.
+
+    Labels and scores that were not saved are computed first. `epoch`: only its items.
+    """
+    while run.label_some(_ROUND):
+        pass
+    epochs = {line.epoch for line in run.lines()}
+    chosen = [line for line in run.lines() if epoch is None or line.epoch == epoch]
+    heads = ["status", *run.heads, "labels", "tokens", "seconds", "id", "question"]
+    # Names may be in a script whose letters are two columns wide.
+    from rich.cells import cell_len
+
+    rows = [_cells(line, run.heads, with_epoch=len(epochs) > 1) for line in chosen]
+    widths = [max(map(cell_len, column)) for column in zip(heads, *rows, strict=True)]
+    right = {"tokens", "seconds", *run.heads}
+    for row in [heads, *rows]:
+        cells = []
+        for head, cell, width in zip(heads[:-1], row[:-1], widths[:-1], strict=True):
+            margin = " " * (width - cell_len(cell))
+            cells.append(margin + cell if head in right else cell + margin)
+        yield "  ".join([*cells, row[-1]])
+
+
+def item_lines(run: RunView, row: int, *, passages: int) -> Iterator[str]:
+    """Each step under its number, then gold; of a search or query the first `passages` results."""
+    yield from trace_lines(run.trace(row).events, passages)
+    yield from gold_lines(run.question(row).branches)
+
+
+def step_lines(run: RunView, row: int, step: int) -> Iterator[str]:
+    """Everything that the trace holds of one step. Raises InputError at once if the step does not
+    exist."""
+    trace = run.trace(row)
+    event = trace.event(step)
+    if event is None:
+        there = f"its steps are 0 to {trace.events[-1].seq}" if trace.events else "it has none yet"
+        raise InputError(f"the trace has no step {step}", where=str(run.path), remedy=there)
+    return plain_lines(blocks(trace, step))
+
+
+def _cells(line: ItemLine, heads: Sequence[str], *, with_epoch: bool) -> Sequence[str]:
+    labels = UNKNOWN if line.labels == () else "?" if line.labels is None else ",".join(line.labels)
+    id = printable(line.id)[:_MAX_ID]
+    return (
+        line.status,
+        *(number(value) for _, value in named(heads, line.scores)),
+        UNKNOWN if line.status in ("pending", "running") else labels,
+        UNKNOWN if line.tokens is None else str(line.tokens),
+        UNKNOWN if line.seconds is None else f"{line.seconds:.1f}",
+        f"{id}/{line.epoch}" if with_epoch else id,
+        printable(f"{line.question}{f' ({line.error})' if line.error else ''}")[:MAX_QUESTION],
+    )

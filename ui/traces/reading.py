@@ -14,8 +14,7 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.store import DamagedError, RunReader
 from branchwise.eval.tasks import TASKS, is_attributable
 from branchwise.trace.events import Error, Event
-from branchwise.ui.traces.answers import gold_names, judged_lines, open_lines
-from branchwise.ui.traces.beside import beside_lines
+from branchwise.ui.traces.answers import beside_lines, gold_names, judged_lines, open_lines
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import BranchLines, Trace
 from branchwise.ui.traces.tree import steps
@@ -33,12 +32,12 @@ def trace_of(
     *,
     judge: bool = True,
 ) -> Trace:
-    """The trace of item `line.number` of a run, of any status.
+    """The trace of item `line.number` of a run, whatever its status.
 
     `outcome`: how it ended, None where it has not. `errors`: where its answers were lost, as it was
     kept or worked out by the run's scorer; None: worked out here, by names alone, or without
     `judge` left to `judged`: for long passages it takes seconds. A trace with a damaged record has
-    one step that says so, and nobody knows then where answers were lost.
+    one step that says so; where its answers were lost is then unknown.
     """
     events, damage = _events(reader, line.number)
     item = _item(line, question, outcome)
@@ -85,7 +84,7 @@ def _events(reader: RunReader, item: int) -> tuple[list[Event], list[Event]]:
     except InputError as error:
         problem = error.what
     except AttributeError:
-        problem = "a record of the run is damaged (it is no object)"
+        problem = "a record of the run is damaged (it is not an object)"
     body = Error(kind=DAMAGED, message=problem)
     return [], [Event(0, body.KIND, 0.0, body.record())]
 

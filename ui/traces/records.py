@@ -1,30 +1,28 @@
-"""What the store has of an item, as a row of the list of questions and as scorers read it."""
+"""A run's items as the store records them: as rows, where the file is damaged, and what changed."""
 
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from branchwise.agents.prediction import Prediction
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.store.item_rows import RawItem
-from branchwise.ui.steps.blocks import harmless
-from branchwise.ui.traces.lines import ItemLine, Values
+from branchwise.eval.store import DamagedError
+from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.store.item_rows import ItemRows, RawItem
+from branchwise.ui.traces.lines import MAX_TEXT, ItemLine, Values, one_line
 
-MAX_TEXT = 1000
-"""Characters of a question or an error that a row keeps: more is on no screen's line."""
 MAX_ID = 500
 ENDED = frozenset({"done", "failed"})
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError)
-"""What reading a record raises that is not what was written."""
-
-
-def one_line(text: str) -> str:
-    """Text from outside as part of a line: white space collapsed, bounded, harmless."""
-    return harmless(" ".join(text[: 4 * MAX_TEXT].split()))[:MAX_TEXT]
+"""What reading a damaged record raises."""
 
 
 def line_of(raw: RawItem) -> ItemLine:
@@ -59,7 +57,7 @@ def scored(line: ItemLine, values: Values, labels: tuple[str, ...] | None) -> It
 
 
 def unread(item: int, problem: str) -> ItemLine:
-    """A row of which nothing could be read."""
+    """The row of an item that cannot be read at all."""
     return ItemLine(item, "", 0, "", False, "failed", error=one_line(f"cannot be read: {problem}"))
 
 
@@ -75,7 +73,7 @@ def answered(raw: RawItem, question: Question | None = None) -> AnsweredItem | N
         if question is None:
             question = Question.model_validate({**orjson.loads(raw.body), "passages": ()})
         failure = outcome.get("error")
-        # A failed item is scored with an empty prediction, whatever it holds.
+        # A failed item is scored with an empty prediction, even if its record holds one.
         said = outcome["prediction"] if failure is None else {}
         return AnsweredItem(
             item=raw.item,
@@ -109,3 +107,69 @@ def _damaged(
     return ItemLine(
         raw.item, raw.id, raw.epoch, question, ambiguous, raw.status, error=problem[:MAX_TEXT]
     )
+
+
+def readable_items(
+    between: Callable[[int, int], list[RawItem]], first: int, last: int
+) -> list[RawItem]:
+    """The items that can be read: a damaged page of the file does not hide those on other pages."""
+    try:
+        return between(first, last)
+    except DamagedError:
+        if first >= last:
+            return []
+        middle = (first + last) // 2
+        return [
+            *readable_items(between, first, middle),
+            *readable_items(between, middle + 1, last),
+        ]
+
+
+@contextmanager
+def as_input_errors(path: Path) -> Iterator[None]:
+    """Report SQLite's errors about the run at `path` in one line, with a remedy."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise InputError(
+            f"{DATABASE} cannot be read ({error})",
+            where=str(path),
+            remedy="restore the file, or look at another run",
+        ) from error
+
+
+class Watch:
+    """Notices which of a run's items changed: in status, in a running item's last event, or in how
+    a failed one failed (it may have been tried again)."""
+
+    def __init__(self, rows: ItemRows) -> None:
+        self._rows = rows
+        self._version = rows.version()
+        self.statuses = rows.statuses()
+        self._last = rows.last_events(self._running())
+        self._failures = rows.failures()
+
+    @property
+    def failures(self) -> int:
+        """How many items had failed."""
+        return len(self._failures)
+
+    def changed(self) -> set[int] | None:
+        """The items that changed; None if the file was not written to."""
+        version = self._rows.version()
+        if version == self._version:
+            return None
+        before, last, failures = self.statuses, self._last, self._failures
+        self._version, self.statuses = version, self._rows.statuses()
+        self._last = self._rows.last_events(self._running())
+        self._failures = self._rows.failures()
+        return {
+            item
+            for item, status in self.statuses.items()
+            if status != before.get(item)
+            or self._last.get(item) != last.get(item)
+            or self._failures.get(item) != failures.get(item)
+        }
+
+    def _running(self) -> list[int]:
+        return [item for item, status in self.statuses.items() if status == "running"]

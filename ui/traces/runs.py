@@ -1,4 +1,4 @@
-"""A run as it is looked at: its rows, its sum, its traces, each read when somebody asks for it."""
+"""A run as it is viewed: its rows, its summary, its traces, each read on demand."""
 
 import dataclasses
 import threading
@@ -15,25 +15,31 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.errors.attribution import examine
 from branchwise.eval.store import RunReader, open_run
 from branchwise.eval.store.item_rows import RawItem
+from branchwise.eval.studies.archive import named_runs
 from branchwise.eval.tasks import is_attributable
-from branchwise.ui.traces.changes import Watch
-from branchwise.ui.traces.damage import as_input_errors, readable_items
-from branchwise.ui.traces.lines import ItemLine, RunLine
+from branchwise.ui.traces.lines import ItemLine, RunLine, heads, means_of, run_line
 from branchwise.ui.traces.reading import trace_of
-from branchwise.ui.traces.records import ENDED, answered, line_of, scored, unread
-from branchwise.ui.traces.run_paths import named_runs
-from branchwise.ui.traces.run_words import heads, means_of, run_line
+from branchwise.ui.traces.records import (
+    ENDED,
+    Watch,
+    answered,
+    as_input_errors,
+    line_of,
+    readable_items,
+    scored,
+    unread,
+)
 from branchwise.ui.traces.scores import RunScores
 from branchwise.ui.traces.trace import Trace
 
 PAGE = 64
-"""Rows that are read at once: more than most screens show."""
+"""Rows read at a time: more than most screens show."""
 FIRST_SECONDS, LATER_SECONDS = 0.2, 0.05
-"""How long rows wait for scores that nobody saved: in all, and anew where the file changed."""
+"""How long rows wait for scores that were not saved: in all, and again after the file changed."""
 
 
 class RunView:
-    """One run, read as it is shown: nothing of an item is read before somebody asks for it.
+    """One run, read on demand: no part of an item is read before it is shown.
 
     Nothing is ever written. All methods may be called on any thread; `label_some` has a connection
     of its own and keeps no other method waiting. Methods that read raise InputError where the file
@@ -61,9 +67,9 @@ class RunView:
 
     @classmethod
     def open(cls, path: Path, name: str | None = None) -> "RunView":
-        """Open a run folder; `name` where it is called otherwise than its folder.
+        """Open a run folder; `name` if it differs from the folder's.
 
-        Raises InputError where there is no run, or one that this version cannot read.
+        Raises InputError if the folder holds no run that this version can read.
         """
         reader = open_run(path)
         try:
@@ -79,20 +85,20 @@ class RunView:
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """What the metrics of a row are called: tasks have metrics of their own."""
+        """The names of a row's metrics, which depend on the task."""
         return heads(self._scores.columns)
 
     def line(self, row: int) -> ItemLine:
         """A row by its number from 0, in the store's order. Raises IndexError for another.
 
-        Scores that nobody saved are worked out for a fifth of a second in all; the others are None
-        until `label_some` or the row's `trace` has worked them out.
+        Scores that were not saved are computed for a fifth of a second in all; the others are None
+        until `label_some` or the row's `trace` has computed them.
         """
         if not 0 <= row < self.count:
             raise IndexError(row)
         line = self._lines[row]
         if line is not None and (self._allowance <= 0 or row not in self._unscored):
-            # Without the lock: who draws rows does not wait for who labels them.
+            # Without the lock: drawing rows must not wait for labelling.
             return line
         with self._reading():
             if self._lines[row] is None:
@@ -103,7 +109,8 @@ class RunView:
             return self._known(row)
 
     def leave_scoring(self) -> None:
-        """Until `refresh` only `label_some` and `trace` score: who draws rows does not wait."""
+        """Until `refresh`, only `label_some` and `trace` compute scores, so that drawing rows never
+        waits."""
         self._allowance = 0.0
 
     def lines(self) -> Sequence[ItemLine]:
@@ -116,14 +123,14 @@ class RunView:
             return [self._known(row) for row in range(self.count)]
 
     def find(self, question: str, epoch: int = 0) -> int | None:
-        """The row of a question by its id; None where there is none."""
+        """The row of the question with this id, or None."""
         with self._reading():
             item = self._reader.rows.number(question, epoch)
         return None if item is None else self._row_of[item]
 
     def summary(self, *, quick: bool = False) -> RunLine:
         """The run on one line: how far it is, and the means of what has ended. `quick`: without
-        means where nobody saved them, since rows have to be read for them."""
+        means that were not saved, since computing them means reading rows."""
         with self._reading():
             progress = self._reader.progress()
             fresh = self._scores.items == progress["done"] + progress["failed"]
@@ -149,7 +156,7 @@ class RunView:
     def trace(self, row: int, *, judge: bool = True) -> Trace:
         """An item's trace, of any status: what is there of it by now.
 
-        Without `judge`, errors that nobody kept are left to `reading.judged`.
+        Without `judge`, errors that were not saved are left to `reading.judged`.
         """
         with self._reading():
             self.line(row)
@@ -171,8 +178,8 @@ class RunView:
     def refresh(self) -> frozenset[int]:
         """Rows that changed in the file since the last call (or since it was opened).
 
-        A running item's row is among them where its trace grew. Costs next to nothing where nobody
-        has written.
+        A running item's row is among them where its trace grew. Costs next to nothing if the file
+        was not written to.
         """
         with self._reading():
             changed = self._watch.changed()
@@ -191,10 +198,10 @@ class RunView:
             return rows
 
     def label_some(self, seconds: float) -> frozenset[int]:
-        """Work out labels and scores of ended items for which none were kept, for about so long.
+        """Compute missing labels and scores of ended items, for about `seconds`.
 
-        Returns the rows that are known now and were not; none where all are. One item is the least
-        that is done. Rows that were looked at come first.
+        Returns the rows that have become known; empty once all are. At least one item is done. Rows
+        that were looked at come first.
         """
         with self._labelling:
             until, done = time.monotonic() + seconds, set()
@@ -203,7 +210,8 @@ class RunView:
                     break
                 if self._label(row):
                     done.add(row)
-                # What changed while it was worked out is nobody's: "none" means that all is known.
+                # Never empty here, even if the item changed meanwhile: empty means that all are
+                # known.
                 if done and time.monotonic() >= until:
                     break
             return frozenset(done)
@@ -257,7 +265,7 @@ class RunView:
         self._lines[row] = line
 
     def _score_some(self, rows: Iterable[int]) -> None:
-        """Work out metrics for as long as the allowance lasts: nobody is kept waiting twice."""
+        """Compute metrics while the allowance lasts, so that rows are never held up twice."""
         started = time.monotonic()
         for row in rows:
             if time.monotonic() - started >= self._allowance:
@@ -275,7 +283,7 @@ class RunView:
             self._lines[row] = scored(line, self._scores.by_names(item), line.labels)
 
     def _wanting(self) -> Iterable[int]:
-        """Ended rows of which something has to be worked out, those that were read first."""
+        """Ended rows with something left to compute, in the order in which they were read."""
         seen = [row for row, line in enumerate(self._lines) if line is not None]
         unseen = [row for row, line in enumerate(self._lines) if line is None]
         for row in (*seen, *unseen):
@@ -289,7 +297,7 @@ class RunView:
                 yield row
 
     def _label(self, row: int) -> bool:
-        """Whether something came of it: the item may have begun anew in the meantime."""
+        """Whether it succeeded: the item may have been restarted in the meantime."""
         with as_input_errors(self.path):
             if self._labeller is None:
                 self._labeller = open_run(self.path)
@@ -307,7 +315,7 @@ class RunView:
         return True
 
     def _labels_of(self, line: ItemLine, reader: RunReader) -> tuple[str, ...]:
-        """None where the item is damaged: its row or its trace says so."""
+        """Empty if the item is damaged: its row or its trace says so."""
         try:
             raw = next(iter(reader.rows.between(line.number, line.number)), None)
             item = answered(raw) if raw else None

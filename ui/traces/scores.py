@@ -1,4 +1,4 @@
-"""Values and error labels of a run's items: those that were kept, else by names, one at a time."""
+"""Metrics and error labels of a run's items: the saved ones, else by names, one item at a time."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ from branchwise.eval.tasks import Column, Task, get_task
 from branchwise.ui.traces.lines import Values
 
 _DAMAGED = (ValueError, TypeError, KeyError, AttributeError, InputError)
-"""What reading something that is damaged raises; it is as if it had not been saved."""
+"""What reading damaged records raises; they count as not saved."""
 
 
 class RunScores:
@@ -38,7 +38,7 @@ class RunScores:
         self.reload()
 
     def reload(self) -> bool:
-        """Read what was saved; whether it is something else than before."""
+        """Read what was saved; returns whether it changed."""
         try:
             version = self._reader.rows.scores_version(self._digests)
         except InputError:
@@ -59,7 +59,7 @@ class RunScores:
         return True
 
     def kept(self, id: str, epoch: int, *, failed: bool, failures: int) -> Values | None:
-        """The saved metrics of an item that ended; None where there are none, or old ones.
+        """The saved metrics of an item that ended; None if there are none or they are outdated.
 
         Saved scores may be of a pass in which the item failed: with fewer failures in the run now
         (`failures`), a score of nothing may be that of the failed attempt.
@@ -70,7 +70,7 @@ class RunScores:
         return values
 
     def by_names(self, item: AnsweredItem) -> Values:
-        """The metrics of one item as names alone decide them."""
+        """The metrics of one item, matched by names alone."""
         return self._values(self._task.score(item)) if self._task else ()
 
     def kept_errors(self, item: int, *, failed: bool) -> ItemErrors | None:

@@ -1,4 +1,4 @@
-"""One item's trace as it is walked through: its steps as a tree, its answers beside the gold."""
+"""One item's trace: its steps as a tree, its answers beside the gold, each step in full."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,14 +6,19 @@ from typing import Any, Literal
 
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors
+from branchwise.eval.errors.labels import Label
 from branchwise.eval.items import AnsweredItem
 from branchwise.trace.events import Event
+from branchwise.ui.steps import describe
+from branchwise.ui.steps.blocks import Block
+from branchwise.ui.steps.parts import Looked
+from branchwise.ui.steps.words import Around
 from branchwise.ui.traces.lines import ItemLine
 
-Verdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]
+AnswerVerdict = Literal["right", "missing", "wrong", "wrong_branch", "open"]
 """Of a gold answer: right, missing, or under a wrong branch (wrong_branch); of a predicted one:
-right, wrong, or of another branch (wrong_branch). `open`: nobody decided, since the item has not
-ended or its answers are sentences."""
+right, wrong, or of another branch (wrong_branch). `open`: undecided, since the item has not ended
+or its answers are sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class Step:
     `seq` is the event's number in the trace, `label` what it did on one line (harmless), `depth` 0
     for the steps of the item, 1 for what belongs to a model turn (its tool calls), 2 for the
     extraction below its tool call. `failed`: the step brought an error. `gold`: gold answers named
-    in what it brought; None where nobody looked.
+    in what it brought; None if they were not looked for.
     """
 
     seq: int
@@ -40,11 +45,11 @@ class AnswerLine:
 
     `why` says where a missing or wrong one was lost or belongs, in words; `places` where it was to
     be seen, the one that decided first: one key leads there. `step` is the step to jump to where
-    there is no place (the step at which it was lost).
+    no place is known (the step at which it was lost).
     """
 
     text: str
-    verdict: Verdict
+    verdict: AnswerVerdict
     why: str = ""
     places: tuple[EvidencePlace, ...] = ()
     step: int | None = None
@@ -84,5 +89,21 @@ class Trace:
     is_damaged: bool = False
 
     def event(self, seq: int) -> Event | None:
-        """The event of a step; None where the trace has none of this number."""
+        """The event of a step; None if the trace has no event with this number."""
         return next((event for event in self.events if event.seq == seq), None)
+
+
+def blocks(trace: Trace, seq: int) -> list[Block]:
+    """What a step shows, its heading first; empty if the trace has no such step."""
+    event = trace.event(seq)
+    if event is None:
+        return []
+    return describe.blocks(event, Around(trace.events, trace.errors, looked_for(trace)))
+
+
+def looked_for(trace: Trace) -> Looked:
+    """The texts to mark everywhere: gold answers, and wrong texts that are not a gold answer of any
+    branch."""
+    wrong = trace.errors.wrong if trace.errors else ()
+    texts = dict.fromkeys(w.text for w in wrong if w.label is not Label.WRONG_BRANCH)
+    return Looked(trace.names, tuple((text,) for text in texts))

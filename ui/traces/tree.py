@@ -12,7 +12,7 @@ from branchwise.ui.traces.trace import Step
 MAX_SEARCHED = 50_000
 """Characters of one text that are searched for gold answers."""
 MAX_IN_ALL = 2_000_000
-"""Characters of all texts of a trace; behind them nobody looks."""
+"""Characters searched in all texts of a trace together."""
 _MODULE_ROLES = ("extractor",)
 
 
@@ -65,13 +65,13 @@ def tree(events: Iterable[Event]) -> list[TreeNode]:
         if isinstance(event.body, Model):
             turn = node
     for root in roots:
-        # Stable: what belongs to no call of the turn stays behind those that do.
+        # Stable: events that belong to no call of the turn stay after those that do.
         root.below.sort(key=lambda node: _place(node.event))
     return roots
 
 
 def _home(event: Event, turn: TreeNode | None) -> TreeNode | None:
-    """What an event belongs to; None for a step of the item itself."""
+    """The node that an event belongs to; None for a step of the item itself."""
     if turn is None:
         return None
     match event.body:
@@ -93,7 +93,7 @@ def _place(event: Event) -> float:
 
 
 class _Seen:
-    """What texts mention; each is searched once, since passages come again and again."""
+    """What texts mention; each text is searched once, since the same passages recur."""
 
     def __init__(self, mentions: Mentions) -> None:
         self._mentions = mentions

@@ -1,4 +1,4 @@
-"""Asking a host as its owners want to be asked: named, in turn, and later when it says so."""
+"""A polite client of a host: it names itself, takes turns, and waits when it is told to."""
 
 import time
 import urllib.request
@@ -11,7 +11,7 @@ from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.remote.exchange import MAX_BODY_BYTES, RetryLaterError, fetch
 from branchwise.corpora.graph.remote.refusals import refusal
 from branchwise.corpora.graph.remote.throttle import CONCURRENT, NoTurnError, shared_throttle
-from branchwise.corpora.http_exchange import Reply, user_agent
+from branchwise.corpora.http_exchange import HttpReply, user_agent
 from branchwise.corpora.keys import NO_KEYS, Keys
 
 _LONGEST_HOLD = 3600.0
@@ -32,13 +32,13 @@ class HostClient:
     """Sends requests to one host, behind the throttle that all its clients share."""
 
     def __init__(self, url: str, settings: ClientSettings, keys: Keys = NO_KEYS) -> None:
-        """Raises InputError for what is no http(s) address, or holds a password."""
+        """Raises InputError for what is not an http(s) address, or holds a password."""
         self._settings, self._keys = settings, keys
         self._throttle = shared_throttle(_host(url), settings.concurrent, settings.interval)
 
     def send(
         self, request: Callable[[], urllib.request.Request], deadline: float, attempts: int = 2
-    ) -> Reply:
+    ) -> HttpReply:
         """The answer, of status 200 to 299, to `request`, which is made anew for each attempt.
 
         What may pass (5xx, a lost connection) is tried `attempts` times; a server that asks for
@@ -62,7 +62,9 @@ class HostClient:
                 if failures >= attempts or waits >= most_waits or not_before >= deadline:
                     raise
 
-    def _once(self, request: urllib.request.Request, deadline: float, not_before: float) -> Reply:
+    def _once(
+        self, request: urllib.request.Request, deadline: float, not_before: float
+    ) -> HttpReply:
         try:
             with self._throttle.turn(deadline, not_before):
                 reply = fetch(request, deadline, self._settings.max_body_bytes, self._keys)
@@ -98,7 +100,7 @@ def _host(url: str) -> str:
     try:
         port = parts.port
     except ValueError:
-        raise InputError("the endpoint's port is no number", remedy=remedy) from None
+        raise InputError("the endpoint's port is not a number", remedy=remedy) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InputError("an endpoint must be an http:// or https:// address", remedy=remedy)
     if parts.username is not None or parts.password is not None:

@@ -6,10 +6,10 @@ from typing import Any
 
 from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
 from branchwise.corpora.graph.remote.client import ClientSettings, HostClient, get_request
-from branchwise.corpora.graph.remote.found import Hit, as_matches, together
+from branchwise.corpora.graph.remote.descriptions import NameHit, as_matches, together
 from branchwise.corpora.graph.remote.refusals import clean_words, too_busy
 from branchwise.corpora.graph.remote.responses import read_json
-from branchwise.corpora.graph.remote.selecting import Select
+from branchwise.corpora.graph.remote.selecting import SelectQuery
 from branchwise.corpora.graph.vocabulary import ENTITY
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.text import one_line, printable
@@ -25,7 +25,7 @@ class EntityApi:
     """MediaWiki's action API of a Wikibase. Safe to use from any thread."""
 
     def __init__(self, url: str, settings: ClientSettings, keys: Keys = NO_KEYS) -> None:
-        """Raises InputError where `url` is no http(s) address."""
+        """Raises InputError if `url` is not an http(s) address."""
         self._url, self._client = url, HostClient(url, settings, keys)
 
     def get(self, parameters: Mapping[str, str], deadline: float) -> dict[str, Any]:
@@ -45,7 +45,7 @@ class EntityApi:
 
 
 def search_wikibase(
-    api: EntityApi, select: Select, text: str, kind: SearchKind, limit: int, deadline: float
+    api: EntityApi, select: SelectQuery, text: str, kind: SearchKind, limit: int, deadline: float
 ) -> list[Match]:
     """Things whose label or alias begins with `text`, else those that a full-text search finds.
 
@@ -63,7 +63,7 @@ def search_wikibase(
 
 
 def searchable(text: str) -> str:
-    """The text in one line, cut to `MAX_TEXT`. Raises GraphError where there is none."""
+    """The text in one line, cut to `MAX_TEXT`. Raises GraphError if it is empty."""
     line = one_line(printable(text, " "))[:MAX_TEXT]
     if not line:
         raise GraphError("refused", "The search has no text: give a name, such as the question's.")
@@ -72,7 +72,7 @@ def searchable(text: str) -> str:
 
 def _by_name(
     api: EntityApi, text: str, kind: SearchKind, limit: int, deadline: float
-) -> Iterator[Hit]:
+) -> Iterator[NameHit]:
     """`wbsearchentities`: prefixes of labels and aliases, the best known first."""
     found = api.get(
         {
@@ -93,13 +93,13 @@ def _by_name(
             raise _unreadable()
 
 
-def _named(entry: object) -> Hit:
+def _named(entry: object) -> NameHit:
     match entry:
         case {"id": str(number), **rest}:
             label, description = _text(rest.get("label")), _text(rest.get("description"))
             matched = rest.get("match")
             name = _text(matched.get("text")) if isinstance(matched, dict) else ""
-            return Hit(
+            return NameHit(
                 _text(rest.get("concepturi")) or ENTITY + number,
                 name or label or number,
                 label,
@@ -110,7 +110,7 @@ def _named(entry: object) -> Hit:
 
 def _by_text(
     api: EntityApi, text: str, kind: SearchKind, limit: int, deadline: float
-) -> Iterator[Hit]:
+) -> Iterator[NameHit]:
     """Full-text search, which knows word forms: "starred in" is not how any name begins."""
     found = api.get(
         {
@@ -134,7 +134,7 @@ def _by_text(
                 number = _PAGE.fullmatch(_text(page.get("title")))
                 if number:
                     label, description = (_first(page, term) for term in ("label", "description"))
-                    yield Hit(base + number[1], label or number[1], label, description)
+                    yield NameHit(base + number[1], label or number[1], label, description)
 
 
 def _concept_base(query: object) -> str:

@@ -1,9 +1,12 @@
 """A knowledge graph behind a SPARQL endpoint: Wikidata's service, QLever, Virtuoso, Fuseki."""
 
 import hashlib
+import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from branchwise.corpora.graph.answers import (
@@ -14,14 +17,50 @@ from branchwise.corpora.graph.answers import (
     SearchKind,
 )
 from branchwise.corpora.graph.remote.client import ClientSettings, HostClient
+from branchwise.corpora.graph.remote.descriptions import labels_of, unlabelled
 from branchwise.corpora.graph.remote.entity_search import EntityApi, search_wikibase
 from branchwise.corpora.graph.remote.explain import explain_emptiness
 from branchwise.corpora.graph.remote.label_search import search_labels
-from branchwise.corpora.graph.remote.labels import labels_of, unlabelled
-from branchwise.corpora.graph.remote.preparing import Prepare, WorkerCheck
 from branchwise.corpora.graph.remote.responses import read_boolean, read_results, read_triples
-from branchwise.corpora.graph.remote.selecting import Form, Select
+from branchwise.corpora.graph.remote.selecting import Form, SelectQuery
 from branchwise.corpora.keys import NO_KEYS, Keys
+
+if TYPE_CHECKING:
+    from branchwise.corpora.graph.processes.pool import Pool
+    from branchwise.corpora.graph.sparql.prepare import Prepared
+
+
+Prepare = Callable[[str, float], "Prepared"]
+"""Checks a query and makes it plain SPARQL within so many seconds. Raises GraphError."""
+
+
+class WorkerCheck:
+    """Prepares queries in a worker process, which is started with the first of them.
+
+    A parser that hangs, or runs out of memory, is killed there.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pool: Pool | None = None
+
+    def __call__(self, text: str, seconds: float) -> "Prepared":
+        """Raises GraphError."""
+        from branchwise.corpora.graph.processes.pool import Pool
+
+        with self._lock:
+            if self._pool is None:
+                self._pool = Pool(None)
+            pool = self._pool
+        return pool.prepare(text, seconds)
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
 
 LABEL_SECONDS = 3.0
 """What an answer that is there may wait for its labels."""
@@ -55,9 +94,9 @@ class RemoteGraph:
         prepare: Prepare | None = None,
         keys: Keys = NO_KEYS,
     ) -> None:
-        """Raises InputError where `url` is no http(s) address.
+        """Raises InputError if `url` is not an http(s) address.
 
-        `prepare` is what a worker process does otherwise, so that a parser which hangs is killed.
+        `prepare` replaces the default, a worker process in which a hanging parser can be killed.
         """
         self._url, self._settings = url, settings or RemoteSettings()
         self._client = HostClient(url, self._settings.client, keys)
@@ -104,7 +143,7 @@ class RemoteGraph:
         """Let go of the worker process. The graph cannot be asked after that."""
         self._worker.close()
 
-    def _selector(self, deadline: float, attempts: int = 1) -> Select:
+    def _selector(self, deadline: float, attempts: int = 1) -> SelectQuery:
         """For questions of our own, which need no check; what is optional has one attempt."""
 
         def select(text: str, form: Form = "SELECT") -> QueryResult:
@@ -113,7 +152,7 @@ class RemoteGraph:
         return select
 
     def _ask(self, text: str, form: Form, deadline: float, attempts: int = 2) -> QueryResult:
-        from branchwise.corpora.graph.remote.sparql_request import sparql_request
+        from branchwise.corpora.graph.remote.exchange import sparql_request
 
         reply = self._client.send(lambda: sparql_request(self._url, text, form), deadline, attempts)
         if form == "ASK":

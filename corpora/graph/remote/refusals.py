@@ -9,7 +9,7 @@ import orjson
 
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.remote.exchange import TOO_SLOW, RetryLaterError
-from branchwise.corpora.http_exchange import Reply
+from branchwise.corpora.http_exchange import HttpReply
 
 _MAX_READ = 50_000
 MAX_SERVER_WORDS = 300
@@ -49,7 +49,7 @@ _TITLE = re.compile(r"<title>([^<]{0,300})</title>", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w<>:/)*+?])(?:[A-Za-z]:)?[/\\](?:[\w.@-]+[/\\])+[\w.@-]*")
 
 
-def refusal(reply: Reply) -> GraphError:
+def refusal(reply: HttpReply) -> GraphError:
     """The error for an answer with status 400 or above, with what to do about it."""
     words = server_words(reply.body)
     status = reply.status
@@ -89,7 +89,7 @@ def too_busy(seconds: float | None) -> RetryLaterError:
 
 
 def asked_wait(
-    reply: Reply, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    reply: HttpReply, now: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> float | None:
     """Seconds of `Retry-After` (a number or an HTTP date; RFC 9110, section 10.2.3), or None.
 

@@ -11,7 +11,7 @@ from branchwise.corpora.graph.answers import MAX_ROWS, GraphError, QueryResult, 
 from branchwise.corpora.graph.bounds import cut_value
 from branchwise.corpora.graph.remote.exchange import CUT_SHORT, TOO_SLOW
 from branchwise.corpora.graph.remote.refusals import timed_out
-from branchwise.corpora.http_exchange import Reply
+from branchwise.corpora.http_exchange import HttpReply
 
 if TYPE_CHECKING:
     import pyoxigraph
@@ -42,7 +42,7 @@ _ASKED = "__ASK_RETVAL"
 """The column in which Virtuoso answers an ASK: a row with 1 where it holds, else no row."""
 
 
-def read_json(reply: Reply) -> Any:
+def read_json(reply: HttpReply) -> Any:
     """The JSON of an answer. Raises GraphError where it is not JSON, or not the whole of it.
 
     A server whose time runs out while it sends has said 200 by then: Blazegraph writes its
@@ -76,7 +76,7 @@ def _is_json(body: bytes) -> bool:
     return True
 
 
-def not_results(reply: Reply) -> GraphError:
+def not_results(reply: HttpReply) -> GraphError:
     """The error for an answer of another kind, such as a login page or a query editor."""
     html = reply.media_type in ("text/html", "application/xhtml+xml")
     what = "a web page" if html else "something else"
@@ -87,10 +87,10 @@ def not_results(reply: Reply) -> GraphError:
     )
 
 
-def read_boolean(reply: Reply) -> QueryResult:
+def read_boolean(reply: HttpReply) -> QueryResult:
     """An answer to ASK, in any of the forms in which servers give one. Raises GraphError.
 
-    What cannot be read, and a "no" of a server whose time ran out, is no answer.
+    Something unreadable is not an answer, nor is a "no" of a server whose time ran out.
     """
     value = _boolean(reply)
     if value is None:
@@ -100,7 +100,7 @@ def read_boolean(reply: Reply) -> QueryResult:
     return QueryResult((), (), boolean=value)
 
 
-def _boolean(reply: Reply) -> bool | None:
+def _boolean(reply: HttpReply) -> bool | None:
     if reply.media_type not in JSON_TYPES:
         tagged = _XML_BOOLEAN.search(reply.body[:2_000])
         said = tagged[1] if tagged else reply.body[:20].strip()
@@ -120,7 +120,7 @@ def _boolean(reply: Reply) -> bool | None:
     return None
 
 
-def read_results(reply: Reply) -> QueryResult:
+def read_results(reply: HttpReply) -> QueryResult:
     """An answer to SELECT (SPARQL 1.1 Query Results JSON Format). Raises GraphError."""
     match read_json(reply):
         case {"head": {"vars": list(names)}, "results": {"bindings": list(bindings)}} if all(
@@ -143,17 +143,17 @@ def _columns(names: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _ended_early(reply: Reply) -> bool:
+def _ended_early(reply: HttpReply) -> bool:
     """Virtuoso gives what it has when its time runs out, and says so in a header only."""
     return reply.headers.get("X-SQL-State", "").strip() == "S1TAT"
 
 
-def _cut_by_server(reply: Reply) -> bool:
+def _cut_by_server(reply: HttpReply) -> bool:
     """Virtuoso gives as many rows as it is set to, and names that number where it came to it."""
     return "X-SPARQL-MaxRows" in reply.headers
 
 
-def read_triples(reply: Reply) -> QueryResult:
+def read_triples(reply: HttpReply) -> QueryResult:
     """An answer to CONSTRUCT or DESCRIBE. Raises GraphError."""
     import pyoxigraph
 
@@ -170,7 +170,7 @@ def read_triples(reply: Reply) -> QueryResult:
     return QueryResult(names, rows, complete=len(triples) <= MAX_ROWS)
 
 
-def _triples_format(reply: Reply) -> "pyoxigraph.RdfFormat":
+def _triples_format(reply: HttpReply) -> "pyoxigraph.RdfFormat":
     """By the media type; XML must say that it is RDF, and may define no entities."""
     from pyoxigraph import RdfFormat
 
@@ -245,7 +245,7 @@ def as_sparql(term: Term) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string literal of SPARQL; whatever is in `text` stays inside of it."""
+    """A string literal of SPARQL; nothing in `text` can end it."""
     escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
     return '"' + "".join(escapes.get(character, character) for character in text) + '"'
 

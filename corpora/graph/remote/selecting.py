@@ -1,4 +1,4 @@
-"""Questions of our own to an endpoint, for names, types and reasons."""
+"""Our own queries to an endpoint, for names, types and explanations."""
 
 import re
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ ENGLISH = ("en", "mul", "")
 _SAFE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]+")
 
 
-class Select(Protocol):
+class SelectQuery(Protocol):
     """Sends a query that needs no check, within the time of the question that it serves."""
 
     def __call__(self, text: str, form: Form = "SELECT") -> QueryResult:
@@ -31,7 +31,7 @@ class Select(Protocol):
 
 
 def iri_list(iris: Iterable[str]) -> str:
-    """IRIs as a VALUES block has them; those are left out that could not stand in a query."""
+    """IRIs for a VALUES block; those that are unsafe in a query are left out."""
     return " ".join(f"<{iri}>" for iri in iris if _SAFE_IRI.fullmatch(iri))
 
 

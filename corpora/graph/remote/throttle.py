@@ -13,7 +13,7 @@ _registry = threading.Lock()
 
 
 class NoTurnError(Exception):
-    """There is no turn before the deadline. `seconds`: how long the host wants to be left alone.
+    """No turn is free before the deadline. `seconds`: how long the host must be left alone.
 
     0 where the host asked for nothing, and other requests take all of its places.
     """
@@ -43,7 +43,7 @@ class HostThrottle:
             self._interval = max(self._interval, interval)
 
     def hold(self, seconds: float) -> None:
-        """Nobody asks this host for so long; who cannot wait that long is told so at once."""
+        """Send this host nothing for so long; requests that cannot wait that long fail at once."""
         with self._changed:
             self._held_until = max(self._held_until, time.monotonic() + seconds)
             self._changed.notify_all()

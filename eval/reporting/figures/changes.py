@@ -18,7 +18,7 @@ class ChangeRow:
 
 
 @dataclass(frozen=True)
-class Changes:
+class ChangeFigure:
     """The systems' differences in one metric, the base left out."""
 
     metric: Column
@@ -29,14 +29,14 @@ class Changes:
         return f"{capital(self.metric.name)}: change against the base"
 
 
-def change_figures(report: StudyReport) -> list[Changes]:
+def change_figures(report: StudyReport) -> list[ChangeFigure]:
     """One for each metric that the systems are compared by; none without a comparison.
 
     Differences that are unknown are left out.
     """
     if not report.comparisons:
         return []
-    found = [Changes(metric, _rows(report, metric.key)) for metric in report.compared]
+    found = [ChangeFigure(metric, _rows(report, metric.key)) for metric in report.compared]
     return [one for one in found if any(row.differences for row in one.rows)]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.reporting.spending import Spending, spending, unpriced_notes
+from branchwise.eval.reporting.spending import SpendingUnit, spending, unpriced_notes
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.tasks import Column
 from branchwise.eval.tasks.column import capital
@@ -29,7 +29,7 @@ class Point:
 class Cost:
     """A point a system, on the questions of a subset. `notes`: which models have no price."""
 
-    unit: Spending
+    unit: SpendingUnit
     metric: Column
     subset: str
     points: tuple[Point, ...]

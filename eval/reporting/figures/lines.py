@@ -32,8 +32,8 @@ _Found = Mapping[str, tuple[Aggregate, int]]
 
 @dataclass(frozen=True)
 class Series:
-    """A system's number in the report, its name; for each column a mean and of how many questions
-    it is one, None where it has nothing there."""
+    """A system's number in the report and its name; for each column a mean with its number of
+    questions, or None."""
 
     index: int
     name: str

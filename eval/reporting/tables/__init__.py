@@ -9,10 +9,10 @@ from branchwise.eval.reporting.tables.losses import loss_tables
 from branchwise.eval.reporting.tables.properties import breakdown_tables, curve_tables
 from branchwise.eval.reporting.tables.repetition import agreement_tables, epoch_tables
 from branchwise.eval.reporting.tables.results import results_tables, systems_table
-from branchwise.eval.reporting.tables.table import Cell, Column, Table
+from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn
 from branchwise.eval.reporting.tables.tools import tools_table
 
-__all__ = ["Cell", "Column", "Table", "report_tables", "terminal_tables"]
+__all__ = ["CellValue", "Table", "TableColumn", "report_tables", "terminal_tables"]
 
 _Made = Callable[[StudyReport], Iterable[Table]]
 _OF_REPORTS: tuple[_Made, ...] = (

@@ -6,9 +6,9 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.figures.changes import total_notes
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
-    Cell,
-    Column,
+    CellValue,
     Table,
+    TableColumn,
     subset_column,
     system_column,
 )
@@ -32,11 +32,11 @@ def change_tables(report: StudyReport) -> Iterator[Table]:
 def changes_table(report: StudyReport) -> Table:
     """The main metrics side by side: difference with its interval, then p after Holm."""
     metrics = report.compared
-    columns = [system_column(), subset_column(), Column("n", "n", "count")]
+    columns = [system_column(), subset_column(), TableColumn("n", "n", "count")]
     for metric in metrics:
-        columns.append(Column(metric.key, metric.title, "change", metric.digits))
-        columns.append(Column(f"{metric.key}_p_holm", "p", "p", 3))
-    rows: list[tuple[Cell, ...]] = []
+        columns.append(TableColumn(metric.key, metric.title, "change", metric.digits))
+        columns.append(TableColumn(f"{metric.key}_p_holm", "p", "p", 3))
+    rows: list[tuple[CellValue, ...]] = []
     for subset in report.subsets:
         for name, comparison in report.comparisons.items():
             found = [comparison.find(metric.key, subset) for metric in metrics]
@@ -47,22 +47,22 @@ def changes_table(report: StudyReport) -> Table:
 
 
 def differences_table(report: StudyReport) -> Table:
-    """Every metric, one difference a row, with everything that is known of it."""
+    """Every metric, one difference a row, with all its details."""
     columns = (
         system_column(),
         subset_column(),
-        Column("metric", "metric", "text"),
-        Column("base", "base", "value"),
-        Column("other", "system's", "value"),
-        Column("difference", "difference", "change"),
-        Column("p", "p", "p", 3),
-        Column("p_holm", "p after Holm", "p", 3),
-        Column("family", "tests corrected for", "count"),
-        Column("test", "test", "text"),
-        Column("higher", "questions higher", "count"),
-        Column("lower", "lower", "count"),
-        Column("same", "the same", "count"),
-        Column("left_out", "left out", "count"),
+        TableColumn("metric", "metric", "text"),
+        TableColumn("base", "base", "value"),
+        TableColumn("other", "system's", "value"),
+        TableColumn("difference", "difference", "change"),
+        TableColumn("p", "p", "p", 3),
+        TableColumn("p_holm", "p after Holm", "p", 3),
+        TableColumn("family", "tests corrected for", "count"),
+        TableColumn("test", "test", "text"),
+        TableColumn("higher", "questions higher", "count"),
+        TableColumn("lower", "lower", "count"),
+        TableColumn("same", "the same", "count"),
+        TableColumn("left_out", "left out", "count"),
     )
     rows = tuple(
         _difference_row(name, found)
@@ -77,7 +77,7 @@ def _change(found: Difference) -> Aggregate:
     return Aggregate(found.difference, found.n, found.low, found.high)
 
 
-def _difference_row(name: str, found: Difference) -> tuple[Cell, ...]:
+def _difference_row(name: str, found: Difference) -> tuple[CellValue, ...]:
     return (
         name,
         found.subset,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from branchwise.eval.costs.usage import COUNTS
 from branchwise.eval.reporting.spending import ratio, spending, unpriced_notes
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.reporting.tables.table import Cell, Column, Table, system_column
+from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn, system_column
 
 _UNITS = {"calls": "count", "seconds": "seconds"}
 _PER_ITEM = "per item"
@@ -15,20 +15,20 @@ def costs_table(report: StudyReport) -> Table:
     """Calls, tokens, seconds and USD of each role, of all roles, and the mean for an item."""
     columns = (
         system_column(),
-        Column("role", "role", "text", is_key=True),
-        Column("model", "model", "text"),
-        Column("calls", "calls", "count"),
-        *(Column(name, name, "tokens") for name in COUNTS if name not in _UNITS),
-        Column("seconds", "seconds", "seconds", 1),
-        Column("cost_usd", "USD", "usd", 4),
-        Column("ratio", "times base", "ratio", 2),
+        TableColumn("role", "role", "text", is_key=True),
+        TableColumn("model", "model", "text"),
+        TableColumn("calls", "calls", "count"),
+        *(TableColumn(name, name, "tokens") for name in COUNTS if name not in _UNITS),
+        TableColumn("seconds", "seconds", "seconds", 1),
+        TableColumn("cost_usd", "USD", "usd", 4),
+        TableColumn("ratio", "times base", "ratio", 2),
     )
     rows = [row for system in report.systems for row in _rows(report, system)]
     notes = tuple(_notes(report))
     return Table("costs", "Costs", columns, tuple(rows), notes, section="cost")
 
 
-def _rows(report: StudyReport, system: SystemReport) -> Iterator[tuple[Cell, ...]]:
+def _rows(report: StudyReport, system: SystemReport) -> Iterator[tuple[CellValue, ...]]:
     found = system.run.costs
     for role in found.roles:
         counts = _counts(vars(role.usage))

@@ -15,9 +15,9 @@ from branchwise.eval.reporting.loss_kinds import (
 )
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
-    Cell,
-    Column,
+    CellValue,
     Table,
+    TableColumn,
     subset_column,
     system_column,
 )
@@ -70,22 +70,22 @@ def _counts(
     kinds: Sequence[LossKind],
     note: str,
 ) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[CellValue, ...]] = []
     for subset in report.subsets:
         for _, name, analysis in report.analysed:
             found = analysis.errors.subsets[subset]
             counts = [kind.count(found) for kind in kinds]
             rows.append((name, subset, *first_values(analysis, subset, found), *counts))
     columns = [system_column(), subset_column()]
-    columns += [Column(key, title, "count") for key, title in firsts]
+    columns += [TableColumn(key, title, "count") for key, title in firsts]
     for kind in kinds:
         some = any(row[len(columns)] for row in rows)
-        columns.append(Column(f"{named[0]}_{kind.key}", kind.words, "count", printed=some))
+        columns.append(TableColumn(f"{named[0]}_{kind.key}", kind.words, "count", printed=some))
     return Table(*named, tuple(columns), tuple(rows), (_COUNTED, note))
 
 
 def ceilings_table(report: StudyReport) -> Table:
-    """What a perfect reader would have found from place to place, and the losses between."""
+    """What a perfect reader would have found at each place, and the losses in between."""
     recall = report.task.main
     shares = (*CEILING_PLACES, (recall.key, "answered"))
     narrow = {
@@ -96,14 +96,16 @@ def ceilings_table(report: StudyReport) -> Table:
     columns = (
         system_column(),
         subset_column(),
-        Column("n", "n", "count"),
-        *(Column(key, title, heading=narrow.get(key, "")) for key, title in shares),
+        TableColumn("n", "n", "count"),
+        *(TableColumn(key, title, heading=narrow.get(key, "")) for key, title in shares),
         *(
-            Column(key, f"lost in {place}", "value", printed=False, heading=f"lost in\n{place}")
+            TableColumn(
+                key, f"lost in {place}", "value", printed=False, heading=f"lost in\n{place}"
+            )
             for key, place in zip(LOSSES, _PLACES, strict=True)
         ),
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[CellValue, ...]] = []
     unknown: dict[str, None] = {}
     for subset in report.subsets:
         for _, name, analysis in report.analysed:

@@ -6,10 +6,10 @@ from branchwise.eval.ceilings.breakdowns import GROUPINGS, get_grouping
 from branchwise.eval.ceilings.curves import Effort
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
-    Cell,
-    Column,
-    Section,
+    CellValue,
+    PageSection,
     Table,
+    TableColumn,
     system_column,
 )
 
@@ -26,19 +26,19 @@ def breakdown_tables(report: StudyReport) -> Iterator[Table]:
 def breakdown_table(report: StudyReport, name: str) -> Table:
     """The headline metrics in the bins of a property; without rows where no question has it.
 
-    Raises InputError for a name that is no grouping.
+    Raises InputError for an unknown grouping.
     """
     grouping = get_grouping(name)
     headline = ((one.key, one.title, one.heading) for one in report.task.headline)
     metrics = (*headline, *_CEILINGS)
     columns = (
         system_column(),
-        Column(name, grouping.words, "text", is_key=True),
-        Column("questions", "n", "count"),
-        Column("items", "items", "count", printed=False),
-        *(Column(key, title, heading=heading) for key, title, heading in metrics),
+        TableColumn(name, grouping.words, "text", is_key=True),
+        TableColumn("questions", "n", "count"),
+        TableColumn("items", "items", "count", printed=False),
+        *(TableColumn(key, title, heading=heading) for key, title, heading in metrics),
     )
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
+    rows: tuple[tuple[CellValue, ...], ...] = tuple(
         (system, one.label, one.questions, one.items, *(one.aggregates[k] for k, _, _ in metrics))
         for _, system, analysis in report.analysed
         for one in analysis.breakdown(name).bins
@@ -46,23 +46,23 @@ def breakdown_table(report: StudyReport, name: str) -> Table:
     note = "Retrieved, shown: recall of a perfect reader of what was."
     printed = len({row[1] for row in rows}) > 1  # else it repeats the main results
     title = f"By {grouping.words}"
-    section: Section | None = "more" if printed else None
+    section: PageSection | None = "more" if printed else None
     return Table(f"by-{name}", title, columns, rows, (note,), printed, section)
 
 
 def curve_tables(report: StudyReport) -> Iterator[Table]:
     """Recall of a perfect reader over what was retrieved so far; for files only."""
     for by, words in _EFFORTS:
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
+        rows: tuple[tuple[CellValue, ...], ...] = tuple(
             (system, point.effort, point.recall, point.searching)
             for _, system, analysis in report.analysed
             for point in analysis.curve(by).points
         )
         columns = (
             system_column(),
-            Column(by, words, "count"),
-            Column("recall", "recall"),
-            Column("searching", "items still searching", "count"),
+            TableColumn(by, words, "count"),
+            TableColumn("recall", "recall"),
+            TableColumn("searching", "items still searching", "count"),
         )
         note = "Recall of a perfect reader over what was retrieved so far, all questions."
         title = f"Retrieved against {words}"

@@ -6,9 +6,9 @@ from branchwise.eval.ceilings.epochs import MEAN_RECALL, UNION_RECALL, EpochSpre
 from branchwise.eval.numbers import number
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.table import (
-    Cell,
-    Column,
+    CellValue,
     Table,
+    TableColumn,
     subset_column,
     system_column,
 )
@@ -21,17 +21,17 @@ def agreement_tables(report: StudyReport) -> Iterator[Table]:
         return
     columns = (
         system_column(),
-        Column("questions", "questions", "count"),
-        Column("pairs", "branch pairs", "count"),
-        Column("observed", "agreement"),
-        Column("kappa", "Cohen's kappa", "value"),
-        Column("both", "aligned by both", "count"),
-        Column("lexical_only", "by names only", "count"),
-        Column("llm_only", "by the model only", "count"),
-        Column("neither", "by neither", "count"),
-        Column("differ", "questions that differ", "count"),
+        TableColumn("questions", "questions", "count"),
+        TableColumn("pairs", "branch pairs", "count"),
+        TableColumn("observed", "agreement"),
+        TableColumn("kappa", "Cohen's kappa", "value"),
+        TableColumn("both", "aligned by both", "count"),
+        TableColumn("lexical_only", "by names only", "count"),
+        TableColumn("llm_only", "by the model only", "count"),
+        TableColumn("neither", "by neither", "count"),
+        TableColumn("differ", "questions that differ", "count"),
     )
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
+    rows: tuple[tuple[CellValue, ...], ...] = tuple(
         (
             name,
             one.questions,
@@ -78,15 +78,15 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
     columns = (
         system_column(),
         subset_column(),
-        Column("metric", "metric", "text", is_key=True),
-        Column("n", "n", "count"),
-        Column("epochs", "epochs", "count"),
-        Column("within", "SD within", "value", 3),
-        Column("between", "SD between", "value", 3),
-        Column("best", "best epoch"),
-        Column("worst", "worst epoch"),
+        TableColumn("metric", "metric", "text", is_key=True),
+        TableColumn("n", "n", "count"),
+        TableColumn("epochs", "epochs", "count"),
+        TableColumn("within", "SD within", "value", 3),
+        TableColumn("between", "SD between", "value", 3),
+        TableColumn("best", "best epoch"),
+        TableColumn("worst", "worst epoch"),
     )
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
+    rows: tuple[tuple[CellValue, ...], ...] = tuple(
         (
             name,
             subset,

@@ -1,4 +1,4 @@
-"""Who was compared, and the main results."""
+"""The compared systems, and the main results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from branchwise.eval.reporting.published import Published, PublishedSystem, Subset, published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import (
-    Cell,
-    Column,
+    CellValue,
     Table,
+    TableColumn,
     subset_column,
     system_column,
 )
@@ -19,18 +19,18 @@ _INTERVAL = "In brackets: 95% bootstrap interval, questions being drawn."
 
 
 def systems_table(report: StudyReport) -> Table:
-    """What each system is, who scored it, and how its items ended."""
+    """Each system's settings, its scorer, and how its items ended."""
     columns = (
         system_column(),
-        Column("changes", "changes of the base", "text"),
-        Column("model", "model", "text"),
-        Column("scored_by", "scored by", "text"),
-        Column("items", "items", "count"),
-        Column("answered", "answered", "count"),
-        Column("failed", "failed", "count"),
-        Column("format_errors", "format errors", "count"),
-        Column("missing", "without a prediction", "count", printed=False),
-        Column("pending", "not ended", "count"),
+        TableColumn("changes", "changes of the base", "text"),
+        TableColumn("model", "model", "text"),
+        TableColumn("scored_by", "scored by", "text"),
+        TableColumn("items", "items", "count"),
+        TableColumn("answered", "answered", "count"),
+        TableColumn("failed", "failed", "count"),
+        TableColumn("format_errors", "format errors", "count"),
+        TableColumn("missing", "without a prediction", "count", printed=False),
+        TableColumn("pending", "not ended", "count"),
     )
     rows = tuple(_system_row(system) for system in report.systems)
     note = "An item is a question in one epoch. Failed ones count 0; those not ended, nowhere."
@@ -62,13 +62,13 @@ def results_tables(report: StudyReport) -> list[Table]:
 
 
 def scored_by(scorer: Scorer) -> str:
-    """Who aligned branches and accepted answers."""
+    """What aligned branches and accepted answers."""
     model = f" ({scorer.model})" if scorer.model else ""
     judge = f", answers judged by {scorer.judge}" if scorer.judge else ""
     return f"{scorer.matcher}{model}{judge}"
 
 
-def _system_row(system: SystemReport) -> tuple[Cell, ...]:
+def _system_row(system: SystemReport) -> tuple[CellValue, ...]:
     counts = system.scores.counts
     models = dict.fromkeys(role.model for role in system.run.costs.roles)
     return (
@@ -104,13 +104,16 @@ def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metri
     beside = _beside(report, metrics)
     columns = (
         system_column(),
-        Column("origin", "origin", "text", printed=beside is not None),
-        Column("scored_by", "scored by", "text", printed=several),
+        TableColumn("origin", "origin", "text", printed=beside is not None),
+        TableColumn("scored_by", "scored by", "text", printed=several),
         subset_column(),
-        Column("n", "n", "count"),
-        *(Column(one.key, one.title, one.unit, one.digits, heading=one.heading) for one in metrics),
+        TableColumn("n", "n", "count"),
+        *(
+            TableColumn(one.key, one.title, one.unit, one.digits, heading=one.heading)
+            for one in metrics
+        ),
     )
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[tuple[CellValue, ...]] = []
     for subset in report.subsets:
         rows += [_row(name, scores, subset, metrics) for name, scores in scored]
         if beside and subset != "all":
@@ -131,7 +134,9 @@ def _scored(report: StudyReport) -> Iterator[tuple[str, Scores]]:
         yield system.name, system.scores
 
 
-def _row(name: str, scores: Scores, subset: str, metrics: Sequence[Metric]) -> tuple[Cell, ...]:
+def _row(
+    name: str, scores: Scores, subset: str, metrics: Sequence[Metric]
+) -> tuple[CellValue, ...]:
     by = scored_by(scores.scorer)
     means = (scores.mean(metric.key, subset) for metric in metrics)
     return (name, "measured", by, subset, scores.questions(subset), *means)
@@ -145,7 +150,7 @@ def _beside(report: StudyReport, metrics: Sequence[Metric]) -> Published | None:
 
 def _published_row(
     system: PublishedSystem, subset: Subset, metrics: Sequence[Metric]
-) -> tuple[Cell, ...]:
+) -> tuple[CellValue, ...]:
     scores = system.scores(subset).model_dump()
     cells = [scores[one.published] if one.published else None for one in metrics]
     return (system.name, f"published (Table {system.table})", None, subset, None, *cells)

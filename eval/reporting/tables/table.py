@@ -1,4 +1,4 @@
-"""What a table is: columns that say what their numbers are, and cells with all their digits."""
+"""The model of a table: columns that declare their units, and cells with all their digits."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -7,15 +7,17 @@ from typing import Literal
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import Unit
 
-Cell = str | int | float | Aggregate | None
+CellValue = str | int | float | Aggregate | None
 """A text, a number, a mean (or a difference of means) with its interval and n; None is unknown."""
 
-Section = Literal["summary", "scores", "changes", "cost", "ceilings", "tools", "matchers", "more"]
-"""A section of the page; `more` is where a table stands that no other section speaks of."""
+PageSection = Literal[
+    "summary", "scores", "changes", "cost", "ceilings", "tools", "matchers", "more"
+]
+"""A section of the page; `more` takes the tables of no other section."""
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column: its `key` for programs, its `title` for readers, its unit.
 
     `digits` after the point where it is printed. One that is not `printed` is in files for
@@ -43,11 +45,11 @@ class Table:
 
     name: str
     title: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[CellValue, ...], ...]
     notes: tuple[str, ...] = ()
     printed: bool = True
-    section: Section | None = "more"
+    section: PageSection | None = "more"
 
     def as_printed(self) -> "Table":
         """With the columns that are for readers."""
@@ -67,7 +69,7 @@ class Table:
         )
 
     def place(self, key: str) -> int | None:
-        """The number of a column; None where there is none."""
+        """The index of a column, or None."""
         keys = [column.key for column in self.columns]
         return keys.index(key) if key in keys else None
 
@@ -86,11 +88,11 @@ class Table:
 SUBSET = "subset"
 
 
-def system_column() -> Column:
+def system_column() -> TableColumn:
     """The name of the system, first in most tables."""
-    return Column("system", "system", "text", is_key=True)
+    return TableColumn("system", "system", "text", is_key=True)
 
 
-def subset_column() -> Column:
+def subset_column() -> TableColumn:
     """Which questions: all, ambiguous or unambiguous ones."""
-    return Column(SUBSET, "questions", "text", is_key=True)
+    return TableColumn(SUBSET, "questions", "text", is_key=True)

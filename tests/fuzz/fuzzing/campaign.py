@@ -194,7 +194,7 @@ def load() -> None:
 
     from branchwise import cli  # noqa: F401
     from branchwise.eval import experiment, scoring, scoring_predictions  # noqa: F401
-    from branchwise.ui.traces import printed  # noqa: F401
+    from branchwise.ui.traces import plain  # noqa: F401
 
 
 def _prepare(targets: Sequence[Target], ground: Path) -> None:

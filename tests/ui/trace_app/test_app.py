@@ -11,7 +11,7 @@ from textual.binding import Binding
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import RunStore
 from branchwise.ui.trace_app import app as app_module
-from branchwise.ui.trace_app.app import Start, TraceApp
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.screens.compare import CompareScreen
 from branchwise.ui.trace_app.screens.trace import TraceScreen
@@ -21,7 +21,7 @@ from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app.film_runs import GOLD, base_run, begin, fail, finish, new_run
 from support.ui.trace_app.question_list import AGAIN, bar, listed, under_cursor
 from support.ui.trace_app.screen_text import check_frame, check_snapshot, screen_lines, screen_text
-from support.ui.trace_app.waiting import means_shown, until
+from support.ui.trace_app.waiting import means_shown, resized, until
 
 SMALL = (80, 24)
 
@@ -94,7 +94,7 @@ async def test_help_is_wrapped_where_it_is_narrow(base: RunView) -> None:
         # A key stands before what it does, not within.
         assert [tooltip for tooltip in described if tooltip not in words] == []
         check_frame(app)
-        await pilot.resize_terminal(100, 60)
+        await resized(pilot, 100, 60)
         await pilot.pause()
         assert [tooltip for tooltip in described if tooltip not in screen_text(app)] == []
 
@@ -196,12 +196,12 @@ async def test_a_run_that_is_added_is_shown_and_can_be_compared_with(
 async def test_a_start_opens_the_trace_and_leaves_the_list_at_its_question(
     base: RunView, other: RunView
 ) -> None:
-    app = TraceApp([base, other], start=Start("alien", step=2))
+    app = TraceApp([base, other], start=OpenQuestion("alien", step=2))
     async with app.run_test(size=SMALL) as pilot:
         assert isinstance(app.screen, TraceScreen)
         await pilot.press("q")
         assert under_cursor(app) == "alien"
-    app = TraceApp([base, other], start=Start("heat", compare=True))
+    app = TraceApp([base, other], start=OpenQuestion("heat", compare=True))
     async with app.run_test(size=SMALL) as pilot:
         assert isinstance(app.screen, CompareScreen)
 

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 
 from branchwise.agents.journal import CallKey
 from branchwise.eval.store import RunSpec, RunStore, create_run
-from branchwise.ui.trace_app.app import Start, TraceApp
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.screens.compare import CompareScreen
 from branchwise.ui.trace_app.widgets.answer_pairs import AnswerPairs
 from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
@@ -23,13 +23,13 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_of,
 )
-from support.ui.trace_app.waiting import until
+from support.ui.trace_app.waiting import resized, until
 
 Size = tuple[int, int]
 
 
 def comparing(*runs: RunView, question: str = "heat") -> TraceApp:
-    return TraceApp(list(runs), start=Start(question, compare=True))
+    return TraceApp(list(runs), start=OpenQuestion(question, compare=True))
 
 
 def steps_of(app: TraceApp) -> StepPairs:
@@ -98,11 +98,11 @@ async def test_a_wide_screen_shows_the_step_of_both(base: RunView, other: RunVie
         await settled(pilot)
         assert [view.display for view in app.screen.query(StepView)] == [True, True]
         assert sum("Al Pacino" in line for line in screen_lines(app)) == 1
-        await pilot.resize_terminal(80, 24)
+        await resized(pilot, 80, 24)
         await settled(pilot)
         assert [view.display for view in app.screen.query(StepView)] == [True, False]
         check_frame(app)
-        await pilot.resize_terminal(200, 60)
+        await resized(pilot, 200, 60)
         await settled(pilot)
         assert "Robert De Niro" in screen_text(app)
 
@@ -225,7 +225,7 @@ async def test_a_run_that_is_written_is_followed(
     path = tmp_path / "new"
     film_runs.new_run(path, {"model": "offline", "tools": ["local_retriever"]})
     new = open_run(path)
-    app = TraceApp([base, new], live=True, start=Start("heat", compare=True))
+    app = TraceApp([base, new], live=True, start=OpenQuestion("heat", compare=True))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         steps = steps_of(app)
@@ -265,7 +265,7 @@ async def test_a_cursor_that_left_the_newest_step_stays(
         # What waits is written with the next response.
         await journal.keep(journal.recall(CallKey("model", "agent", "digest")), {"text": ""})
         new = open_run(path)
-        app = TraceApp([base, new], live=True, start=Start("heat", compare=True))
+        app = TraceApp([base, new], live=True, start=OpenQuestion("heat", compare=True))
         async with app.run_test(size=(80, 24)) as pilot:
             await settled(pilot)
             await pilot.press("home", "down")
@@ -322,7 +322,7 @@ async def test_hostile_texts_break_no_frame_and_act_as_nothing(
 async def test_a_hostile_step_can_be_forked_from_a_dialog_that_keeps_its_frame(
     hostile: RunView, size: Size
 ) -> None:
-    app = TraceApp([hostile], start=Start("hostile", step=5))
+    app = TraceApp([hostile], start=OpenQuestion("hostile", step=5))
     async with app.run_test(size=size, notifications=True) as pilot:
         await settled(pilot)
         await pilot.press("f")

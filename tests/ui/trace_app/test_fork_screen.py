@@ -14,12 +14,12 @@ from textual.widgets import Input, Static
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store import open_run as open_reader
 from branchwise.ui.trace_app import forking
-from branchwise.ui.trace_app.app import Start, TraceApp
-from branchwise.ui.trace_app.editor import editor_command
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.screens import fork as fork_screen
 from branchwise.ui.trace_app.screens.compare import CompareScreen
 from branchwise.ui.trace_app.screens.fork import ForkScreen
 from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.trace_app.terminal import editor_command
 from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
 from branchwise.ui.trace_app.widgets.tool_box import ToolBox
 from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
@@ -90,7 +90,7 @@ async def forked(pilot: Pilot[None]) -> RunView:
 
 
 def at(run: RunView, step: int) -> TraceApp:
-    return TraceApp([run], start=Start("heat", step=step))
+    return TraceApp([run], start=OpenQuestion("heat", step=step))
 
 
 def forks_in(folder: Path) -> list[str]:
@@ -247,7 +247,7 @@ def test_the_editor_is_visual_before_editor_before_vi() -> None:
     assert editor_command({"VISUAL": "code --wait", "EDITOR": "ed"}) == ["code", "--wait"]
     assert editor_command({"VISUAL": " ", "EDITOR": "'my ed' -x"}) == ["my ed", "-x"]
     assert editor_command({}) == ["vi"]
-    with pytest.raises(InputError, match="EDITOR is no command"):
+    with pytest.raises(InputError, match="EDITOR is not a command"):
         editor_command({"EDITOR": "ed '"})
 
 
@@ -256,7 +256,7 @@ async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Pa
         ("#fork-model", "gpt 5", "unknown model 'gpt 5'"),
         ("#fork-model", "", "unknown model ''"),
         ("#fork-model", "replay:nowhere", "nowhere"),
-        ("#fork-folder", f"{tmp_path}/parent", "is there already"),
+        ("#fork-folder", f"{tmp_path}/parent", "already exists"),
         ("#fork-folder", f"{tmp_path}/questions.jsonl/x", "name another folder above"),
     ]
     app = at(parent, 3)
@@ -276,7 +276,7 @@ async def test_bad_input_is_one_line_in_the_dialog(parent: RunView, tmp_path: Pa
 
 
 async def test_what_has_not_ended_is_not_forked(base: RunView) -> None:
-    app = TraceApp([base], start=Start("brazil"))
+    app = TraceApp([base], start=OpenQuestion("brazil"))
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await until(pilot, lambda: "step 0" in screen_text(app))
         await pilot.press("f")

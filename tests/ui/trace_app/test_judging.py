@@ -8,7 +8,7 @@ import pytest
 
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.ui.trace_app import judging
-from branchwise.ui.trace_app.app import Start, TraceApp
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.judging import WORKING
 from branchwise.ui.trace_app.screens.compare import CompareScreen
 from branchwise.ui.trace_app.screens.trace import TraceScreen
@@ -59,14 +59,14 @@ def shown(app: TraceApp) -> TraceScreen:
 async def test_steps_are_there_first_and_the_selection_stays(
     lost: RunView, gate: Gate, size: tuple[int, int]
 ) -> None:
-    app = TraceApp([lost], start=Start("heat"))
+    app = TraceApp([lost], start=OpenQuestion("heat"))
     async with app.run_test(size=size) as pilot:
         await until(pilot, lambda: WORKING in screen_text(app))
         assert "wikisparql" in screen_text(app)
         await pilot.press("down", "down", "down", "down", "down", "down")
         assert shown(app).step == QUERY
         await pilot.press("a", *(["a"] if size == LARGE else []), "down")
-        assert "· Al Pacino" in screen_text(app), "nobody has judged it yet"
+        assert "· Al Pacino" in screen_text(app), "answers are not judged it yet"
         check_frame(app)
         gate.open.set()
         await until(pilot, lambda: WORKING not in screen_text(app))
@@ -80,7 +80,7 @@ async def test_steps_are_there_first_and_the_selection_stays(
 async def test_a_loss_that_was_asked_for_too_early_is_gone_to_later(
     lost: RunView, gate: Gate
 ) -> None:
-    app = TraceApp([lost], start=Start("heat"))
+    app = TraceApp([lost], start=OpenQuestion("heat"))
     async with app.run_test(size=LARGE) as pilot:
         await until(pilot, lambda: WORKING in screen_text(app))
         await pilot.press("m")
@@ -91,7 +91,7 @@ async def test_a_loss_that_was_asked_for_too_early_is_gone_to_later(
 
 
 async def test_whoever_has_gone_on_is_not_taken_back(lost: RunView, gate: Gate) -> None:
-    app = TraceApp([lost], start=Start("heat"))
+    app = TraceApp([lost], start=OpenQuestion("heat"))
     async with app.run_test(size=LARGE) as pilot:
         await until(pilot, lambda: WORKING in screen_text(app))
         await pilot.press("m", "down", "down", "down", "down")
@@ -104,7 +104,7 @@ async def test_whoever_has_gone_on_is_not_taken_back(lost: RunView, gate: Gate) 
 async def test_another_question_is_not_given_the_errors_of_the_first(
     base: RunView, gate: Gate
 ) -> None:
-    app = TraceApp([base], start=Start("heat"))
+    app = TraceApp([base], start=OpenQuestion("heat"))
     async with app.run_test(size=LARGE) as pilot:
         await until(pilot, lambda: gate.begun == 1)
         await pilot.press("n")
@@ -120,7 +120,7 @@ async def test_another_question_is_not_given_the_errors_of_the_first(
 
 async def test_what_is_read_again_unchanged_is_not_judged_again(lost: RunView, gate: Gate) -> None:
     gate.open.set()
-    app = TraceApp([lost], start=Start("heat"))
+    app = TraceApp([lost], start=OpenQuestion("heat"))
     async with app.run_test(size=LARGE) as pilot:
         await until(pilot, lambda: "○ Jon Voight" in screen_text(app))
         shown(app)._reread()
@@ -136,19 +136,19 @@ async def test_what_cannot_be_judged_is_one_line(
 
     monkeypatch.setattr(judging, "AT_ONCE_SECONDS", 0.0)
     monkeypatch.setattr(judging, "judged", broken)
-    app = TraceApp([lost], start=Start("heat"))
+    app = TraceApp([lost], start=OpenQuestion("heat"))
     async with app.run_test(size=LARGE, notifications=True) as pilot:
         await until(pilot, lambda: "no [bold]way to judge" in screen_text(app))
         assert WORKING not in screen_text(app)
         assert "· Al Pacino" in screen_text(app)
         await pilot.press("down", "m")
-        assert "nobody has judged these answers" in screen_text(app)
+        assert "these answers are not judged" in screen_text(app)
 
 
 async def test_two_runs_are_judged_beside_their_comparison(
     base: RunView, other: RunView, gate: Gate
 ) -> None:
-    app = TraceApp([base, other], start=Start("heat", compare=True))
+    app = TraceApp([base, other], start=OpenQuestion("heat", compare=True))
     async with app.run_test(size=LARGE, notifications=True) as pilot:
         await until(pilot, lambda: WORKING in screen_text(app))
         assert isinstance(app.screen, CompareScreen)

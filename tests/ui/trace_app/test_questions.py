@@ -25,7 +25,7 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_at,
 )
-from support.ui.trace_app.waiting import means_shown
+from support.ui.trace_app.waiting import means_shown, resized
 
 SMALL = (80, 24)
 
@@ -135,7 +135,7 @@ async def test_words_filter_while_they_are_typed_and_escape_takes_them_back(base
         await pilot.press("slash")
         await pilot.pause()
         keys = screen_lines(app)[-1]
-        assert "Keep what is found" in keys
+        assert "Keep the matches" in keys
         assert "Show all" in keys
         await pilot.press("escape")
         assert len(listed(app)) == 6
@@ -166,7 +166,7 @@ async def test_nothing_left_says_so_and_how_to_clear(base: RunView) -> None:
     app = TraceApp([base])
     async with app.run_test(size=SMALL) as pilot:
         await pilot.press("slash", *"zzz", "enter")
-        assert "No question is left by these filters." in screen_text(app)
+        assert "No question matches these filters." in screen_text(app)
         assert "Press x to clear them." in screen_text(app)
         await pilot.press("enter", "down", "pagedown", "end")
         assert under_cursor(app) is None
@@ -219,7 +219,7 @@ async def test_differing_questions_are_those_that_ended_otherwise(
         await pilot.press("d")
         # kong ended alike, tron is pending in both.
         assert listed(app) == ["heat", "alien", "jaws", "brazil"]
-        assert "other than in other" in bar(app)
+        assert "different in other" in bar(app)
         await pilot.press("d")
         assert len(listed(app)) == 6
 
@@ -269,13 +269,13 @@ async def test_resizing_keeps_the_cursor_on_the_screen(base: RunView) -> None:
     app = TraceApp([base])
     async with app.run_test(size=(200, 60)) as pilot:
         await pilot.press("end")
-        await pilot.resize_terminal(60, 9)
+        await resized(pilot, 60, 9)
         assert "›" in screen_text(app)
         assert "tron" in screen_text(app)
         check_frame(app)
-        await pilot.resize_terminal(20, 4)
+        await resized(pilot, 20, 4)
         check_frame(app)
-        await pilot.resize_terminal(80, 24)
+        await resized(pilot, 80, 24)
         assert place_of(app, "›")[1] == place_of(app, "tron")[1]
 
 

@@ -15,6 +15,7 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_of,
 )
+from support.ui.trace_app.waiting import resized
 
 
 class OneStep(App[None]):
@@ -163,11 +164,11 @@ async def test_what_was_on_top_stays_there_when_the_width_changes() -> None:
         app.view.show_block(4)
         await pilot.pause()
         assert "[p4]" in screen_lines(app)[0]
-        await pilot.resize_terminal(33, 9)
+        await resized(pilot, 33, 9)
         await pilot.pause()
         assert "[p4]" in screen_lines(app)[0]
         check_frame(app)
-        await pilot.resize_terminal(120, 10)
+        await resized(pilot, 120, 10)
         await pilot.pause()
         assert "[p4]" in screen_lines(app)[0]
 

@@ -13,9 +13,9 @@ from textual.widgets import Input
 from branchwise.agents.journal import CallKey
 from branchwise.eval.store import RunStore
 from branchwise.eval.store.journal import ItemJournal
-from branchwise.ui.trace_app.app import Start, TraceApp
-from branchwise.ui.trace_app.pager import pager_command
+from branchwise.ui.trace_app.app import OpenQuestion, TraceApp
 from branchwise.ui.trace_app.screens.trace import TraceScreen
+from branchwise.ui.trace_app.terminal import pager_command
 from branchwise.ui.traces.runs import RunView
 from support.ui.hostile_trace import hostile_run
 from support.ui.trace_app.film_runs import outcome
@@ -37,6 +37,7 @@ from support.ui.trace_app.screen_text import (
     screen_text,
     style_of,
 )
+from support.ui.trace_app.waiting import resized
 
 Size = tuple[int, int]
 SMALL: Size = (80, 24)
@@ -60,7 +61,7 @@ def huge(tmp_path: Path, open_run: Callable[[Path], RunView]) -> RunView:
 
 
 def at(run: RunView, question: str = "heat", step: int | None = None) -> TraceApp:
-    return TraceApp([run], start=Start(question, step=step))
+    return TraceApp([run], start=OpenQuestion(question, step=step))
 
 
 def trace_screen(app: TraceApp) -> TraceScreen:
@@ -91,7 +92,7 @@ async def test_a_step_that_is_not_there_is_said(lost: RunView) -> None:
     async with app.run_test(size=SMALL) as pilot:
         await pilot.pause()
         assert trace_screen(app).step == 0
-        assert "there is no step 99" in screen_text(app)
+        assert "no step 99" in screen_text(app)
 
 
 async def test_steps_are_walked_by_keys_and_mouse(lost: RunView, size: Size) -> None:
@@ -226,7 +227,7 @@ async def test_a_pending_item_takes_every_key(lost: RunView, size: Size) -> None
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.press("m")
-        assert "nobody has judged" in screen_text(app)
+        assert "answers are not judged" in screen_text(app)
         for key in ("M", "a", "down", "enter", "space", "r", "J", "K", "y", "o", "z", "end"):
             await pilot.press(key)
             check_frame(app)
@@ -291,7 +292,7 @@ async def test_a_huge_passage_reaches_the_pager_whole_and_harmless(
 
 @pytest.mark.parametrize(
     ("command", "said"),
-    [("/nowhere/pager", "does not start"), ("less 'x", "is no command"), ("false", "")],
+    [("/nowhere/pager", "does not start"), ("less 'x", "is not a command"), ("false", "")],
 )
 async def test_a_pager_that_fails_is_one_line(
     lost: RunView, monkeypatch: pytest.MonkeyPatch, command: str, said: str
@@ -343,7 +344,7 @@ async def test_a_trace_is_exported_and_nothing_is_replaced_unasked(
         mine = tmp_path / "mine.md"
         mine.write_text("mine")
         await _export_to(pilot, str(mine))
-        assert "is there already" in screen_text(app)
+        assert "already exists" in screen_text(app)
         assert mine.read_text() == "mine"
         await pilot.press("escape")
         assert mine.read_text() == "mine"
@@ -434,7 +435,7 @@ async def test_a_resize_keeps_the_step_and_the_frame(lost: RunView) -> None:
         await pilot.pause()
         await pilot.press("J", "J", "J", "J")
         for width, height in ((200, 60), (40, 12), (139, 30), (140, 30), (20, 6), (80, 24)):
-            await pilot.resize_terminal(width, height)
+            await resized(pilot, width, height)
             await pilot.pause()
             check_frame(app)
             assert trace_screen(app).step == SEARCH
@@ -483,26 +484,28 @@ async def test_the_answers_outlive_a_window_that_becomes_narrow_or_wide(lost: Ru
 
     async with app.run_test(size=LARGE) as pilot:
 
-        async def resized(size: Size) -> str:
-            await pilot.resize_terminal(*size)
+        async def screen_at(size: Size) -> str:
+            await resized(pilot, *size)
             await pilot.pause()
             check_frame(app)
             return screen_text(app)
 
         await pilot.pause()
         await pilot.press("a")
-        text = await resized(SMALL)
+        text = await screen_at(SMALL)
         assert passage in text, "hidden where it is wide: the step is shown where it is narrow"
         assert woods not in text
         await pilot.press("down", "up")
         assert trace_screen(app).step == SEARCH, "the keys still go to the steps"
-        assert woods not in await resized(LARGE), "hidden until they are asked for"
-        await resized(SMALL)
+        assert woods not in await screen_at(LARGE), "hidden until they are asked for"
+        await screen_at(SMALL)
         await pilot.press("a")
         assert woods in screen_text(app)
-        assert woods in await resized(LARGE), "asked for where it is narrow: shown where it is wide"
+        assert woods in await screen_at(LARGE), (
+            "asked for where it is narrow: shown where it is wide"
+        )
         await pilot.press("down")
-        assert woods in await resized(SMALL), "whoever walks the answers goes on with them"
+        assert woods in await screen_at(SMALL), "whoever walks the answers goes on with them"
         await pilot.press("a")
         assert passage in screen_text(app)
         assert woods not in screen_text(app)

@@ -2,10 +2,10 @@
 
 from branchwise.ui.traces.answer_comparison import compare_answers, only
 from branchwise.ui.traces.lines import ItemLine
-from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace, Verdict
+from branchwise.ui.traces.trace import AnswerLine, AnswerVerdict, BranchLines, Trace
 
 
-def lines(*given: tuple[str, Verdict]) -> tuple[AnswerLine, ...]:
+def lines(*given: tuple[str, AnswerVerdict]) -> tuple[AnswerLine, ...]:
     return tuple(AnswerLine(text, verdict) for text, verdict in given)
 
 

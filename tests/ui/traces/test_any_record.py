@@ -8,11 +8,10 @@ import pytest
 
 from branchwise.trace.events import Event
 from branchwise.ui.steps.describe import describe, label
-from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.markdown import markdown
 from branchwise.ui.traces.plain import plain_lines, trace_lines
-from branchwise.ui.traces.trace import Trace
+from branchwise.ui.traces.trace import Trace, blocks
 from branchwise.ui.traces.tree import steps
 from support.ui.hostile_trace import events
 

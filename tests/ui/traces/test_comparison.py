@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.ui.traces import comparison
-from branchwise.ui.traces.comparison import Comparison, compare
+from branchwise.ui.traces.comparison import TraceComparison, compare
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.trace import Step, Trace
 from support.trace_records import trace
@@ -48,7 +48,7 @@ def made(events: Sequence[Made], status: str = "done") -> Trace:
     return Trace(line, numbered, steps, ())
 
 
-def rows(compared: Comparison) -> list[tuple[int | None, int | None, bool]]:
+def rows(compared: TraceComparison) -> list[tuple[int | None, int | None, bool]]:
     return [
         (pair.a.seq if pair.a else None, pair.b.seq if pair.b else None, pair.same)
         for pair in compared.pairs

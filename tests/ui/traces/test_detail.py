@@ -16,11 +16,10 @@ from branchwise.ui.console import harmless_json
 from branchwise.ui.steps.blocks import Block, harmless
 from branchwise.ui.steps.parts import MAX_SEARCHED
 from branchwise.ui.steps.tables import MAX_CELLS, MAX_COLUMNS
-from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.plain import plain_lines
 from branchwise.ui.traces.reading import trace_of
-from branchwise.ui.traces.trace import Trace
+from branchwise.ui.traces.trace import Trace, blocks
 from support.trace_records import trace
 from support.ui.hostile_trace import ATTACK, GOLD, events, hostile_event, hostile_run
 

@@ -93,7 +93,7 @@ def test_what_has_not_ended_has_no_plan(parent: Path, status: str) -> None:
 def test_a_damaged_trace_has_no_plan(parent: Path) -> None:
     kinds = ("start", "model", "tool", "error")
     damaged = [Event(seq, kind, 0.0, {}) for seq, kind in enumerate(kinds)]
-    with pytest.raises(InputError, match="cannot be taken up at step 2"):
+    with pytest.raises(InputError, match="cannot be continued from step 2"):
         plan_fork(parent, trace_of(events=damaged), 2)
     with pytest.raises(InputError, match="has no step 9"):
         plan_fork(parent, trace_of(), 9)
@@ -124,7 +124,7 @@ def test_the_folder_is_the_offered_one_or_a_new_one(plan: ForkPlan, tmp_path: Pa
     assert plan.out("") is None
     assert plan.out(str(plan.folder)) is None
     assert plan.out(str(tmp_path / "new")) == tmp_path / "new"
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         plan.out(str(tmp_path))
 
 

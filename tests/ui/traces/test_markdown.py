@@ -8,11 +8,10 @@ from markdown_it.token import Token
 
 from branchwise.eval.store import open_run
 from branchwise.trace.events import Event
-from branchwise.ui.traces.detail import blocks
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.markdown import markdown
 from branchwise.ui.traces.reading import trace_of
-from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace
+from branchwise.ui.traces.trace import AnswerLine, BranchLines, Trace, blocks
 from branchwise.ui.traces.tree import steps
 from support.ui.hostile_trace import ATTACK, hostile_run
 

@@ -3,7 +3,7 @@
 import pytest
 
 from branchwise.corpora.plugins.specs import short_spec
-from branchwise.ui.traces.run_words import system_words
+from branchwise.ui.traces.lines import system_words
 
 
 def test_plug_ins_are_shown_by_name_and_not_by_their_place():

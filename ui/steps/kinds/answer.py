@@ -10,7 +10,7 @@ from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block, Mark, harmless
 from branchwise.ui.steps.parts import MAX_TITLE
 from branchwise.ui.steps.text import begun, branch_lines, count, indented, short
-from branchwise.ui.steps.words import Around, Words, says
+from branchwise.ui.steps.words import Around, EventWords, says
 
 _READ = {
     "strict": "",
@@ -20,7 +20,7 @@ _READ = {
 
 
 @says(AnswerRead)
-class AnswerWords(Words[AnswerRead]):
+class AnswerWords(EventWords[AnswerRead]):
     """The prediction branch by branch; where it could not be read, why, and the text."""
 
     def label(self, body: AnswerRead) -> str:

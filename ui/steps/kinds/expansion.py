@@ -7,14 +7,14 @@ from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.modules import call_cost, reasons
 from branchwise.ui.steps.text import begun, count, indented, short
-from branchwise.ui.steps.words import Around, Words, says
+from branchwise.ui.steps.words import Around, EventWords, says
 
 AS_IT_STANDS = "the question is asked as it stands"
 
 
 @says(Expansion)
-class ExpansionWords(Words[Expansion]):
-    """The readings; why there are none; what was dropped."""
+class ExpansionWords(EventWords[Expansion]):
+    """The readings, or why there are none, and what was dropped."""
 
     def label(self, body: Expansion) -> str:
         if body.how == "failed":

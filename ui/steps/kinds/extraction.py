@@ -12,11 +12,11 @@ from branchwise.ui.steps.marks import spans_in
 from branchwise.ui.steps.modules import at_place, call_cost, extracted, reasons
 from branchwise.ui.steps.parts import Looked
 from branchwise.ui.steps.text import begun, count, few, indented, short
-from branchwise.ui.steps.words import Around, Words, says
+from branchwise.ui.steps.words import Around, EventWords, says
 
 
 @says(Extraction)
-class ExtractionWords(Words[Extraction]):
+class ExtractionWords(EventWords[Extraction]):
     """Counts of spans and passages, then the spans."""
 
     def label(self, body: Extraction) -> str:

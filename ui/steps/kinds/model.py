@@ -8,13 +8,13 @@ from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.calls import call_blocks, call_lines
 from branchwise.ui.steps.text import count, indented, short
-from branchwise.ui.steps.words import Around, Words, says
+from branchwise.ui.steps.words import Around, EventWords, says
 
 _CUT = ("length", "refusal", "content_filter")
 
 
 @says(Model)
-class ModelWords(Words[Model]):
+class ModelWords(EventWords[Model]):
     """What it cost, what the model thought, called and said."""
 
     def label(self, body: Model) -> str:
@@ -30,7 +30,8 @@ class ModelWords(Words[Model]):
             yield indented(f"thinks: {short(body.reasoning)}")
         for call in body.calls:
             yield from call_lines(call)
-        # Beside calls a model's text says little; what somebody wrote there was meant to be read.
+        # Beside calls a model's text says little; a text that a user edited is shown, since it was
+        # meant to be read.
         shown = body.text and (not body.tool_calls or body.edited)
         if shown and (said := _said(body.text)):
             yield indented(f"says: {short(said)}")
@@ -59,7 +60,7 @@ def _cut(body: Model) -> list[str]:
 def _said(text: str) -> str:
     """Of an answer in the form that was asked for, the reasoning: its branches follow.
 
-    Nothing where there are none: the reasoning is then said with that.
+    Empty without branches: the reasoning is then shown with the answer.
     """
     import orjson
 

@@ -9,14 +9,14 @@ from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.parts import Looked
 from branchwise.ui.steps.text import begun, count, few, indented, short
-from branchwise.ui.steps.words import Around, Words, says
+from branchwise.ui.steps.words import Around, EventWords, says
 
 MAX_PRINTED_LINES = 5
 _READ = "as the agent read it"
 
 
 @says(Node)
-class NodeWords(Words[Node]):
+class NodeWords(EventWords[Node]):
     """Name, and what it changed or why nothing."""
 
     def label(self, body: Node) -> str:

@@ -6,11 +6,11 @@ from branchwise.trace.events import Start
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block
 from branchwise.ui.steps.text import begun, indented
-from branchwise.ui.steps.words import Around, Words, says
+from branchwise.ui.steps.words import Around, EventWords, says
 
 
 @says(Start)
-class StartWords(Words[Start]):
+class StartWords(EventWords[Start]):
     """The question, with the passages that came with it."""
 
     def lines(self, body: Start, most: int) -> Iterator[str]:

@@ -15,13 +15,13 @@ from branchwise.ui.steps.modules import at_place, extracted
 from branchwise.ui.steps.parts import MAX_FACT, Looked
 from branchwise.ui.steps.tables import matches_blocks, rows_blocks
 from branchwise.ui.steps.text import begun, count, few, indented, short
-from branchwise.ui.steps.words import Around, Words, says
+from branchwise.ui.steps.words import Around, EventWords, says
 
 _READ = "as the agent read it"
 
 
 @says(Tool)
-class ToolWords(Words[Tool]):
+class ToolWords(EventWords[Tool]):
     """The passages, matches, rows or text, or the error."""
 
     def label(self, body: Tool) -> str:

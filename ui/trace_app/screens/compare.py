@@ -23,18 +23,17 @@ from branchwise.ui.trace_app.widgets.paired_lines import PairedLines
 from branchwise.ui.trace_app.widgets.step_pairs import StepPairs
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.traces.answer_comparison import compare_answers
-from branchwise.ui.traces.comparison import Comparison, compare
-from branchwise.ui.traces.detail import blocks
+from branchwise.ui.traces.comparison import TraceComparison, compare
 from branchwise.ui.traces.lines import RunLine
 from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView
-from branchwise.ui.traces.trace import Trace
+from branchwise.ui.traces.trace import Trace, blocks
 
 if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import TraceApp
 
 BOTH_STEPS = 140
-"""From this width on the other side's step is shown beside that of the focused side."""
+"""The width from which the other side's step is shown beside the focused side's."""
 
 
 class CompareScreen(Screen[None]):
@@ -63,12 +62,12 @@ class CompareScreen(Screen[None]):
         Binding("tab", "other_side", "Side", tooltip="To the other run's side"),
         Binding("a", "answers", "Answers", tooltip="The answers of both, or the steps again"),
         Binding("d", "difference(1)", "Differs", tooltip="To the next step that differs"),
-        Binding("D", "difference(-1)", "Differs", show=False, tooltip="To the one before"),
+        Binding("D", "difference(-1)", "Differs", show=False, tooltip="To the previous one"),
         Binding("f", "fork", "Fork", tooltip="Run the rest again from this step, changed"),
         Binding("n", "question(1)", "Next", tooltip="The list's next question that both have"),
-        Binding("p", "question(-1)", "Before", tooltip="The one before that both have"),
+        Binding("p", "question(-1)", "Before", tooltip="The previous one that both have"),
         Binding("J", "passage(1)", "Passage", show=False, tooltip="To the step's next passage"),
-        Binding("K", "passage(-1)", "Passage", show=False, tooltip="To the passage before"),
+        Binding("K", "passage(-1)", "Passage", show=False, tooltip="To the previous passage"),
         Binding("shift+down", "scroll_step(1)", "", show=False, tooltip="Scroll the step down"),
         Binding("shift+up", "scroll_step(-1)", "", show=False, tooltip="Scroll the step up"),
         Binding("r", "folds", "Folds", show=False, tooltip="Open or close all folded parts"),
@@ -83,7 +82,7 @@ class CompareScreen(Screen[None]):
         self._traces: list[Trace] = []
         nothing = (RunLine(run.name, "", run.count, 0, 0) for run in self.runs)
         self._summaries: list[RunLine] = list(nothing)
-        self._compared = Comparison(())
+        self._compared = TraceComparison(())
         self._shown: list[int | None] = [None, None]
 
     def compose(self) -> ComposeResult:
@@ -134,13 +133,13 @@ class CompareScreen(Screen[None]):
             return Trace(safe_line(run, row), (), (), ())
 
     def _judged(self, side: int, found: Trace) -> None:
-        """It is known now where a side's answers were lost; the cursors stay."""
+        """Show where a side's answers were lost; the cursors stay."""
         if self.is_attached:
             self._traces[side] = judged(self._traces[side], found.errors)
             self._show_all(self.query_one(StepPairs).row, keep=True)
 
     def _last_shared(self) -> int:
-        """The last row that both have: behind it only one of them goes on."""
+        """The last row that both sides have; after it only one of them continues."""
         both = [n for n, pair in enumerate(self._compared.pairs) if pair.a and pair.b]
         return both[-1] if both else 0
 
@@ -155,7 +154,7 @@ class CompareScreen(Screen[None]):
         self._show_side()
 
     def _show_side(self) -> None:
-        """What depends on the cursor: whose side it is on, and the step in full."""
+        """Update what depends on the cursor: the marked side, and the step in full."""
         side = self.query_one(AnswerPairs if self._answers else StepPairs).side
         items = (self._traces[0].line, self._traces[1].line)
         heads = (self.runs[0].heads, self.runs[1].heads)
@@ -180,7 +179,7 @@ class CompareScreen(Screen[None]):
 
     @property
     def _answers(self) -> bool:
-        """Whether the answers are shown in the place of the steps."""
+        """Whether the answers are shown in place of the steps."""
         return self.has_class("-answers")
 
     @property

@@ -1,4 +1,4 @@
-"""Where a trace is to be written: a file name is offered, nothing is replaced unasked."""
+"""Asks where to write a trace: suggests a file name, and replaces a file only on request."""
 
 import re
 from pathlib import Path
@@ -63,7 +63,9 @@ class ExportScreen(ModalScreen[Path | None]):
             path = Path(name).expanduser()
             if path.exists() and path.is_file() and path != self._replace:
                 self._replace = path
-                self._say(f"{path} is there already: enter again replaces it, or name another file")
+                self._say(
+                    f"{path} already exists: press enter again to replace it, or name another file"
+                )
                 return
             write_named(path, self._text.encode("utf-8", "replace"))
         except (InputError, OSError, ValueError, RuntimeError) as error:
@@ -77,7 +79,7 @@ class ExportScreen(ModalScreen[Path | None]):
 
 
 def offered_name(run: str, question: str, epoch: int) -> str:
-    """A file name out of a run's name and a question's id, whatever they hold."""
+    """A safe file name made from a run's name and a question's id."""
     parts = [run, question, *([str(epoch)] if epoch else [])]
     plain = [re.sub(r"[^A-Za-z0-9_.-]+", "-", part[:_MAX_NAME]).strip("-.") for part in parts]
     return "-".join(part for part in plain if part) + ".md"

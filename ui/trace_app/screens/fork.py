@@ -15,9 +15,9 @@ from textual.widgets import Button, Input, Label, Static
 from branchwise.corpora.errors import InputError
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.cells import drawn
-from branchwise.ui.trace_app.editor import edit
 from branchwise.ui.trace_app.forking import Made, make_aside, run_fork_in
 from branchwise.ui.trace_app.reading import READ_ERRORS
+from branchwise.ui.trace_app.terminal import edit
 from branchwise.ui.trace_app.widgets.tool_box import ToolBox
 from branchwise.ui.traces.fork_plan import ForkPlan, first_plan, plan_fork
 from branchwise.ui.traces.runs import RunView
@@ -37,7 +37,7 @@ _HERE = {
 
 
 class ForkScreen(ModalScreen[None]):
-    """Asks what is to be different, makes the fork, and shows it beside its parent."""
+    """Asks what to change, makes the fork, and shows it beside its parent."""
 
     DEFAULT_CSS = """
     ForkScreen {
@@ -162,7 +162,7 @@ class ForkScreen(ModalScreen[None]):
             self._say(_READING)
             return
         if plan.text is None:
-            self._say(f"step {plan.step.seq} has no text that could be edited", wrong=True)
+            self._say(f"step {plan.step.seq} has no text to edit", wrong=True)
             return
         try:
             text = edit(self.app, plan.text if self._text is None else self._text, _name(plan))
@@ -210,7 +210,8 @@ class ForkScreen(ModalScreen[None]):
             self.trace_app.fail(error)
 
     def _made(self, made: Made) -> None:
-        """Run it and show both; a fork that was left meanwhile is there, and not run."""
+        """Run the fork and show both; if the dialog was closed meanwhile, the fork is made but not
+        run."""
         app = self.trace_app
         for warning in made.warnings:
             app.notify(drawn(warning)[:300], severity="warning", markup=False)
@@ -225,7 +226,7 @@ class ForkScreen(ModalScreen[None]):
             return
         self.dismiss()
         if row is not None:
-            # It may have ended before the screen is there.
+            # It may have ended before the screen is shown.
             app.call_later(app.compare, self._run, row, fork, side=1)
 
     def _edited_words(self) -> str:

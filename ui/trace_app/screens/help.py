@@ -12,14 +12,14 @@ from textual.widgets import Static
 
 from branchwise.ui.trace_app.wrapping import wrapped
 
-Keys = list[tuple[str, str]]
+KeyLines = list[tuple[str, str]]
 WIDTH = 0.9
 """Share of the screen's width that the list may take, as in `app.tcss`."""
 AROUND = 6
 """Cells of its border, its padding and the scroll bar."""
 
 
-def keys_of(screen: Screen[object]) -> Keys:
+def keys_of(screen: Screen[object]) -> KeyLines:
     """Keys and what they do, one line for each action of the screen and of what has the focus."""
     actions: dict[str, tuple[list[str], str]] = {}
     for _, binding, _, _ in screen.active_bindings.values():
@@ -34,7 +34,7 @@ class HelpScreen(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [("escape,q,question_mark,enter", "dismiss", "Close")]
 
-    def __init__(self, keys: Keys) -> None:
+    def __init__(self, keys: KeyLines) -> None:
         super().__init__()
         self._keys = keys
 

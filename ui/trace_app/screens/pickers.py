@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 from branchwise.ui.trace_app.cells import drawn
 
 
-class Choice(NamedTuple):
+class PickerLine(NamedTuple):
     """A line of a picker and what it stands for."""
 
     text: str
@@ -30,7 +30,7 @@ class Picker(ModalScreen[str | None]):
         ("k", "up", "Up"),
     ]
 
-    def __init__(self, title: str, choices: Sequence[Choice], now: str | None = None) -> None:
+    def __init__(self, title: str, choices: Sequence[PickerLine], now: str | None = None) -> None:
         super().__init__()
         self._title, self._choices, self._now = title, choices, now
 

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from branchwise.ui.cells import run_name
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
 from branchwise.ui.trace_app.reading import safe_line
-from branchwise.ui.trace_app.screens.pickers import Choice, Picker
+from branchwise.ui.trace_app.screens.pickers import Picker, PickerLine
 from branchwise.ui.trace_app.widgets.column_heads import ColumnHeads
 from branchwise.ui.trace_app.widgets.filter_bar import FilterBar, in_words
 from branchwise.ui.trace_app.widgets.key_bar import KeyBar
@@ -27,7 +27,7 @@ from branchwise.ui.traces.runs import RunView
 if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import TraceApp
 
-_NOTHING_LEFT = ("No question is left by these filters.", "Press x to clear them.")
+_NOTHING_LEFT = ("No question matches these filters.", "Press x to clear them.")
 _ANY = ""
 CATCH_UP_SECONDS = 0.25
 
@@ -38,29 +38,29 @@ class QuestionsScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "slash", "find", "Find", key_display="/", priority=True,
-            tooltip="Only questions in which certain words occur",
+            tooltip="Only questions that contain certain words",
         ),
         Binding(
-            "enter", "keep_found", "Keep what is found", priority=True,
-            tooltip="To the list of what is found",
+            "enter", "keep_found", "Keep the matches", priority=True,
+            tooltip="To the list of matches",
         ),
         Binding("s", "sort(1)", "Sort", tooltip="Sort by the next column"),
-        Binding("S", "reverse", "Reverse", show=False, tooltip="Sort the other way round"),
+        Binding("S", "reverse", "Reverse", show=False, tooltip="Reverse the order"),
         Binding("b", "subset", "Subset", tooltip="All, ambiguous or unambiguous questions"),
         Binding("l", "label", "Label", tooltip="Only questions with an error label"),
         Binding("t", "status", "Status", tooltip="Only done, failed, running or pending questions"),
-        Binding("d", "differs", "Differs", tooltip="Only questions that ended otherwise elsewhere"),
+        Binding("d", "differs", "Differs", tooltip="Only questions that end differently elsewhere"),
         Binding("x", "clear", "Clear", tooltip="Clear all filters, back to the run's order"),
-        Binding("c", "compare", "Compare", tooltip="This question beside that of another run"),
+        Binding("c", "compare", "Compare", tooltip="Compare this question with another run's"),
         Binding("tab,right_square_bracket", "run(1)", "Run", tooltip="The next run"),
         Binding(
             "shift+tab,left_square_bracket", "run(-1)", "Run before", show=False,
-            tooltip="The run before",
+            tooltip="The previous run",
         ),
         Binding("q", "app.leave", "Quit", tooltip="Quit"),
         Binding(
             "escape", "drop_found", "Show all", priority=True,
-            tooltip="To the list without the words",
+            tooltip="Back to the list, without the words",
         ),
         Binding("escape", "stay", show=False),
     ]  # fmt: skip
@@ -137,7 +137,8 @@ class QuestionsScreen(Screen[None]):
         self.query_one(FilterBar).show(words, again if unfinished else "")
 
     def _show_runs(self) -> None:
-        """Means that nobody saved wait until all rows were read in the background."""
+        """Show the runs; means that were not saved wait until all rows were read in the
+        background."""
         lines = self.trace_app.read(
             lambda: [run.summary(quick=run not in self._known) for run in self._runs]
         )
@@ -158,7 +159,7 @@ class QuestionsScreen(Screen[None]):
             self._catching_up = self.set_timer(CATCH_UP_SECONDS, self._catch_up)
 
     def _catch_up(self) -> None:
-        """What costs more than a few rows, once for all changes of a while."""
+        """Redo what costs more than a few rows, once for all recent changes."""
         self._catching_up = None
         if self._how != Arrangement():
             self._arrange()
@@ -230,8 +231,8 @@ class QuestionsScreen(Screen[None]):
         return self.trace_app.read(self.run.lines) or ()
 
     def _pick(self, title: str, counts: Mapping[str, int], field: str, now: str | None) -> None:
-        choices = [Choice(f"{n:>7,}  {name}", name) for name, n in sorted(counts.items())]
-        choices.insert(0, Choice(f"{self.run.count:>7,}  any", _ANY))
+        choices = [PickerLine(f"{n:>7,}  {name}", name) for name, n in sorted(counts.items())]
+        choices.insert(0, PickerLine(f"{self.run.count:>7,}  any", _ANY))
 
         def chosen(value: str | None) -> None:
             if value is not None:
@@ -258,7 +259,7 @@ class QuestionsScreen(Screen[None]):
             )
 
     def _pick_run(self, title: str, then: Callable[[RunView], None]) -> None:
-        """Another run than the listed one; nobody is asked where there is only one."""
+        """Choose a run other than the listed one, without asking if there is only one."""
         others = [run for run in self._runs if run is not self.run]
         if len(others) == 1:
             then(others[0])
@@ -268,7 +269,7 @@ class QuestionsScreen(Screen[None]):
             if value is not None:
                 then(others[int(value)])
 
-        choices = [Choice(run_name(run.name), str(n)) for n, run in enumerate(others)]
+        choices = [PickerLine(run_name(run.name), str(n)) for n, run in enumerate(others)]
         self.app.push_screen(Picker(title, choices), chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -286,7 +287,7 @@ class QuestionsScreen(Screen[None]):
 
     def action_find(self) -> None:
         search = self.query_one("#search", Input)
-        # At once, not when styles are next worked out: the next key is for it already.
+        # At once, not when styles are next computed: the next key press is already meant for it.
         search.display = True
         self.set_focus(search)
 
@@ -302,7 +303,7 @@ class QuestionsScreen(Screen[None]):
         self._close_find()
 
     def action_stay(self) -> None:
-        """Escape leaves no list: `q` does."""
+        """Escape does not leave the list: `q` does."""
 
     def _close_find(self) -> None:
         self.query_one("#search", Input).display = False

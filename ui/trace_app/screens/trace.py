@@ -22,17 +22,17 @@ from branchwise.ui.trace_app.widgets.key_bar import KeyBar
 from branchwise.ui.trace_app.widgets.step_tree import StepTree
 from branchwise.ui.trace_app.widgets.step_view import StepView
 from branchwise.ui.trace_app.widgets.trace_header import TraceHeader
-from branchwise.ui.traces.detail import blocks as blocks_of
 from branchwise.ui.traces.reading import judged
 from branchwise.ui.traces.runs import RunView
 from branchwise.ui.traces.trace import AnswerLine, Trace
+from branchwise.ui.traces.trace import blocks as blocks_of
 
 if TYPE_CHECKING:
     from branchwise.ui.trace_app.app import TraceApp
 
 WIDE = 140
-"""From this width on the answers have a column of their own."""
-NOT_JUDGED = "nobody has judged these answers: there is no loss to go to"
+"""The width from which the answers have a column of their own."""
+NOT_JUDGED = "these answers are not judged, so there is no loss to jump to"
 MAX_COPIED = 100_000
 """Characters that are copied: terminals drop longer texts."""
 
@@ -60,21 +60,25 @@ class TraceScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "answers", "Answers", tooltip="Answers: gold beside predicted"),
         Binding("m", "lost(1)", "Missing", tooltip="To where the next missing answer was lost"),
-        Binding("M", "lost(-1)", "Missing", show=False, tooltip="The same for the one before"),
+        Binding(
+            "M", "lost(-1)", "Missing", show=False, tooltip="To where the previous one was lost"
+        ),
         Binding("n", "neighbour(1)", "Next", tooltip="The next question of the list"),
-        Binding("p", "neighbour(-1)", "Before", tooltip="The question before in the list"),
+        Binding("p", "neighbour(-1)", "Before", tooltip="The previous question of the list"),
         Binding("enter,right", "read", "Read", show=False, tooltip="From the steps to the text"),
         Binding("space", "fold", "Fold", show=False, tooltip="Open or close a folded part"),
         Binding("r", "folds", "Folds", show=False, tooltip="Open or close all folded parts"),
         Binding("J", "part(1)", "Part", show=False, tooltip="To the next passage of the step"),
-        Binding("K", "part(-1)", "Part", show=False, tooltip="To the passage before"),
+        Binding("K", "part(-1)", "Part", show=False, tooltip="To the previous passage"),
         Binding("y", "copy", "Copy", show=False, tooltip="Copy the step as plain text"),
-        Binding("o", "pager", "Pager", show=False, tooltip="The part under the cursor in $PAGER"),
+        Binding(
+            "o", "pager", "Pager", show=False, tooltip="Open the part under the cursor in $PAGER"
+        ),
         Binding("e", "export", "Export", show=False, tooltip="Write the trace as Markdown"),
         Binding("f", "fork", "Fork", tooltip="Run the rest again from this step, changed"),
         Binding("c", "compare", "Compare", tooltip="The same question in another run"),
         Binding("escape", "close_answers", show=False, tooltip="Close the answers"),
-        Binding("z", "alone", "Zoom", show=False, tooltip="The step over the whole width"),
+        Binding("z", "alone", "Zoom", show=False, tooltip="Show the step over the full width"),
     ]
 
     def __init__(self, run: RunView, row: int, step: int | None = None) -> None:
@@ -84,7 +88,7 @@ class TraceScreen(Screen[None]):
         self._step = step
         self._seen: dict[int, Sequence[Block]] = {}
         self._wish = 0
-        """In which direction a loss is to be gone to once it is known where answers were lost."""
+        """The direction in which to jump to a loss once it is known where answers were lost."""
 
     @property
     def trace_app(self) -> "TraceApp":
@@ -129,7 +133,7 @@ class TraceScreen(Screen[None]):
             self._reread()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Where the window becomes narrow, what has the focus stays to be seen."""
+        """Keep what has the focus visible when the window becomes narrow."""
         if self.has_class("-wide"):
             self.set_class(isinstance(event.widget, AnswersView), "-answers")
 
@@ -139,7 +143,7 @@ class TraceScreen(Screen[None]):
         self.toggle_class("-no-answers" if wide else "-answers")
         shown = not self.has_class("-no-answers") if wide else self.has_class("-answers")
         if shown:
-            # Nor is it hidden again where the window becomes wide.
+            # It must not be hidden again when the window becomes wide.
             self.remove_class("-no-answers")
         (self._answers if shown else self._tree).focus()
 
@@ -147,7 +151,7 @@ class TraceScreen(Screen[None]):
         self.action_answers()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Escape closes answers that stand in the step's place; else it leaves the trace."""
+        """Escape closes answers shown in place of the step; else it leaves the trace."""
         if action == "close_answers":
             return self.has_class("-answers") and not self.has_class("-wide")
         return True
@@ -155,7 +159,7 @@ class TraceScreen(Screen[None]):
     def action_lost(self, direction: int) -> None:
         if self._waiting:
             self._wish = direction
-            self._header.note(f"{self._waiting} then it is gone to")
+            self._header.note(f"{self._waiting} (then jumps there)")
             return
         answer = self._answers.next_lost(direction)
         if answer is None:
@@ -200,7 +204,7 @@ class TraceScreen(Screen[None]):
         self._say(f"copied {min(len(text), MAX_COPIED):,} characters{more}")
 
     def action_pager(self) -> None:
-        from branchwise.ui.trace_app.pager import page
+        from branchwise.ui.trace_app.terminal import page
         from branchwise.ui.traces.plain import plain_lines
 
         current = self._view.current
@@ -225,13 +229,13 @@ class TraceScreen(Screen[None]):
             self.app.push_screen(dialog, self._exported)
 
     def action_compare(self) -> None:
-        from branchwise.ui.trace_app.screens.pickers import Choice, Picker
+        from branchwise.ui.trace_app.screens.pickers import Picker, PickerLine
 
         others = [run for run in self.trace_app.runs if run is not self.run]
         if len(others) < 2:
             self._compare("0" if others else None, others)
             return
-        choices = [Choice(run.name, str(number)) for number, run in enumerate(others)]
+        choices = [PickerLine(run.name, str(number)) for number, run in enumerate(others)]
         picker = Picker("Compare with", choices)
         self.app.push_screen(picker, lambda chosen: self._compare(chosen, others))
 
@@ -247,7 +251,7 @@ class TraceScreen(Screen[None]):
 
     def _compare(self, chosen: str | None, others: Sequence[RunView]) -> None:
         if not others:
-            self._say("only one run is open: name another one behind `branchwise trace`")
+            self._say("only one run is open: name another one after `branchwise trace`")
         elif chosen is not None:
             self.trace_app.compare(self.run, self.row, others[int(chosen)])
 
@@ -260,10 +264,10 @@ class TraceScreen(Screen[None]):
         self._show_answers(keep=False)
         self._view.show(self._blocks())
         if step is not None and self._tree.selected != step:
-            self._header.note(f"there is no step {step}: this is the first")
+            self._header.note(f"no step {step}: this is the first")
 
     def _reread(self) -> None:
-        """The same trace as it is now; whoever is at its last step goes along to the newest."""
+        """Reread the same trace; a cursor on its last step moves on to the newest."""
         selected, following = self._tree.selected, self._tree.at_end
         self._read()
         steps = self.trace.steps if self.trace else ()
@@ -284,11 +288,12 @@ class TraceScreen(Screen[None]):
 
     @property
     def _waiting(self) -> str:
-        """What is said while nobody knows yet where answers were lost."""
+        """The note shown until it is known where answers were lost."""
         return WORKING if self.trace is not None and self.trace.unjudged else ""
 
     def _judged(self, found: Trace) -> None:
-        """It is known now; the selected step and answer stay, unless a loss was wished for."""
+        """Show the judged trace; the selected step and answer stay, unless the user asked for a
+        loss."""
         if self.trace is None or not self.is_attached:
             return
         self.trace = judged(self.trace, found.errors)

@@ -13,7 +13,13 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from branchwise.ui.trace_app.answer_lines import Piece, Row, answers_of, lay_out, lost_of
+from branchwise.ui.trace_app.answer_lines import (
+    AnswerPiece,
+    AnswerRow,
+    answers_of,
+    lay_out,
+    lost_of,
+)
 from branchwise.ui.trace_app.cells import fitted
 from branchwise.ui.traces.trace import AnswerLine, BranchLines
 
@@ -63,7 +69,7 @@ class AnswersView(ScrollView, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next answer"),
-        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the answer before"),
+        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the previous answer"),
         Binding("enter", "jump", "Jump", show=False, tooltip="To where the answer was lost"),
     ]
 
@@ -77,9 +83,9 @@ class AnswersView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self.answers: Sequence[AnswerLine] = ()
         self.cursor: int | None = None
-        """The number of the answer under the cursor; None before somebody went to one."""
+        """The number of the answer under the cursor; None until the user goes to one."""
         self._branches: Sequence[BranchLines] = ()
-        self._rows: Sequence[Row] = ()
+        self._rows: Sequence[AnswerRow] = ()
         self._note = ""
 
     def show(self, branches: Sequence[BranchLines], *, keep: bool = False, note: str = "") -> None:
@@ -96,7 +102,7 @@ class AnswersView(ScrollView, can_focus=True):
         self._lay_out()
 
     def next_lost(self, direction: int) -> AnswerLine | None:
-        """Put the cursor on the next lost gold answer, round and round; None where none is lost."""
+        """Put the cursor on the next lost gold answer, wrapping around; None if none is lost."""
         lost = lost_of(self._branches)
         if not lost:
             return None
@@ -147,7 +153,7 @@ class AnswersView(ScrollView, can_focus=True):
         number = self.scroll_offset.y + y
         if number >= len(self._rows):
             text = NOTHING if not self.answers and y == 0 else ""
-            return Strip([self._segment(Piece(text, "why"), width)])
+            return Strip([self._segment(AnswerPiece(text, "why"), width)])
         left, right = self._rows[number]
         if right is None:
             return Strip([self._segment(left, width)])
@@ -156,7 +162,7 @@ class AnswersView(ScrollView, can_focus=True):
         rest = width - half - 2
         return Strip([self._segment(left, half), between, self._segment(right, rest)])
 
-    def _segment(self, piece: Piece, width: int) -> Segment:
+    def _segment(self, piece: AnswerPiece, width: int) -> Segment:
         style = self.rich_style if piece.style == "plain" else self._style(piece.style)
         if piece.answer is not None and piece.answer == self.cursor:
             style = self._style("cursor")
@@ -169,14 +175,15 @@ class AnswersView(ScrollView, can_focus=True):
         return max(1, self.scrollable_content_region.width)
 
     def _lay_out(self) -> None:
-        note: list[Row] = [(Piece(self._note, "why"), None)] if self._note else []
+        note: list[AnswerRow] = [(AnswerPiece(self._note, "why"), None)] if self._note else []
         self._rows = [*note, *lay_out(self._branches, self._width())]
         self.virtual_size = Size(self._width(), len(self._rows))
         self.refresh()
 
 
 def _identities(branches: Sequence[BranchLines]) -> list[tuple[str | None, bool, str]]:
-    """What each answer is known by when it is judged anew: predicted ones change their branch."""
+    """What identifies each answer when it is judged again: predicted ones may change their
+    branch."""
     found: list[tuple[str | None, bool, str]] = []
     for branch in branches:
         found += [(branch.name, True, line.text) for line in branch.gold]

@@ -1,4 +1,4 @@
-"""What of a run the list shows, in words."""
+"""What the list shows of a run, in words."""
 
 from textual.content import Content
 from textual.widget import Widget
@@ -48,7 +48,7 @@ def _filters(how: Arrangement, other: str | None) -> list[str]:
     said += [how.status] if how.status else []
     said += [f"with {how.label}"] if how.label else []
     said += [f"“{how.text}”"] if how.text else []
-    said += [f"other than in {other or 'another run'}"] if how.differs else []
+    said += [f"different in {other or 'another run'}"] if how.differs else []
     return said
 
 

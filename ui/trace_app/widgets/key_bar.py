@@ -1,4 +1,4 @@
-"""The keys of the screen on its last line: those for help and for the way out always."""
+"""The screen's keys on its last line, always including those for help and for leaving."""
 
 from collections.abc import Iterator
 from typing import ClassVar, NamedTuple

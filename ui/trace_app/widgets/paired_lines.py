@@ -78,7 +78,7 @@ class PairedLines(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", tooltip="Open what is on the line"),
         Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next line"),
-        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the line before"),
+        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the previous line"),
         Binding("pagedown", "page(1)", "Page down", show=False, tooltip="A screen down"),
         Binding("pageup", "page(-1)", "Page up", show=False, tooltip="A screen up"),
         Binding("home,g", "move_to(0)", "First", show=False, tooltip="To the first line"),

@@ -25,7 +25,7 @@ _SHORT = {
 
 
 @dataclass(frozen=True)
-class Column:
+class ListColumn:
     """A column: `sort` is what a click on its head sorts by, `width` its cells without the gap.
 
     `right`: numbers. `kind` names the style (`question-list--KIND`).
@@ -39,7 +39,7 @@ class Column:
     kind: str = ""
 
 
-def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
+def columns_at(width: int, heads: Sequence[str]) -> tuple[ListColumn, ...]:
     """The columns for a list of this many cells; the question takes what the others leave.
 
     `heads` name the metrics that rows show.
@@ -47,24 +47,24 @@ def columns_at(width: int, heads: Sequence[str]) -> tuple[Column, ...]:
     wide = width >= _WIDE
     labels = min(_MAX_LABELS, 44 + max(0, width - _ROOMY) // 3) if wide else 15
     first = [
-        Column("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
+        ListColumn("status", "", 1, lambda line: MARKS.get(line.status, "?"), kind="status"),
         *(_score_column(place, head) for place, head in enumerate(heads)),
-        Column("labels", "labels", labels, labels_cell(labels, short=not wide), kind="labels"),
-        Column("tokens", "tokens", 9 if wide else 6, tokens_cell(short=not wide), right=True),
-        Column("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
-        Column("id", "id", 28 if wide else 10, _id_cell, kind="id"),
-        Column("question", "question", 0, lambda line: line.question),
+        ListColumn("labels", "labels", labels, labels_cell(labels, short=not wide), kind="labels"),
+        ListColumn("tokens", "tokens", 9 if wide else 6, tokens_cell(short=not wide), right=True),
+        ListColumn("seconds", "s", 7 if wide else 5, seconds_cell, right=True),
+        ListColumn("id", "id", 28 if wide else 10, _id_cell, kind="id"),
+        ListColumn("question", "question", 0, lambda line: line.question),
     ]
     taken = sum(column.width + 1 for column in first)
     first[-1] = replace(first[-1], width=max(0, width - taken))
     return tuple(first)
 
 
-def _score_column(place: int, head: str) -> Column:
+def _score_column(place: int, head: str) -> ListColumn:
     def cell(line: ItemLine) -> str:
         return number(line.scores[place] if line.scores else None)
 
-    return Column(head, head, 4, cell, right=True)
+    return ListColumn(head, head, 4, cell, right=True)
 
 
 def labels_cell(width: int, *, short: bool) -> Callable[[ItemLine], str]:

@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from branchwise.ui.trace_app.cells import drawn, fitted
 from branchwise.ui.trace_app.reading import safe_line
-from branchwise.ui.trace_app.widgets.question_columns import Column, columns_at
+from branchwise.ui.trace_app.widgets.question_columns import ListColumn, columns_at
 from branchwise.ui.traces.lines import ItemLine
 from branchwise.ui.traces.runs import RunView
 
@@ -39,7 +39,7 @@ class QuestionList(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", tooltip="Open the question's trace"),
         Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next question"),
-        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the question before"),
+        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the previous question"),
         Binding("pagedown,space", "page(1)", "Page down", show=False, tooltip="A screen down"),
         Binding("pageup", "page(-1)", "Page up", show=False, tooltip="A screen up"),
         Binding("home,g", "move_to(0)", "First", show=False, tooltip="To the first question"),
@@ -64,7 +64,7 @@ class QuestionList(ScrollView, can_focus=True):
         self.run, self.heads = run, heads
         self.rows: Sequence[int] = range(run.count)
         self.nothing: Sequence[str] = ()
-        self._columns: tuple[Column, ...] = ()
+        self._columns: tuple[ListColumn, ...] = ()
 
     @property
     def row(self) -> int | None:
@@ -72,7 +72,7 @@ class QuestionList(ScrollView, can_focus=True):
         return self.rows[self.cursor] if 0 <= self.cursor < len(self.rows) else None
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[ListColumn, ...]:
         """The columns as they are now."""
         return self._columns
 

@@ -1,7 +1,7 @@
 """The steps of two traces in paired rows, and where they part."""
 
 from branchwise.ui.trace_app.widgets.paired_lines import PairedLine, PairedLines
-from branchwise.ui.traces.comparison import Comparison, StepPair
+from branchwise.ui.traces.comparison import StepPair, TraceComparison
 from branchwise.ui.traces.trace import Step
 
 PARTED = "─── here they part "
@@ -14,9 +14,9 @@ class StepPairs(PairedLines):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.compared = Comparison(())
+        self.compared = TraceComparison(())
 
-    def show(self, compared: Comparison, row: int | None = None) -> None:
+    def show(self, compared: TraceComparison, row: int | None = None) -> None:
         """Show these rows, the cursor on `row` or where it was."""
         self.compared = compared
         lines = [_line(pair) for pair in compared.pairs] or [_NOTHING]

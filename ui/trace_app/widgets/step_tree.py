@@ -48,7 +48,7 @@ class StepTree(ScrollView, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j", "move(1)", "Down", show=False, tooltip="To the next step"),
-        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the step before"),
+        Binding("up,k", "move(-1)", "Up", show=False, tooltip="To the previous step"),
         Binding("pagedown", "page(1)", "Page down", show=False, tooltip="A screen down"),
         Binding("pageup", "page(-1)", "Page up", show=False, tooltip="A screen up"),
         Binding("home,g", "move_to(0)", "First", show=False, tooltip="To the first step"),
@@ -70,12 +70,12 @@ class StepTree(ScrollView, can_focus=True):
 
     @property
     def selected(self) -> int | None:
-        """The selected step's number in the trace; None where there is no step."""
+        """The selected step's number in the trace; None if the trace has no steps."""
         return self.steps[self.cursor].seq if self.steps else None
 
     @property
     def at_end(self) -> bool:
-        """Whether the last step is selected, or there is none yet."""
+        """Whether the last step is selected, or no step exists yet."""
         return self.cursor >= len(self.steps) - 1
 
     def show(
@@ -83,8 +83,8 @@ class StepTree(ScrollView, can_focus=True):
     ) -> None:
         """Show these steps with the cursor on the step `selected`, else on the first.
 
-        Where that is out of view it is brought to the middle: what is around it is seen, too.
-        `nothing` is said where there are no steps.
+        A step that is out of view is scrolled to the middle, to show what is around it. `nothing`
+        is shown if there are no steps.
         """
         self.steps, self._nothing = steps, nothing
         self._digits = max((len(str(step.seq)) for step in steps), default=1)

@@ -15,9 +15,8 @@ from textual.strip import Strip
 
 from branchwise.ui.steps.blocks import Block, MarkKind
 from branchwise.ui.trace_app.cells import cells, fitted
-from branchwise.ui.trace_app.marked_text import Runs, runs_of, segments
-from branchwise.ui.trace_app.step_layout import Layout, Line, indent_of, lay_out
-from branchwise.ui.trace_app.styles import mark_styles
+from branchwise.ui.trace_app.marked_text import Runs, mark_styles, runs_of, segments
+from branchwise.ui.trace_app.step_layout import Line, StepLayout, indent_of, lay_out
 
 
 class StepView(ScrollView, can_focus=True):
@@ -73,7 +72,7 @@ class StepView(ScrollView, can_focus=True):
         """The block that the cursor is on: one with a title."""
         self._folded: set[int] = set()
         self._all_open = False
-        self._layout = Layout((), 0)
+        self._layout = StepLayout((), 0)
         self._laid_out_for = 0
         self._runs: dict[int, Runs] = {}
         self._target: tuple[int, int] | None = None

@@ -10,9 +10,9 @@ from branchwise.ui.trace_app.cells import drawn
 
 
 class ToolBox(Checkbox, inherit_bindings=False):
-    """Textual's check box tells by its colour alone whether it is on; this one by its sign, too.
+    """Textual's check box shows its state by colour alone; this one shows it by a sign, too.
 
-    Enter is left to the dialog, which it submits from every field.
+    Enter is left to the dialog: it submits from every field.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

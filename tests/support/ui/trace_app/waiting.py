@@ -1,9 +1,11 @@
 """Waiting in tests for what a thread or a timer of the app brings: no longer than needed."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Any
 
+from textual.geometry import Size
 from textual.pilot import Pilot
 
 from support.ui.trace_app.screen_text import screen_text
@@ -23,3 +25,19 @@ async def until(pilot: Pilot[Any], happened: Callable[[], bool]) -> None:
 async def means_shown(pilot: Pilot[Any]) -> None:
     """Wait until the runs' mean scores are there: they are worked out in the background."""
     await until(pilot, lambda: "P    –" not in screen_text(pilot.app))
+
+
+async def resized(pilot: Pilot[Any], width: int, height: int) -> None:
+    """Resize the terminal, and wait until every widget has been laid out and drawn at its new size.
+
+    The app lays itself out when a timer runs out, and widgets scroll after the next refresh:
+    `resize_terminal` waits for neither where other processes have the cores.
+    """
+    await pilot.resize_terminal(width, height)
+    await until(pilot, lambda: pilot.app.screen.size == Size(width, height))
+    # The widgets have been told by now. What they put off at that is done before this is.
+    await pilot.pause()
+    drawn = asyncio.Event()
+    pilot.app.screen.call_after_refresh(drawn.set)
+    await drawn.wait()
+    await pilot.pause()

@@ -1,4 +1,4 @@
-"""Things that were found by name, with what tells them apart: types and numbers of statements."""
+"""What an endpoint says of things: labels, descriptions, types, numbers of statements."""
 
 import re
 from collections import defaultdict
@@ -7,26 +7,32 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from branchwise.corpora.graph.answers import GraphError, Match
+from branchwise.corpora.graph.answers import GraphError, Match, QueryResult
 from branchwise.corpora.graph.remote.selecting import (
     PREFIXES,
-    Select,
+    SelectQuery,
     english_only,
     iri_list,
     language_rank,
 )
-from branchwise.corpora.graph.vocabulary import PROP, short_id
+from branchwise.corpora.graph.vocabulary import (
+    ENTITY,
+    PROP,
+    is_internal,
+    short_id,
+    wikidata_predicate,
+)
 
 MAX_TYPES = 8
 
 # Sorted in this order: types stand before occupations.
 _LABEL, _DESCRIPTION, _TYPE, _OCCUPATION = "1", "2", "3", "4"
-# More digits than these are no count of statements, and "²" is a digit to Python, but no number.
+# Longer numbers cannot be counts of statements, and "²" is a digit to Python, but not a number.
 _COUNT = re.compile("[0-9]{1,15}")
 
 
-class Hit(NamedTuple):
-    """A thing, the name by which it was found, and what is known of it so far."""
+class NameHit(NamedTuple):
+    """An entity, the name by which it was found, and what is known of it so far."""
 
     iri: str
     name: str
@@ -35,7 +41,7 @@ class Hit(NamedTuple):
 
 
 @dataclass
-class Facts:
+class EntityFacts:
     """What the graph says about one thing; `types` in the order in which they are shown."""
 
     label: str = ""
@@ -44,9 +50,9 @@ class Facts:
     statements: int = 0
 
 
-def as_matches(hits: Sequence[Hit], select: Select) -> list[Match]:
+def as_matches(hits: Sequence[NameHit], select: SelectQuery) -> list[Match]:
     """The hits in their order, with their facts where the endpoint tells them in time."""
-    facts: dict[str, Facts] = defaultdict(Facts)
+    facts: dict[str, EntityFacts] = defaultdict(EntityFacts)
     with suppress(GraphError):
         _read_texts(hits, select, facts)
     with suppress(GraphError):
@@ -54,9 +60,9 @@ def as_matches(hits: Sequence[Hit], select: Select) -> list[Match]:
     return [_match(hit, facts[hit.iri]) for hit in hits]
 
 
-def together(hits: Iterable[Hit]) -> list[Hit]:
+def together(hits: Iterable[NameHit]) -> list[NameHit]:
     """Each thing once, where it came first, followed by the others of the same name."""
-    groups: dict[str, dict[str, Hit]] = {}
+    groups: dict[str, dict[str, NameHit]] = {}
     seen: set[str] = set()
     for hit in hits:
         if hit.iri not in seen:
@@ -65,7 +71,7 @@ def together(hits: Iterable[Hit]) -> list[Hit]:
     return [hit for group in groups.values() for hit in group.values()]
 
 
-def _match(hit: Hit, facts: Facts) -> Match:
+def _match(hit: NameHit, facts: EntityFacts) -> Match:
     return Match(
         id=short_id(hit.iri),
         label=hit.label or facts.label or hit.name,
@@ -76,8 +82,10 @@ def _match(hit: Hit, facts: Facts) -> Match:
     )
 
 
-def _read_texts(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) -> None:
-    """Labels, descriptions, and types; what people do stands beside "human", which says little."""
+def _read_texts(
+    hits: Sequence[NameHit], select: SelectQuery, facts: dict[str, EntityFacts]
+) -> None:
+    """Labels, descriptions, and types; occupations are added, since "human" says little."""
     paths = {
         _LABEL: "rdfs:label|skos:prefLabel",
         _DESCRIPTION: "schema:description|rdfs:comment",
@@ -107,7 +115,9 @@ def _read_texts(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) ->
             known.types.append(text.value)
 
 
-def _count_statements(hits: Sequence[Hit], select: Select, facts: dict[str, Facts]) -> None:
+def _count_statements(
+    hits: Sequence[NameHit], select: SelectQuery, facts: dict[str, EntityFacts]
+) -> None:
     """Of Wikidata's two forms of a statement the fuller; elsewhere all triples but names."""
     answer = select(
         f"{PREFIXES}SELECT ?thing "
@@ -122,3 +132,45 @@ def _count_statements(hits: Sequence[Hit], select: Select, facts: dict[str, Fact
             direct, full, every = (int(number.value) for number in numbers if number)
             on_wikidata = short_id(thing.value) != thing.value
             facts[thing.value].statements = max(direct, full) or (0 if on_wikidata else every)
+
+
+MAX_LABELS = 100
+"""Labels that are looked up for one answer: what a model is shown has no more rows."""
+
+
+def unlabelled(answer: QueryResult) -> list[str]:
+    """The IRIs in the rows, in order, of columns that have no ?xLabel column beside them."""
+    named = {name.removesuffix("Label") for name in answer.variables if name.endswith("Label")}
+    columns = [i for i, name in enumerate(answer.variables) if name not in named]
+    cells = (row[column] for row in answer.rows for column in columns)
+    iris = dict.fromkeys(cell.value for cell in cells if cell and cell.kind == "iri")
+    return [iri for iri in iris if _entity(iri)][:MAX_LABELS]
+
+
+def labels_of(iris: Iterable[str], select: SelectQuery) -> dict[str, str]:
+    """English labels by IRI, with one query. Raises GraphError.
+
+    A predicate of Wikidata's (wdt:P57) has the label of its property.
+    """
+    entities = {iri: _entity(iri) for iri in iris}
+    values = iri_list(dict.fromkeys(filter(None, entities.values())))
+    if not values:
+        return {}
+    answer = select(
+        f"{PREFIXES}SELECT ?thing ?label WHERE {{ VALUES ?thing {{ {values} }} "
+        f"?thing rdfs:label|skos:prefLabel ?label . {english_only('?label')} }}"
+    )
+    best: dict[str, tuple[int, str]] = {}
+    for thing, label in answer.cells("thing", "label"):
+        if thing and label:
+            found = (language_rank(label.language), label.value)
+            best[thing.value] = min(found, best.get(thing.value, found))
+    return {iri: best[entity][1] for iri, entity in entities.items() if entity in best}
+
+
+def _entity(iri: str) -> str | None:
+    """The entity that has the label; None if there cannot be one."""
+    predicate = wikidata_predicate(iri)
+    if predicate:
+        return ENTITY + predicate.property
+    return None if is_internal(iri) else iri
