@@ -265,9 +265,9 @@ def test_an_interrupt_is_one_line_and_a_failure(answered: Path, type_in, chat_se
         code, shown, error = type_in("score", answered, "--matcher", "llm")
     finally:
         signal.signal(signal.SIGINT, before)
-    kept = "what was answered is kept"
+    kept = "finished work is kept"
     command = f"branchwise score {answered} --matcher llm"
-    said = f"branchwise: interrupted; {kept}; go on with: {command}\n"
+    said = f"branchwise: interrupted; {kept}; continue with: {command}\n"
     assert (code, shown, error) == (1, "", said)
 
 
@@ -428,7 +428,7 @@ def test_an_interrupt_of_a_predictions_file_says_how_to_go_on(
         signal.signal(signal.SIGINT, before)
     assert code == 1
     options = " ".join(map(str, file))
-    assert error.endswith(f"go on with: branchwise score {options} --matcher llm:{model}\n")
+    assert error.endswith(f"continue with: branchwise score {options} --matcher llm:{model}\n")
     assert len(error.splitlines()) == 1
 
 
