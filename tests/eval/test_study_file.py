@@ -174,7 +174,7 @@ def test_what_is_wrong_is_said_with_its_line(
          "carries credentials"),
         ({"base": {**BASE, "tools": ["local_retriver"]}}, "there is no tool 'local_retriver'; did "
          "you mean local_retriever?"),
-        ({"base": {**BASE, "tools": ["wikisparql", "wikisparql"]}}, "the tool wikisparql stands "
+        ({"base": {**BASE, "tools": ["wikisparql", "wikisparql"]}}, "the tool wikisparql is listed "
          "twice"),
         ({"base": {**BASE, "retriever": "bm52"}}, "unknown retriever 'bm52'; did you mean "
          "bm25?"),
@@ -203,7 +203,7 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {}, "factors": {"extraction": [False, True]}}, "extraction: there are no "
          "tools whose passages evidence could be extracted from (system '+extraction')"),
         ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
-         "asked: expansion is off in every system; write expansion: on in base"),
+         "used: expansion is off in every system; write expansion: on in base"),
         ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is used"),
         ({"factors": {"retriever": [None, "bm25"]}}, "the systems 'base' and 'retriever=bm25' are "
          "the same; this retriever changes nothing there"),
