@@ -113,7 +113,7 @@ def open_retriever(
 
         return open_flashrag(Path(name.removeprefix(FLASHRAG)))
     if corpus_dir is None:
-        raise InputError("no corpus to search", remedy="add --corpus DIR")
+        raise InputError("there is no corpus to search", remedy="add --corpus DIR")
     return _open_own(Path(corpus_dir), name)
 
 

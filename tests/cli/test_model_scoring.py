@@ -265,7 +265,7 @@ def test_an_interrupt_is_one_line_and_a_failure(answered: Path, type_in, chat_se
         code, shown, error = type_in("score", answered, "--matcher", "llm")
     finally:
         signal.signal(signal.SIGINT, before)
-    kept = "what was answered is kept"
+    kept = "finished work is kept"
     command = f"branchwise score {answered} --matcher llm"
     said = f"branchwise: interrupted; {kept}; continue with: {command}\n"
     assert (code, shown, error) == (1, "", said)

@@ -199,7 +199,7 @@ def test_prefixes_go_before_what_is_encoded(encoders):
 
 def test_an_unknown_encoder_is_one_line(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(InputError, match="'nobody/nothing-here' cannot be had") as caught:
+    with pytest.raises(InputError, match="cannot get the encoder 'nobody/nothing-here'") as caught:
         find_model("nobody/nothing-here")
     assert "\n" not in str(caught.value)
 

@@ -206,20 +206,20 @@ def test_vectors_that_are_none_are_refused(corpus, vectors, vector):
 
 @pytest.mark.parametrize("kind", ["SQfp16", "HNSW8", "IVF2,Flat"])
 def test_an_index_that_is_not_exact_is_refused(corpus, vectors, kind):
-    with pytest.raises(InputError, match=r"no exact index.*--faiss_type Flat"):
+    with pytest.raises(InputError, match=r"not an exact index.*--faiss_type Flat"):
         import_index(corpus, write_index(corpus, vectors, kind))
 
 
 def test_distances_are_refused(corpus, vectors):
     import faiss
 
-    with pytest.raises(InputError, match="no exact index of inner products"):
+    with pytest.raises(InputError, match="not an exact index of inner products"):
         import_index(corpus, write_index(corpus, vectors, metric=faiss.METRIC_L2))
 
 
 def test_a_file_that_is_no_index_is_refused(corpus):
     (corpus / "x.index").write_bytes(b"garbage")
-    with pytest.raises(InputError, match=r"x\.index: is no faiss index"):
+    with pytest.raises(InputError, match=r"x\.index: is not a faiss index"):
         import_index(corpus, corpus / "x.index")
     with pytest.raises(InputError, match=r"y\.index: no such file"):
         import_index(corpus, corpus / "y.index")

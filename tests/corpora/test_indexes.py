@@ -120,7 +120,7 @@ def test_an_openvino_index_without_openvino_is_refused(copied, monkeypatch):
 
 def test_an_index_analysed_another_way_is_refused(copied):
     edit(copied, "bm25", analyzer="whitespace")
-    with pytest.raises(InputError, match=r"analysed as whitespace.*rebuild it"):
+    with pytest.raises(InputError, match=r"analysed with whitespace.*rebuild it"):
         open_retriever(copied, "bm25")
 
 

@@ -67,5 +67,5 @@ def test_analysis_lowers_drops_stop_words_and_stems():
 
 
 def test_a_corpus_without_words_is_refused(index):
-    with pytest.raises(InputError, match="no passage holds a word"):
+    with pytest.raises(InputError, match="no passage contains a word"):
         index("…", "?!")

@@ -134,9 +134,12 @@ def test_a_query_with_half_a_character_is_sent(server, client):
         (body(["text"]), "without contents"),
         (body([{"document": {"id": "a"}, "score": 1}]), "without contents"),
         (body([scored(1, contents=None)]), "without contents"),
-        (body([scored("0.5")]), "no number"),
-        (body([scored(True)]), "no number"),
-        (b'{"result": [[{"document": {"id": "a", "contents": "x"}, "score": NaN}]]}', "no number"),
+        (body([scored("0.5")]), "not a number"),
+        (body([scored(True)]), "not a number"),
+        (
+            b'{"result": [[{"document": {"id": "a", "contents": "x"}, "score": NaN}]]}',
+            "not a number",
+        ),
     ],
 )
 def test_a_body_of_another_form_is_one_clear_line(answer, said):

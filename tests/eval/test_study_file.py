@@ -149,11 +149,11 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"questions": "question.jsonl"}, "questions: no such file: 'question.jsonl'; did you mean "
          "questions.jsonl?"),
         ({"questions": "corpus"}, "questions: is a folder: 'corpus'; name a file"),
-        ({"questions": "/dev/zero"}, "questions: is no file: '/dev/zero'; name a file"),
+        ({"questions": "/dev/zero"}, "questions: is not a file: '/dev/zero'; name a file"),
         ({"questions": "a" * 1900}, "questions: no such file: 'aaa"),
         ({"base": {**BASE, "corpus": "a" * 1900}}, "corpus: no such folder: 'aaa"),
         ({"base": {**BASE, "corpus": "a" * 99_999}}, "corpus is longer than 2,000 characters"),
-        ({"base": {**BASE, "prompts": "prices.yaml"}}, "prompts: is no folder: 'prices.yaml'; "
+        ({"base": {**BASE, "prompts": "prices.yaml"}}, "prompts: is not a folder: 'prices.yaml'; "
          "name a folder"),
         ({"base": {**BASE, "kg": "http://[::1"}}, "kg: is not an address; write https://HOST/PATH"),
         ({"factors": {"seed": list(range(300))}}, "seed has 300 values; name at most 256"),
@@ -174,7 +174,7 @@ def test_what_is_wrong_is_said_with_its_line(
          "carries credentials"),
         ({"base": {**BASE, "tools": ["local_retriver"]}}, "there is no tool 'local_retriver'; did "
          "you mean local_retriever?"),
-        ({"base": {**BASE, "tools": ["wikisparql", "wikisparql"]}}, "the tool wikisparql stands "
+        ({"base": {**BASE, "tools": ["wikisparql", "wikisparql"]}}, "the tool wikisparql is listed "
          "twice"),
         ({"base": {**BASE, "retriever": "bm52"}}, "unknown retriever 'bm52'; did you mean "
          "bm25?"),
@@ -199,11 +199,11 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], GRAPH]}},
          "the tool wikisparql has no graph to ask (system 'tools: +wikisparql +wikidata_search'); "
          "add kg: DIR or URL to base"),
-        ({"base": {"k": 5}}, "k: no corpus to search; add corpus: DIR to base"),
+        ({"base": {"k": 5}}, "k: there is no corpus to search; add corpus: DIR to base"),
         ({"base": {}, "factors": {"extraction": [False, True]}}, "extraction: there are no "
          "tools whose passages evidence could be extracted from (system '+extraction')"),
         ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
-         "asked: expansion is off in every system; write expansion: on in base"),
+         "used: expansion is off in every system; write expansion: on in base"),
         ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is used"),
         ({"factors": {"retriever": [None, "bm25"]}}, "the systems 'base' and 'retriever=bm25' are "
          "the same; this retriever changes nothing there"),

@@ -16,8 +16,8 @@ from branchwise.graphs.system_checks import check_search
 
 NO_TOOLS = "no tool returns passages to extract evidence from"
 CASES = [
-    ({"k": 5}, {"k": 5}, "no corpus to search"),
-    ({"retriever": "bm25"}, {"retriever": "bm25"}, "no corpus to search"),
+    ({"k": 5}, {"k": 5}, "there is no corpus to search"),
+    ({"retriever": "bm25"}, {"retriever": "bm25"}, "there is no corpus to search"),
     ({"extract": True}, {"extraction": True}, NO_TOOLS),
     ({"tools": ["wikisparql"]}, {"tools": ["wikisparql"]},
      "the tool wikisparql has no graph to query"),
