@@ -193,7 +193,7 @@ class Agent:
         )
 
     def entry(self, opening: Sequence[Event], ledger: Ledger | None = None) -> ResumePoint:
-        """Where a question goes on behind the first events of a trace (`graphs.rebuild`).
+        """Where a question continues after the first events of a trace (`graphs.rebuild`).
 
         Raises LookupError or ValueError for records that no version of ours wrote.
         """
