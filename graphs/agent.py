@@ -201,7 +201,7 @@ class Agent:
         return rebuild(opening, self._parts.route, shown, ledger or Ledger())
 
     def beginning(self, brief: Brief) -> ResumePoint:
-        """The state in which the graph begins with a question."""
+        """The state in which the graph starts a question."""
         start = self._start(brief)
         return ResumePoint("", begun(start), tuple(given_ids(start)))
 

@@ -80,7 +80,7 @@ class Ended:
 
     @property
     def brought_nothing(self) -> bool:
-        """Whether something was asked, and not one answer could be used."""
+        """Whether a request was made and no reply could be used."""
         return 0 < self.requests == self.failed + self.unusable
 
 
