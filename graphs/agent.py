@@ -193,7 +193,7 @@ class Agent:
         )
 
     def entry(self, opening: Sequence[Event], ledger: Ledger | None = None) -> ResumePoint:
-        """Where a question goes on behind the first events of a trace (`graphs.rebuild`).
+        """Where a question continues after the first events of a trace (`graphs.rebuild`).
 
         Raises LookupError or ValueError for records that no version of ours wrote.
         """
@@ -201,7 +201,7 @@ class Agent:
         return rebuild(opening, self._parts.route, shown, ledger or Ledger())
 
     def beginning(self, brief: Brief) -> ResumePoint:
-        """The state in which the graph begins with a question."""
+        """The state in which the graph starts a question."""
         start = self._start(brief)
         return ResumePoint("", begun(start), tuple(given_ids(start)))
 

@@ -47,7 +47,7 @@ def make_agent_node(
     schema: Mapping[str, Any],
     route: Route,
 ) -> GraphNode:
-    """The node `agent`; goes on to the tools, or with its last words towards the answer.
+    """The node `agent`; continues with the tools or, after its last message, towards the answer.
 
     `schema` shapes the answer if the model is called without tools.
     """

@@ -23,7 +23,7 @@ from branchwise.trace.events import Extraction
 from branchwise.trace.parts import Call, Extracted
 
 MAX_SEARCHED = 4000
-"""Characters of a tool call's arguments that an extractor is shown."""
+"""Characters of a tool call's arguments that an extractor sees."""
 GAP = " … "
 
 
@@ -44,7 +44,7 @@ class _Material:
 
 @dataclass(frozen=True)
 class _PassageSpans:
-    """What became of a passage. Where the call failed the agent is shown the passage whole."""
+    """The result for a passage. If the call failed, the agent sees the passage whole."""
 
     material: _Material
     said: ModuleReply
@@ -64,7 +64,7 @@ class _PassageSpans:
 
     @property
     def shown(self) -> str | None:
-        """What the agent sees of it; None where nothing."""
+        """What the agent sees of it; None if nothing."""
         text = self.material.text if self.said.error else GAP.join(self.spans.kept)
         head = f"[{self.material.id}] {self.material.title}"
         return f"{head}\n{text}" if text or self.said.error else None
@@ -87,7 +87,7 @@ def _extraction_message(
 ) -> str:
     """The extractor's user message: question, readings, what was searched for, the passage.
 
-    Each of them, the passage included, is on lines of its own that it cannot break.
+    Each of them, the passage included, is on its own line, which it cannot break.
     """
     lines = [f"Question: {question}"]
     if readings:
@@ -98,7 +98,7 @@ def _extraction_message(
 
 
 def _shown_extractions(extractions: Sequence[_PassageSpans]) -> str:
-    """The tool result that the agent sees; its last line says how many passages are left out."""
+    """The tool result that the agent sees; the last line says how many passages are left out."""
     blocks = [shown for extraction in extractions if (shown := extraction.shown) is not None]
     if missing := len(extractions) - len(blocks):
         passages = "1 passage" if missing == 1 else f"{missing} passages"
@@ -126,7 +126,7 @@ class _Result:
 
 
 def make_extract_node(caller: ModelCaller, prompts: Prompts) -> GraphNode:
-    """The node `extract`: tool results with passages become what was copied out of these.
+    """The node `extract`: tool results with passages become what was copied out of them.
 
     The extractor reads each passage in its own call; the calls of a turn are concurrent. A passage
     whose call failed is shown whole.
@@ -166,7 +166,7 @@ def _results(state: AgentState) -> Iterator[_Result]:
 async def _ask_all(
     caller: ModelCaller, system: str, messages: Sequence[str], context: ItemContext
 ) -> list[ModuleReply]:
-    """What the extractor says to each message, in their order.
+    """The extractor's replies to the messages, in order.
 
     After an error that every call would meet, no further call starts; calls in flight are awaited,
     because their replies are recorded and paid for.

@@ -41,7 +41,7 @@ from branchwise.trace.parts import ModelQuestion, Usage
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Where an item goes on: the node that is next, and the state it finds.
+    """Where an item continues: the next node, and the state that it finds.
 
     `fragments`: ids of the passages that the user's message numbers.
     """
@@ -54,7 +54,7 @@ class ResumePoint:
 def rebuild(
     events: Sequence[Event], route: Route, shown: Callable[[Sequence[str]], str], ledger: Ledger
 ) -> ResumePoint:
-    """The state as it was behind `events`, the first of a trace; `ledger` is charged as it was.
+    """The state after `events`, the first of a trace; `ledger` is charged as it was then.
 
     `events` end after a node's last event, after a tool result of a turn, or after the note of a
     spent budget. Unknown kinds left nothing in the state. `shown`: readings as the agent sees them.
@@ -69,7 +69,7 @@ def rebuild(
             raise ValueError(f"step {event.seq} ({event.kind}) lacks {lacking}")
         rebuilt.take(event.body)
     if rebuilt.state is None:
-        raise ValueError("the trace does not begin with its start")
+        raise ValueError("the trace does not begin with its start step")
     return ResumePoint(rebuilt.node, rebuilt.state, rebuilt.fragments)
 
 
@@ -118,7 +118,7 @@ class _Rebuilt:
         return {}
 
     def _result(self, tool: Tool, state: AgentState) -> StateUpdate:
-        """One of a turn's results: they are shown once all are there."""
+        """One of a turn's results: they are shown once all have arrived."""
         self._count(tool.call.tool, tool.asked)
         results = {**state.get("kept", {}), tool.of: tool}
         last = state["messages"][-1]

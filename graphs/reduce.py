@@ -22,7 +22,7 @@ from branchwise.trace.events import (
 from branchwise.trace.parts import ModelQuestion, Usage
 
 StateUpdate = dict[str, Any]
-"""What a step returns of the state: `messages` and `evidence` are added, the rest is replaced."""
+"""The change that a step returns: `messages` and `evidence` are added, the rest is replaced."""
 NOT_RUN: Literal["not_run"] = "not_run"
 """Why a call beyond the budget has no result; it costs no call."""
 
@@ -53,7 +53,7 @@ def given_ids(start: Start) -> list[str]:
 
 
 def expanded(expansion: Expansion, state: AgentState, shown: str) -> StateUpdate:
-    """The readings, as the agent is shown them, behind the user's message, which is the last.
+    """Append the readings, as the agent sees them, to the user's message, which is the last.
 
     One message, because several servers refuse two user messages in a row.
     """
@@ -76,7 +76,7 @@ def trimmed(event: ContextTrimmed) -> StateUpdate:
 
 
 def turned(turn: Model, message: AIMessage, state: AgentState) -> StateUpdate:
-    """What waited becomes the conversation, and the reply stands behind it."""
+    """The pending messages join the conversation, followed by the reply."""
     return {
         "messages": [*state["pending"], message],
         "pending": [],
@@ -87,7 +87,7 @@ def turned(turn: Model, message: AIMessage, state: AgentState) -> StateUpdate:
 
 
 def answered(results: Sequence[Tool], state: AgentState) -> StateUpdate:
-    """The results of a turn, one for each call and in their order."""
+    """The results of a turn, one for each call, in order."""
     messages = [
         ToolMessage(
             result.content,
@@ -108,7 +108,7 @@ def answered(results: Sequence[Tool], state: AgentState) -> StateUpdate:
 
 
 def extracted(extraction: Extraction, state: AgentState) -> StateUpdate:
-    """Of a tool result the agent sees what was copied out of it."""
+    """The agent sees only what was copied out of a tool result."""
     pending, spent = list(state["pending"]), state["spent"]
     content = {"content": extraction.content}
     pending[extraction.of] = pending[extraction.of].model_copy(update=content)
@@ -118,6 +118,6 @@ def extracted(extraction: Extraction, state: AgentState) -> StateUpdate:
 
 
 def tokens_of(asked: Sequence[ModelQuestion]) -> Usage:
-    """The tokens of what a plug-in's call asked, which are part of the item's budget."""
+    """The tokens of a plug-in's own model calls, which are part of the item's budget."""
     usages = [one.usage for one in asked if one.usage]
     return Usage(sum(u.input for u in usages), sum(u.output for u in usages))

@@ -33,7 +33,7 @@ class Route:
         return self.last_words or self.into("before_answer")
 
     def into(self, slot: NodeSlot, ran: Collection[str] = ()) -> str:
-        """The first node of a slot that did not run yet, else the step behind the slot.
+        """The first node of a slot that has not run yet, else the step after the slot.
 
         Nodes that ran but that the system lacks are ignored.
         """

@@ -93,7 +93,7 @@ def role_of(name: str) -> str:
 
 
 def count_asked(name: str, asked: Sequence[ModelQuestion], ledger: Ledger) -> None:
-    """Count what a recorded call asked: it was paid for, and is not asked again."""
+    """Count the model calls of a recorded call: they were paid for and are not repeated."""
     for one in asked:
         if one.usage:
             ledger.count(role_of(name), one.usage, one.seconds or 0.0)

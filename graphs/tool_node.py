@@ -37,10 +37,9 @@ Failure = Literal["arguments", "unknown_tool", "failed", "not_run"]
 
 @dataclass(frozen=True)
 class CallOutcome(Record):
-    """What a call came to, as the journal keeps it: text for the model, artifact for the trace,
-    error where it failed and what kind of error it is.
-
-    Only of plug-ins: what the call printed, and what it asked the agent's model.
+    """The result of a call, as the journal keeps it: text for the model, artifact for the trace,
+    and the error with its kind if it failed. Only for plug-ins: what the call printed, and its
+    model calls.
     """
 
     OPTIONAL = frozenset({"printed", "asked"})
@@ -136,7 +135,7 @@ async def _finish_call(
 
 
 def _refusal(call: Mapping[str, Any], tools: Mapping[str, _Called]) -> CallOutcome | None:
-    """Why a call cannot be made at all: arguments that are no JSON object, an unknown tool."""
+    """Why a call cannot be made at all: arguments that are not a JSON object, an unknown tool."""
     if call.get("type") == "invalid_tool_call" or not isinstance(call["args"], dict):
         return _refused(
             "the arguments are not a JSON object; send the call again with valid JSON", "arguments"
@@ -191,7 +190,7 @@ async def _call_plugged(
     slot: Slot,
     caller: ModelCaller | None,
 ) -> CallOutcome:
-    """Call a plug-in's tool, which answers whatever it does."""
+    """Call a plug-in's tool, which always returns a result."""
     its_call = PluginCall(tool.name, context, caller)
     seconds = max(context.time_left, MIN_TOOL_SECONDS)
     with its_call.context(slot.asker):

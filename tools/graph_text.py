@@ -24,7 +24,7 @@ _PREFIXES = (
 
 
 def answer_text(answer: QueryResult) -> str:
-    """Names of the columns, a row a line, what was cut, and what there is to know about it.
+    """Names of the columns, one row per line, what was cut, and notes.
 
     At most 100 rows and 8 KiB of rows.
     """

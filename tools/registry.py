@@ -111,7 +111,7 @@ def check_source(name: str, sources: Collection[str], words: SettingNames = FLAG
 
 
 def injection_context(context: ToolContext) -> "InjectionContext":
-    """What plug-ins are filled with."""
+    """What is injected into plug-ins."""
     from branchwise.corpora.plugins.injection import InjectionContext
 
     return InjectionContext(context.corpus, context.graph, context.settings)

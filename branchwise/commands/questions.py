@@ -173,7 +173,7 @@ def _opened(
     domains: list[str],
     keys: "Keys",
 ) -> "FactSource":
-    """What questions are made from. Exits with 1 where an endpoint does not answer."""
+    """What questions are made from. Exits with 1 if an endpoint does not answer."""
     from branchwise.corpora.graph.answers import GraphError
     from branchwise.corpora.synthesis.sources import open_source
 
@@ -202,7 +202,7 @@ def _words(
     keys: "Keys",
     opened: "ExitStack",
 ) -> "Verbalizer":
-    """The grammar, and the models that are to help it; they are closed with the stack."""
+    """The grammar and the models that help it, which the stack closes."""
     from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
 
     if writer is None and reviewer is None:
@@ -256,7 +256,7 @@ def _lines(questions: "Iterator[Question] | tuple[Question, ...]") -> "Iterator[
 
 
 def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: "Settings") -> None:
-    """Print what came of it. Exits with 1 where there are fewer questions than wanted."""
+    """Print the result. Exits with 1 if there are fewer questions than requested."""
     from branchwise.ui.question_tables import summary
 
     for line in summary(tally, words.strayed):

@@ -1,4 +1,4 @@
-"""What a built graph says of itself (`graph.json`), and whether it was built again since."""
+"""The description of a built graph (`graph.json`), and whether it was rebuilt since."""
 
 from pathlib import Path
 from typing import Literal
@@ -76,10 +76,10 @@ def write_description(folder: Path, description: GraphDescription) -> None:
 
 
 def refuse_replaced(folder: Path, sha256: str) -> None:
-    """Raise GraphError where the folder does not hold the graph with this digest any more.
+    """Raise GraphError if the folder no longer contains the graph with this digest.
 
-    To be called after its files were opened: then none of them is a newer graph's, whenever it was
-    that the folder was replaced. "" is any graph's digest.
+    Call it after opening the files: then none of them belongs to a newer graph, whenever the folder
+    was replaced. "" is any graph's digest.
     """
     try:
         found = read_description(folder).sha256

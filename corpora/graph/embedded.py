@@ -75,7 +75,7 @@ class EmbeddedGraph:
 
 
 def _answer(frames: list[dict[str, Any]]) -> QueryResult:
-    """A result from what the query process said: rows first, then why there are none."""
+    """A result from the query process's messages: rows first, then why there are none."""
     first, notes = frames[0]["answer"], []
     if len(frames) > 1:
         notes = frames[1]["notes"]

@@ -34,7 +34,7 @@ _ABSENT = {
 
 
 class InjectedParameter(NamedTuple):
-    """What a parameter is filled with, and whether the function can do without."""
+    """What a parameter is filled with, and whether it is optional."""
 
     kind: Injected
     optional: bool
@@ -43,7 +43,7 @@ class InjectedParameter(NamedTuple):
 def wanted_by(
     parameter: inspect.Parameter, settings: type[BaseModel] | None, kinds: Collection[Injected]
 ) -> InjectedParameter | None:
-    """What fills a parameter, by its annotation; None where it is not the harness's to fill.
+    """What fills a parameter, by its annotation; None if the harness does not fill it.
 
     `settings`: the class of the plug-in's settings. `kinds`: what its kind may be filled with.
     """
@@ -68,7 +68,7 @@ def settings_among(parameters: Collection[inspect.Parameter]) -> type[BaseModel]
 
 @dataclass(frozen=True)
 class InjectionContext:
-    """What there is to fill in: the corpus's folder, the graph, and settings by plug-in name."""
+    """What can be injected: the corpus's folder, the graph, and settings by plug-in name."""
 
     path: Path | None = None
     graph: Graph | None = None

@@ -138,7 +138,7 @@ class Isolator:
         return self._value(ended.result())
 
     async def _stop(self, running: Running, ended: "asyncio.Future[JobOutcome]") -> None:
-        with contextlib.suppress(RuntimeError):  # its loop has ended with it meanwhile
+        with contextlib.suppress(RuntimeError):  # its loop has ended meanwhile
             running.stop()
         try:
             if running.grace:

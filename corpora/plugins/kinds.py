@@ -11,7 +11,7 @@ from branchwise.corpora.plugins.specs import Group
 
 
 class NameRule(NamedTuple):
-    """What plug-ins of a kind may be called: a pattern, and what to do about another name."""
+    """Which names plug-ins of a kind may have: a pattern, and the remedy for other names."""
 
     pattern: str
     remedy: str

@@ -26,7 +26,7 @@ from branchwise.corpora.plugins.specs import (
 
 @dataclass(frozen=True)
 class LoadedPlugin:
-    """What a spec led to: the object as it stands there, and its source."""
+    """What a spec led to: the object found there, and its source."""
 
     object: Any
     source: PluginSource

@@ -1,5 +1,5 @@
-"""A plug-in's own settings: a pydantic model, filled from what the user gave, also as the
-command line has it: `NAME.KEY=VALUE`."""
+"""A plug-in's own settings: a pydantic model, filled from what the user gave, also as
+written on a command line: `NAME.KEY=VALUE`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -48,16 +48,16 @@ _WRITTEN = re.compile(r"([A-Za-z_][\w-]*)\.([A-Za-z_][\w-]*)=(.*)", re.DOTALL)
 
 
 def read_settings(texts: Sequence[str], option: str = "--set") -> dict[str, dict[str, Any]]:
-    """Settings by plug-in name. VALUE is YAML: `3`, `on`, `[a, b]`, `{key: value}`, else text.
+    """Settings by plug-in name. VALUE is YAML: `3`, `on`, `[a, b]`, `{key: value}`, or else text.
 
-    Raises InputError for a text of another form, and for a key that is set twice.
+    Raises InputError for a text of another form, and for a key set twice.
     """
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         match = _WRITTEN.fullmatch(text)
         if not match:
             raise InputError(
-                f"{text[:200]!r} is no setting",
+                f"{text[:200]!r} is not a setting",
                 where=option,
                 remedy=f"write {option} NAME.KEY=VALUE",
             )
@@ -77,11 +77,11 @@ def _value(value: str, text: str, option: str) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         line = " ".join(str(error).split())
         raise InputError(
-            f"the value of {text[:200]!r} is no YAML: {line[:200]}",
+            f"the value of {text[:200]!r} is not YAML: {line[:200]}",
             where=option,
             remedy="put a text with special characters in quotation marks",
         ) from None
-    # YAML reads a date where JSON has none: it stays the text that was written.
+    # YAML reads dates, which JSON does not have: a date stays the written text.
     return read if _is_json(read) else value
 
 

@@ -47,7 +47,8 @@ def source_of_files(path: Path, files: Iterable[Path]) -> PluginSource:
 
 
 def source_of_module(module: str, found: object, distribution: str | None) -> PluginSource:
-    """The source of what a module's name led to: its file, and that of the module that defines it.
+    """The source of an object in a module: the module's file, and that of the module that defines
+    it.
 
     Only files of the same package count, because the object may be a LangChain class.
     """

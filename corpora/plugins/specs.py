@@ -38,7 +38,7 @@ PluginSpec = FileSpec | ModuleSpec | EntryPointSpec
 
 
 def parse_spec(text: str) -> PluginSpec:
-    """Read a spec; an MCP server's (`is_mcp`) is none of these.
+    """Read a spec other than an MCP server's (`is_mcp`).
 
     Raises InputError if a required name is missing.
     """

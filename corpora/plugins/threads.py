@@ -16,7 +16,7 @@ GRACE = 1.0
 
 
 class JobOutcome(NamedTuple):
-    """What a job came to: its value, or what it raised."""
+    """The result of a job: its value, or what it raised."""
 
     value: Any = None
     error: BaseException | None = None
@@ -96,7 +96,7 @@ class LoopThread:
             tasks[0].add_done_callback(end)
 
         def end(task: asyncio.Task[JobOutcome]) -> None:
-            # One that is cancelled before its first step takes none.
+            # A task cancelled before its first step takes none.
             ended.set_result(JobOutcome() if task.cancelled() else task.result())
             self._tasks.discard(task)
             if self.left:

@@ -16,7 +16,7 @@ _Made = TypeVar("_Made")
 
 
 class PluginWorker(Generic[_Made]):
-    """One plug-in on a thread of its own: made there by `make`, and called there.
+    """One plug-in on its own thread: made there by `make`, and called there.
 
     So the object may belong to one thread, as SQLite's connections do. A call that takes too long
     is abandoned, and the next one gets a new object on another thread, because the old object may
@@ -24,7 +24,7 @@ class PluginWorker(Generic[_Made]):
     """
 
     def __init__(self, name: str, make: Callable[[], _Made], seconds: float) -> None:
-        """`seconds`: how long `make` may take."""
+        """`seconds`: time limit of `make`."""
         self._isolator = Isolator(name, MAX_HUNG)
         self._name, self._make, self._seconds = name, make, seconds
         self._thread: DaemonThread | None = None
@@ -32,7 +32,7 @@ class PluginWorker(Generic[_Made]):
         self._lock = threading.Lock()
 
     def begin(self) -> _Made:
-        """What was made, making it where it is not yet. Raises PluginFailure."""
+        """The object, made on first use. Raises PluginFailure."""
         with self._lock:
             return self._ready()
 

@@ -137,8 +137,8 @@ class WorldSurvey(BaseModel):
 
 
 def survey(folder: Path, progress: Progress = silent) -> WorldSurvey:
-    """Read a world's files and measure them. Raises InputError where there is no whole world,
-    and for files that are not the ones it was made with.
+    """Read a world's files and measure them. Raises InputError if there is no complete world, and
+    for files that differ from those it was made with.
 
     Memory: the names of all entities, some 150 bytes each.
     """

@@ -9,12 +9,12 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.matcher import NamesToMatch, names_to_match
 
 BranchMapping = Mapping[str, str | None]
-"""Predicted branch name to the name of its gold branch, None where it stands for none."""
+"""Predicted branch name to the name of its gold branch, None if it stands for none."""
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A question on which the matchers differ: both mappings, of the names that were asked about.
+    """A question on which the matchers differ: both mappings of the names in question.
 
     `epoch` is the first with these names.
     """

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 class ReportedItem(NamedTuple):
-    """One item, a question's id and the epoch; `why` where there is something to say about it."""
+    """One item, by question id and epoch; `why` if there is a reason to give."""
 
     id: str
     epoch: int
     why: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Without what there is nothing to say about."""
+        """Without fields that are empty."""
         return {key: value for key, value in self._asdict().items() if value is not None}
 
 
@@ -43,14 +43,14 @@ _MAX_RETURNED = 20_000
 _DECLINED = {"refusal": "the model refused", "content_filter": "the reply was filtered"}
 
 RequestProgress = Callable[[int, int], None]
-"""Is told how many of how many distinct requests have ended: at first, after each, and now and
-then while nothing ends."""
+"""Gets the number of finished distinct requests and of all: at first, after each, and now and then
+in between."""
 SECONDS_BETWEEN_SIGNS = 1.0
 
 
 @dataclass(frozen=True)
 class MappingOutcome:
-    """What came of a request. `indices` is None where nothing could be used; `problem` says why.
+    """The result of a request. `indices` is None if no reply could be used; `problem` says why.
 
     `repaired`: the first reply was unusable, the second was not. `failed`: a call got no reply;
     this is not kept, and the next scoring repeats it.
@@ -80,7 +80,7 @@ class Ended:
 
     @property
     def brought_nothing(self) -> bool:
-        """Whether something was asked, and not one answer could be used."""
+        """Whether a request was made and no reply could be used."""
         return 0 < self.requests == self.failed + self.unusable
 
 
@@ -129,7 +129,7 @@ class Mapper:
         concurrency: int,
         progress: RequestProgress | None = None,
     ) -> Mapping[MappingRequest, MappingOutcome]:
-        """What came of each request; equal ones are asked once, `concurrency` at a time.
+        """The result of each request; equal ones are sent once, `concurrency` at a time.
 
         Raises:
             ModelError: every other request would fail as well (a refused key, a spent quota, an
@@ -159,7 +159,7 @@ class Mapper:
         return found
 
     async def map(self, request: MappingRequest) -> MappingOutcome:
-        """One call, and one more where the first reply cannot be used."""
+        """One call, and a second if the first reply cannot be used."""
         from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
         prompts = self._caller.prompts

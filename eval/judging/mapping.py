@@ -12,16 +12,16 @@ from branchwise.agents.think import split_thinking
 from branchwise.corpora.files import json_kind
 
 MAX_SHOWN = 300
-"""Characters of a name or an answer that a model is shown."""
+"""Characters of a name or an answer that a model sees."""
 _CUT = " … "
 
 
 def shown(text: str, limit: int = MAX_SHOWN) -> str:
     """The text on one line of at most `limit` characters, perhaps empty.
 
-    White space is collapsed. Control and format characters go, so that nothing in a name can
-    begin a line, turn the direction of writing or stand there unseen. Of a long text both ends
-    stay: readings of a question may begin alike and end apart.
+    White space is collapsed. Control and format characters are removed, so that a name cannot start
+    a line, change the writing direction or contain hidden text. A long text keeps both ends:
+    readings of a question may start alike and end differently.
     """
     visible = text if text.isprintable() else "".join(map(_visible, text))
     line = " ".join(visible.split())

@@ -64,7 +64,7 @@ class NamesToMatch:
         return MappingRequest(message, names, readings, "n", "r")
 
     def aligned(self, mapped: MappingOutcome) -> Matched:
-        """The alignment that the model's mapping means; the lexical one where there is none."""
+        """The alignment from the model's mapping; the lexical one if there is none."""
         if mapped.indices is None:
             return Matched("lexical", self.lexical, mapped.problem)
         alignment = dict(self.lexical)

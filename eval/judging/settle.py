@@ -19,7 +19,7 @@ from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.scoring_choice import ScoringChoice
 
 RoleProgress = Callable[[str, int, int], None]
-"""Is told the role (`matcher`, `judge`), and how many of how many requests are answered."""
+"""Gets the role (`matcher`, `judge`) and the numbers of answered and of all requests."""
 
 
 DEFAULT_DECODING = Decoding()

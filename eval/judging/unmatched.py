@@ -60,7 +60,7 @@ def alignment_of(item: AnsweredItem, gold: GoldBranches) -> Alignment:
 
 
 def unmatched(item: AnsweredItem) -> list[Unmatched]:
-    """Where texts and gold entities are left over under one gold branch, in order of its name."""
+    """The gold branches with both texts and gold entities left over, in order of name."""
     if item.error is not None:
         return []
     gold = gold_branches(item.question.branches)

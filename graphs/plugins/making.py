@@ -21,7 +21,7 @@ def load_node(spec: str) -> NodePlugin:
 
 
 def make_nodes(specs: Sequence[str], context: InjectionContext) -> list[MadeNode]:
-    """The nodes in their order, with settings and what else they are filled with.
+    """The nodes in order, with settings and other injected values.
 
     Raises InputError for a spec that does not name a node, two nodes of the same name, settings
     that do not fit, and a missing corpus or graph.

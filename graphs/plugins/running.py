@@ -58,7 +58,7 @@ class MadeNode:
 
 
 def make_plugin_node(made: MadeNode, caller: ModelCaller | None = None) -> GraphNode:
-    """The step of a plug-in's node. What it does wrong leaves the state as it was.
+    """The step of a plug-in's node. If it fails, the state stays as it was.
 
     `caller`: the agent's model, which it may ask. Its result is committed before it is used; a
     resumed item does not call it again.

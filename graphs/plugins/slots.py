@@ -3,8 +3,8 @@
 from typing import Literal, get_args
 
 NodeSlot = Literal["before_agent", "after_tools", "before_answer"]
-"""`before_agent`: once, behind query expansion. `after_tools`: behind the tools of a turn, before
-evidence extraction. `before_answer`: behind the agent's last words, before they are read."""
+"""`before_agent`: once, after query expansion. `after_tools`: after the tools of a turn, before
+evidence extraction. `before_answer`: after the agent's last message, before it is read."""
 
 SLOTS: tuple[NodeSlot, ...] = get_args(NodeSlot)
 

@@ -29,7 +29,7 @@ _KINDS: Mapping[str, type[BaseMessage]] = {
 
 
 def update_of(slot: NodeSlot, returned: Any, state: AgentState) -> Update:
-    """What `returned` changes of `state`; empty where it changes nothing.
+    """The changes of `returned` to `state`; empty if there are none.
 
     A message counts as its kind and its text, at most 200,000 characters, so that the run continues
     with exactly what is recorded. Raises WrongResult.
@@ -47,7 +47,7 @@ def update_of(slot: NodeSlot, returned: Any, state: AgentState) -> Update:
 
 
 def applied(node: Node, state: AgentState) -> StateUpdate:
-    """What a node's event changes of the state.
+    """How a node's event changes the state.
 
     Raises LookupError for an event that no version of ours wrote.
     """

@@ -1,4 +1,4 @@
-"""Tools of MCP servers as an agent's tools, and what the servers answer as their results.
+"""Tools of MCP servers as an agent's tools, and the servers' responses as the tools' results.
 
 Import lazily: it needs the extra `mcp`.
 """
@@ -45,7 +45,7 @@ def read_call(name: str, result: CallToolResult) -> PluginResult:
             f"Error: {told}", {}, "", bounded(" ".join(f"{name}: {told}".split())), "failed"
         )
     structured = result.structuredContent
-    # The SDK's own servers give a text a second time, under this key.
+    # The SDK's own servers repeat a text under this key.
     artifact = {} if structured == {"result": text} else _artifact(structured)
     return PluginResult(text or "(nothing)", artifact)
 

@@ -12,7 +12,7 @@ from branchwise.tools.plugins.plugged import FunctionTool, PluggedTool
 
 
 def open_tool(spec: str, context: InjectionContext) -> PluggedTool:
-    """The tool that a spec names, with its settings and what is injected.
+    """The tool that a spec names, with its settings and injected parameters.
 
     Raises InputError if there is none, its settings do not fit, or it needs a missing corpus or
     graph.

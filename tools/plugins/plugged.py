@@ -30,7 +30,7 @@ async def rendered(
     content: str,
     artifact: Mapping[str, Any],
 ) -> list[str]:
-    """The lines that a renderer shows of a call, bounded; of one that fails, one line saying so."""
+    """The lines that a renderer shows for a call, bounded; if it fails, one line that says so."""
 
     def lines(arguments: Any, content: str, artifact: Any) -> str:
         shown = render(arguments, content, artifact)

@@ -23,7 +23,7 @@ _MAX_ERROR_CHARS = 500
 
 
 def listed(tool: BaseTool) -> types.Tool:
-    """The tool with the description and the schema that our own agents are shown."""
+    """The tool with the description and the schema that our own agents see."""
     function = convert_to_openai_tool(tool)["function"]
     return types.Tool(
         name=function["name"],
@@ -38,9 +38,9 @@ async def call(
     arguments: Mapping[str, Any],
     seconds: float = CALL_SECONDS,
 ) -> types.CallToolResult:
-    """A tool's text, and its artifact as structured content; whatever fails is an error result.
+    """A tool's text, and its artifact as structured content; any failure is an error result.
 
-    The protocol has errors for failures, too, but those are the client's; these a model reads.
+    The protocol also has errors for failures, but those go to the client; a model reads these.
     """
     if name not in tools:
         return _error(f"there is no tool {name[:80]!r}; the tools are: {', '.join(tools)}")
@@ -68,7 +68,7 @@ def _result(message: ToolMessage) -> types.CallToolResult:
 
 
 def _structured(artifact: object) -> dict[str, Any] | None:
-    """The artifact as plain JSON, None where it is no object or too large: the text has it, too."""
+    """The artifact as plain JSON, None if it is not an object or too large: the text has it too."""
     if not isinstance(artifact, Mapping) or not artifact:
         return None
     try:

@@ -16,7 +16,7 @@ _MAX_CHARS = 500
 
 
 class RefusalError(Exception):
-    """A request that is not answered. `last`: the connection ends with it."""
+    """A refused request. `last`: the connection ends with it."""
 
     def __init__(self, status: int, message: str, *, last: bool = False) -> None:
         super().__init__(message)
@@ -24,7 +24,7 @@ class RefusalError(Exception):
 
 
 def refused(status: int, message: str, *, last: bool = False) -> Response:
-    """The answer that says why there is none."""
+    """The response that gives the reason."""
     line = one_line(encodable(message))[:_MAX_CHARS]
     headers = {"connection": "close"} if last else None
     return json_response({"error": line}, status, headers)
@@ -33,7 +33,7 @@ def refused(status: int, message: str, *, last: bool = False) -> Response:
 def json_response(
     value: object, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
-    """An answer of JSON."""
+    """A JSON response."""
     return Response(orjson.dumps(value), status, headers, "application/json")
 
 
@@ -44,11 +44,11 @@ async def say_refusal(_: Request, error: Exception) -> Response:
 
 
 async def say_no_route(request: Request, error: Exception) -> Response:
-    """The exception handler of an app for paths and methods that it does not have."""
+    """The exception handler of an app for unknown paths and methods."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "another method")
-        return refused(405, f"{request.url.path} is asked with {allowed}", last=True)
+        return refused(405, f"{request.url.path} takes {allowed}", last=True)
     return refused(error.status_code, f"{error.detail}; GET / says what is served", last=True)
 
 

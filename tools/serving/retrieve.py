@@ -36,13 +36,13 @@ from branchwise.tools.serving.requests import (
 
 MAX_QUERIES, MAX_QUERY_CHARS = 8192, 16_000
 MAX_PASSAGES = 65_536
-"""Queries times `topk`: an answer is made in memory."""
+"""Queries times `topk`: a response is built in memory."""
 
 
 class _RetrieveRequest(BaseModel):
     """`queries`, the passages for each (None: 3), and whether their scores are wanted.
 
-    A training step of Search-R1 asks thousands of queries at once, some of them empty.
+    A training step of Search-R1 sends thousands of queries at once, some of them empty.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -77,7 +77,8 @@ def _parse_request(value: Any) -> _RetrieveRequest:
 
 
 def _whole_queries(queries: Any) -> dict[str, Any]:
-    """Halves of characters would be refused; a model's stray one must not cost all the queries."""
+    """Replace lone surrogates: a stray one from a model must not cause all queries to be
+    refused."""
     if not isinstance(queries, list):
         return {}
     return {"queries": [encodable(q) if isinstance(q, str) else q for q in queries]}

@@ -4,8 +4,9 @@ The same name comes before names that begin with the text or have all its words;
 is none of these are descriptions, beginnings of words, other spellings and single words tried, and
 what they find is marked as near.
 
-A word in common is no likeness. Most of a name's telling words have to be in the text, written so
-or nearly so, and most of the text's in the name; but a question or a phrase may name a thing whole.
+One common word is not a similarity. Most of a name's telling words have to be in the text, written
+so or nearly so, and most of the text's in the name; but a question or a phrase may name a thing
+whole.
 """
 
 import math
@@ -36,13 +37,13 @@ _ASKING = frozenset(_ASKED.split())
 
 
 def _is_question(text: str) -> bool:
-    """Whether a text asks something, so that much of it is no name."""
+    """Whether a text asks something, so that much of it is not a name."""
     words = fold(text).words
     return len(words) > 2 and (words[0] in _ASKING or text.rstrip().endswith(("?", "？")))
 
 
 def _respelt(names: NameWords, words: Sequence[str], limit: int) -> list[Name]:
-    """Names that are written much like all of the words, and have few others."""
+    """Names that are spelt much like all of the words, and have few others."""
     choices = []
     for word in words:
         choices.append(_possible(names, word))
@@ -110,10 +111,10 @@ def _is_most(written: set[str], words: Sequence[str]) -> bool:
 
 
 def _is_named(name: Name, words: Sequence[str], meant: dict[str, _Word], *, asked: bool) -> bool:
-    """Whether so much of a name is in a text that it may be meant."""
+    """Whether enough of a name is in a text for it to be meant."""
     said = set(telling(name.words))
     of_name = {word: found for word, found in meant.items() if not said.isdisjoint(found.forms)}
-    rest = set(words) - said  # a year beside a name is no other name
+    rest = set(words) - said  # a year beside a name does not make another name
     if said <= set(words) and (asked or len(said) > 1 or all(map(str.isdecimal, rest))):
         return True
     forms = {form for word in of_name.values() for form in word.forms}
@@ -172,7 +173,7 @@ def meant_items(names: NameWords, text: str, limit: int) -> list[Meant]:
 
 
 def _as_described(text: NameKey, hint: frozenset[str], name: Name) -> Meant:
-    """A name that has some of the words. It is near but where the text has all of the name."""
+    """A name that has some of the words. It is near unless the text has all of the name."""
     rest = frozenset(telling(set(text.words) - set(name.words)))
     return Meant(name, hint or rest, near=not set(name.words) <= set(text.words))
 

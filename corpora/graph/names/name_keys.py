@@ -29,7 +29,7 @@ _VANISH = str.maketrans(dict.fromkeys("'’‘‛´`ʼ′.\u00ad\u200b\u200c\u20
 
 
 class NameKey(NamedTuple):
-    """A name as it is compared.
+    """A name in its compared form.
 
     `key`: its words without a leading article; `squeezed`: the same without spaces, so that
     "Spider-Man" and "Spiderman" meet; `words`: those of `key`.

@@ -37,7 +37,7 @@ class NameReadings(NamedTuple):
 
 
 def readings(connection: sqlite3.Connection) -> NameReadings:
-    """What an open `names.sqlite` was read from."""
+    """What the names in an open `names.sqlite` were read from."""
 
     def in_use(iris: frozenset[str]) -> tuple[str, ...]:
         return tuple(iri for (iri,) in connection.execute(_IN_USE, (json.dumps(sorted(iris)),)))

@@ -35,7 +35,7 @@ class _Triple(NamedTuple):
 
 
 def _hint(pattern: str, store: Store, names: NameIndex) -> str:
-    """A sentence or two on what to try; "" where nothing is known. `pattern` has full IRIs."""
+    """A sentence or two on what to try; "" if nothing is known. `pattern` has full IRIs."""
     parts = _TRIPLE.fullmatch(pattern)
     if parts is None:
         return ""
@@ -60,7 +60,7 @@ def _wrong_prefix(triple: _Triple) -> Iterator[str]:
 
 
 def _wrong_language(triple: _Triple, store: Store) -> Iterator[str]:
-    """Labels are in a language: "Heat" never equals "Heat"@en, the commonest slip of all."""
+    """Labels are in a language: "Heat" never equals "Heat"@en, the most common mistake."""
     text = re.match(_STRING, triple.object)
     if text is None:
         return

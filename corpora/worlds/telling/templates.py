@@ -22,7 +22,7 @@ class Placeholder(NamedTuple):
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Alternatives, of which one is taken at random."""
+    """Alternatives, one of which is chosen at random."""
 
     options: tuple["Sequence", ...]
 
