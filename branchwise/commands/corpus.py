@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import click
 import typer
 
-from branchwise.commands.key_option import Key, read_keys
+from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
 from branchwise.corpora.retrieval import MAX_K
 
@@ -34,7 +34,6 @@ class _Chosen(TypedDict):
 
 
 CorpusDir = Annotated[Path, typer.Argument(metavar="DIR", help="Corpus folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @corpus_app.command()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from branchwise.commands.key_option import Key, read_keys
+from branchwise.commands.options import AsJson, Key, read_keys
 
 if TYPE_CHECKING:
     from branchwise.corpora.graph.answers import GraphError
@@ -29,7 +29,6 @@ class Kind(StrEnum):
 GraphSource = Annotated[
     str, typer.Argument(metavar="SRC", help="Graph or world folder, or an endpoint's address.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @kg_app.command()

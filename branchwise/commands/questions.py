@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.key_option import Key, read_keys
+from branchwise.commands.options import Key, read_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

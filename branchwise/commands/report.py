@@ -19,7 +19,7 @@ from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
     Matcher,
-    Metrics,
+    MetricOption,
     PriceFile,
     chosen,
     load_prices,
@@ -45,7 +45,7 @@ def report(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
-    metric: Metrics = None,
+    metric: MetricOption = None,
     prices: PriceFile = None,
     html: Annotated[
         Path | None,

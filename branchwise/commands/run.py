@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.key_option import Key, read_keys
+from branchwise.commands.options import Key, read_keys
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
     Matcher,
-    Metrics,
+    MetricOption,
     PriceFile,
     chosen,
     load_prices,
@@ -58,7 +58,7 @@ def run(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
-    metric: Metrics = None,
+    metric: MetricOption = None,
     prices: PriceFile = None,
 ) -> None:
     """Answer a question set with a system and score it.

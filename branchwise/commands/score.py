@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.key_option import Key, read_keys
+from branchwise.commands.options import Key, read_keys
 from branchwise.commands.scoring_options import (
     Attempts,
     Concurrency,
     Judge,
     JudgeEntities,
     Matcher,
-    Metrics,
+    MetricOption,
     PriceFile,
     ScanCorpus,
     Timeout,
@@ -47,7 +47,7 @@ def score(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
-    metric: Metrics = None,
+    metric: MetricOption = None,
     scan_corpus: ScanCorpus = False,
     prices: PriceFile = None,
     concurrency: Concurrency = CONCURRENCY,

@@ -46,7 +46,7 @@ PriceFile = Annotated[
 ]
 
 
-Metrics = Annotated[
+MetricOption = Annotated[
     list[str] | None,
     typer.Option(
         "--metric",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from branchwise.commands.key_option import Key, read_keys
+from branchwise.commands.options import Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, NAMES
 from branchwise.corpora.retrieval import MAX_K
 

@@ -14,7 +14,7 @@ import click
 import typer
 from typer.core import TyperCommand
 
-from branchwise.commands.key_option import read_keys
+from branchwise.commands.options import read_keys
 from branchwise.corpora.keys import METAVAR
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ SECONDS = 600.0
 
 
 @dataclass(frozen=True)
-class ToolCall:
+class ToolTrial:
     """A call to try. `model`: spec of a model that the tool may ask. `question`: the one in its
     `RunContext`.
     """

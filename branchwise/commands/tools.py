@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from branchwise.commands.key_option import Key, read_keys
+from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.corpora.retrieval import MAX_K
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ Spec = Annotated[
         help="A tool by NAME, file.py:NAME, package.module:NAME, or mcp:COMMAND, mcp:URL.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @tools_app.command("list")
@@ -85,12 +84,12 @@ def try_tool(
 
     Example: branchwise tools try film_year.py:film_year --args '{"title": "King Kong"}'
     """
-    from branchwise.commands.tool_call import ToolCall, read_arguments
+    from branchwise.commands.tool_call import ToolTrial, read_arguments
     from branchwise.corpora.plugins.settings import read_settings
 
     settings = read_settings(set_ or ())
     keys, given = read_keys(key), read_arguments(args)
-    call = ToolCall(spec, given, corpus, retriever, k, kg, settings, question, model, keys)
+    call = ToolTrial(spec, given, corpus, retriever, k, kg, settings, question, model, keys)
     result = asyncio.run(call.made())
     if json_output:
         kept = ("content", "error", "failure", "printed", "artifact", "asked", "seconds")

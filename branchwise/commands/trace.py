@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.key_option import Key, read_keys
+from branchwise.commands.options import Key, read_keys
 from branchwise.eval.bounds import MAX_EPOCHS
 
 if TYPE_CHECKING:

@@ -90,7 +90,7 @@ NO_COSTS = Costs(
 
 
 @dataclass(frozen=True)
-class Spent:
+class RoleSpending:
     """Model calls that are no item's: a matcher's or a judge's of a run."""
 
     model: str
@@ -101,7 +101,7 @@ def run_costs(
     outcomes: Iterable[Mapping[str, Any]],
     system: Mapping[str, Any],
     prices: Prices,
-    scoring: Mapping[str, Spent] | None = None,
+    scoring: Mapping[str, RoleSpending] | None = None,
 ) -> Costs:
     """What a run cost.
 
@@ -128,7 +128,7 @@ def run_costs(
     return _totals(items, failed, [*of_items, *of_run], unsplit, means, prices)
 
 
-def file_costs(items: int, failed: int, scoring: Mapping[str, Spent], prices: Prices) -> Costs:
+def file_costs(items: int, failed: int, scoring: Mapping[str, RoleSpending], prices: Prices) -> Costs:
     """What scoring a predictions file cost; what its `items` cost before is not known to anyone."""
     roles = [_scored(role, spent, prices) for role, spent in scoring.items()]
     return _totals(items, failed, roles, Unsplit(), _means((), items, roles, items), prices)
@@ -163,7 +163,7 @@ class _Tally:
         return RoleCost(role, self.model, self.usage, _sum(self.parts), self.uncounted)
 
 
-def _scored(role: str, spent: Spent, prices: Prices) -> RoleCost:
+def _scored(role: str, spent: RoleSpending, prices: Prices) -> RoleCost:
     tally = _Tally.of(spent.model, prices)
     tally.add(spent.usage)
     return tally.role_cost(role)

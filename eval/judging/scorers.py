@@ -2,7 +2,7 @@
 
 from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
 from branchwise.agents.spec import ModelSpec
-from branchwise.eval.costs.usage import Spent
+from branchwise.eval.costs.usage import RoleSpending
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -27,7 +27,7 @@ def scorer_of(task: Task, choice: ScoringChoice, prompts: Prompts, settled: Sett
     return Scorer(task.name, task.version, matcher, model=model, judge=judge, prompts=told)
 
 
-def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, Spent]:
+def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, RoleSpending]:
     """What matcher and judge cost, including replies kept from earlier, which were paid for
     once."""
     reports = (
@@ -35,12 +35,12 @@ def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, Spent]:
         ("judge", choice.judge, settled.judge),
         ("judge", choice.judge, settled.lexical_judge),
     )
-    spent: dict[str, Spent] = {}
+    spent: dict[str, RoleSpending] = {}
     for role, spec, report in reports:
         if spec and report:
             usage = _together(report.consulted.fresh, report.consulted.cached)
             known = spent.get(role)
-            spent[role] = Spent(spec, _together(known.usage, usage) if known else usage)
+            spent[role] = RoleSpending(spec, _together(known.usage, usage) if known else usage)
     return spent
 
 

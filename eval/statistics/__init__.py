@@ -3,7 +3,7 @@
 from branchwise.eval.statistics.comparison import (
     SIGNIFICANT,
     Comparison,
-    Difference,
+    ScoreDifference,
     compare,
     compare_systems,
 )
@@ -14,7 +14,7 @@ from branchwise.eval.statistics.words import summary_line
 __all__ = [
     "SIGNIFICANT",
     "Comparison",
-    "Difference",
+    "ScoreDifference",
     "LeftOutQuestions",
     "compare",
     "compare_systems",

@@ -32,7 +32,7 @@ SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
-class Difference:
+class ScoreDifference:
     """One metric on one subset: the other system minus the base, over `n` questions of both.
 
     `base`, `other`: means over these n; `low` to `high`: 95% interval of `difference`. All are
@@ -78,10 +78,10 @@ class Comparison:
     difference. They hold names of models: plain text, to be escaped where shown.
     """
 
-    differences: tuple[Difference, ...]
+    differences: tuple[ScoreDifference, ...]
     cautions: tuple[str, ...] = ()
 
-    def find(self, metric: str, subset: str = "all") -> Difference:
+    def find(self, metric: str, subset: str = "all") -> ScoreDifference:
         """The difference of one metric on one subset; KeyError where it was not compared."""
         for found in self.differences:
             if (found.metric, found.subset) == (metric, subset):
@@ -121,7 +121,7 @@ def compare(
         metrics = [metric for metric in base.aggregates["all"] if metric in other.aggregates["all"]]
     totals = totals_of(base.scorer.columns)
     means = [metric for metric in metrics if metric not in totals]
-    found: list[Difference] = []
+    found: list[ScoreDifference] = []
     for subset in subsets:
         pairs = pair_questions(base, other, means, subset)
         intervals = students_intervals(pairs.differences)
@@ -171,7 +171,7 @@ def _corrected(
     comparison: Comparison,
     adjusted: Mapping[tuple[str, str, str], tuple[float | None, int]],
 ) -> Comparison:
-    corrected: list[Difference] = []
+    corrected: list[ScoreDifference] = []
     for found in comparison.differences:
         p, family = adjusted.get((name, found.metric, found.subset), (None, 1))
         corrected.append(replace(found, p_holm=p, family=family))
@@ -183,17 +183,17 @@ def _differences(
     subset: str,
     intervals: Sequence[tuple[float, float] | None],
     tests: Sequence[PairedTest | None],
-) -> list[Difference]:
+) -> list[ScoreDifference]:
     import numpy as np
 
-    found: list[Difference] = []
+    found: list[ScoreDifference] = []
     for row, (metric, change) in enumerate(zip(pairs.metrics, pairs.differences, strict=True)):
         paired = ~np.isnan(change)
         n, change = int(paired.sum()), change[paired]
         low, high = intervals[row] or (None, None)
         test = tests[row]
         found.append(
-            Difference(
+            ScoreDifference(
                 metric=metric,
                 subset=subset,
                 n=n,
@@ -213,13 +213,13 @@ def _differences(
     return found
 
 
-def _of_total(pairs: TotalPairs, metric: str, subset: str, seed: int, flips: int) -> Difference:
+def _of_total(pairs: TotalPairs, metric: str, subset: str, seed: int, flips: int) -> ScoreDifference:
     base, other = pairs.score(0), pairs.score(1)
     defined = base is not None and other is not None
     low, high = (total_interval(pairs, seed=seed) if defined else None) or (None, None)
     test = total_test(pairs, seed=seed, flips=flips)
     alone = [*pairs.questions()]
-    return Difference(
+    return ScoreDifference(
         metric=metric,
         subset=subset,
         n=len(pairs.paired),

@@ -1,10 +1,10 @@
 """A difference in words, its numbers as papers print them."""
 
 from branchwise.eval.numbers import interval, p_value, signed
-from branchwise.eval.statistics.comparison import Difference
+from branchwise.eval.statistics.comparison import ScoreDifference
 
 
-def summary_line(difference: Difference, *, name: str | None = None, digits: int = 2) -> str:
+def summary_line(difference: ScoreDifference, *, name: str | None = None, digits: int = 2) -> str:
     """One line: effect and interval first, p-value and n last.
 
     "strict recall on ambiguous questions +.08 [.03, .13] (p = .004 after Holm, n = 120)".
@@ -27,7 +27,7 @@ def metric_words(metric: str) -> str:
     return " ".join("EM" if word == "em" else word for word in metric.split("_"))
 
 
-def _p(difference: Difference) -> str:
+def _p(difference: ScoreDifference) -> str:
     if difference.p is None:
         return "no test"
     if difference.p_holm is None or difference.family < 2:
@@ -35,6 +35,6 @@ def _p(difference: Difference) -> str:
     return f"{p_value(difference.p_holm)} after Holm"
 
 
-def _n(difference: Difference) -> str:
+def _n(difference: ScoreDifference) -> str:
     left_out = difference.left_out.reasons()
     return f"n = {difference.n}" + (f"; left out: {left_out}" if left_out else "")

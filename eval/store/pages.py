@@ -20,7 +20,7 @@ _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 """Bytes of an integer by its serial type."""
 
 
-class Record(NamedTuple):
+class SqliteRecord(NamedTuple):
     """A row as stored in a page; an INTEGER PRIMARY KEY is None among the values."""
 
     rowid: int
@@ -41,7 +41,7 @@ class Pages:
         if not 480 <= self._usable <= self._size:
             self._usable = self._size
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[SqliteRecord]:
         """The rows of all pages that are in use."""
         free = self._free()
         for number in range(1, self.count + 1):
@@ -81,7 +81,7 @@ class Pages:
             trunk = int.from_bytes(page[:4], "big")
         return free
 
-    def _records_of(self, page: bytes, number: int) -> Iterator[Record]:
+    def _records_of(self, page: bytes, number: int) -> Iterator[SqliteRecord]:
         start = _FIRST_HEADER if number == 1 else 0
         if page[start : start + 1] != bytes([_LEAF_OF_TABLE]):
             return
@@ -94,13 +94,13 @@ class Pages:
             except (IndexError, ValueError, struct.error):
                 continue
 
-    def _record(self, page: bytes, at: int) -> Record:
+    def _record(self, page: bytes, at: int) -> SqliteRecord:
         length, at = _varint(page, at)
         rowid, at = _varint(page, at)
         if length > len(self._data) + len(self._log):
             raise ValueError("longer than the file")
         payload = self._payload(page, at, length)
-        return Record(rowid - (1 << 64) if rowid >> 63 else rowid, tuple(_values(payload)))
+        return SqliteRecord(rowid - (1 << 64) if rowid >> 63 else rowid, tuple(_values(payload)))
 
     def _payload(self, page: bytes, at: int, length: int) -> bytes:
         """The row's bytes: those in the page, and those in the chain of pages behind it."""

@@ -11,7 +11,7 @@ import orjson
 from branchwise.corpora.errors import InputError
 from branchwise.eval.store.connection import DATABASE
 from branchwise.eval.store.damage import DamagedError
-from branchwise.eval.store.pages import Pages, Record
+from branchwise.eval.store.pages import Pages, SqliteRecord
 from branchwise.eval.store.run_file import RUN_ID, Row, RunFile, missing_settings
 from branchwise.eval.store.tables import BY_ITSELF, COLUMNS, Layout
 from branchwise.eval.store.verifying import ReadableRows
@@ -80,7 +80,7 @@ class Remains:
                 yield row[0], orjson.loads(row[1])
 
 
-def _as_row(record: Record, table: str, layout: Layout) -> Row | None:
+def _as_row(record: SqliteRecord, table: str, layout: Layout) -> Row | None:
     """The record as a row of the table; None if it is not one."""
     if len(record.values) != layout.width(table):
         return None

@@ -15,7 +15,7 @@ from branchwise.eval.question_scores import SUBSETS, ItemScore
 from branchwise.eval.scores import Counts, Scorer, Scores
 from branchwise.eval.statistics import (
     Comparison,
-    Difference,
+    ScoreDifference,
     LeftOutQuestions,
     compare,
     compare_systems,
@@ -45,7 +45,7 @@ def columns(values: list[float | None], metric: str = "recall") -> Scores:
     return scores_of(metric, **{f"q{place:05}": value for place, value in enumerate(values)})
 
 
-def only(comparison: Comparison, subset: str = "all") -> Difference:
+def only(comparison: Comparison, subset: str = "all") -> ScoreDifference:
     [found] = [d for d in comparison.differences if d.subset == subset]
     return found
 
@@ -172,7 +172,7 @@ def test_json_holds_everything():
     assert record["metric"] == "recall"
     assert record["difference"] == 0.5
     assert record["left_out"] == LeftOutQuestions().to_json()
-    assert set(record) == set(Difference.__dataclass_fields__)
+    assert set(record) == set(ScoreDifference.__dataclass_fields__)
 
 
 # --- which test, which interval

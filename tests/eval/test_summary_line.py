@@ -1,16 +1,16 @@
 """A difference in words."""
 
-from branchwise.eval.statistics import Difference, LeftOutQuestions, summary_line
+from branchwise.eval.statistics import ScoreDifference, LeftOutQuestions, summary_line
 
 
-def difference(**changes) -> Difference:
+def difference(**changes) -> ScoreDifference:
     known = {
         "metric": "strict_recall", "subset": "ambiguous", "n": 120, "base": 0.4, "other": 0.48,
         "difference": 0.08, "low": 0.03, "high": 0.13, "higher": 30, "lower": 12, "same": 78,
         "test": "permutation", "p": 0.002, "left_out": LeftOutQuestions(), "p_holm": 0.004,
         "family": 2,
     }  # fmt: skip
-    return Difference(**known | changes)
+    return ScoreDifference(**known | changes)
 
 
 def test_effect_and_interval_come_first_and_p_last():

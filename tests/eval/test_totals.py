@@ -13,7 +13,7 @@ from branchwise.eval.bootstrap import RESAMPLES, Aggregate, Summed, aggregate, a
 from branchwise.eval.ceilings.epochs import MetricSpread, epoch_spread
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.statistics import LeftOutQuestions, compare
-from branchwise.eval.statistics.comparison import Difference
+from branchwise.eval.statistics.comparison import ScoreDifference
 from branchwise.eval.tasks import TASKS
 from support.eval.corpus_task import SUMS, CorpusTask, f1
 from support.eval.scoring_cases import item
@@ -104,7 +104,7 @@ def test_what_is_unscored_stays_out() -> None:
     assert aggregate_sums(Summed([(0, 0, 0)] * 3, f1)) == Aggregate(None, 3, None, None)
 
 
-def difference(base: Answers, other: Answers) -> Difference:
+def difference(base: Answers, other: Answers) -> ScoreDifference:
     return compare(scored(base), scored(other), subsets=("all",)).find("corpus_f1")
 
 

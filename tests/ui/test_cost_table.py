@@ -4,7 +4,7 @@ from pathlib import Path
 from rich.console import Console
 
 from branchwise.eval.costs.prices import Prices
-from branchwise.eval.costs.usage import Costs, Spent, run_costs
+from branchwise.eval.costs.usage import Costs, RoleSpending, run_costs
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.scores import score_items
@@ -123,7 +123,7 @@ def test_a_server_that_counts_no_tokens_is_named() -> None:
 
 
 def test_matcher_and_judge_have_their_rows() -> None:
-    judge = Spent("openai:gpt-5", RoleUsage(1, 200, 12))
+    judge = RoleSpending("openai:gpt-5", RoleUsage(1, 200, 12))
     found = run_costs([], {"model": "offline"}, PRICES, {"judge": judge})
     # 200 at 1.25 and 12 at 10 per million
     assert rows(printed([("x", found)]), "judge")[0][-1] == ".00037"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.eval.reporting.figures.changes import change_figures, total_notes
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.statistics import Difference
+from branchwise.eval.statistics import ScoreDifference
 from branchwise.ui.figures.drawing import (
     BLACK,
     BLUE,
@@ -57,7 +57,7 @@ def draw_changes(report: StudyReport) -> Drawing | None:
     return finish(figure, "changes", " ".join([caption, *total_notes(report)]))
 
 
-def _draw(axes: "Axes", one: Difference, y: float) -> None:
+def _draw(axes: "Axes", one: ScoreDifference, y: float) -> None:
     look = _LOOKS[one.subset]
     if one.difference is None:
         return

@@ -7,7 +7,7 @@ from branchwise.eval.numbers import interval, number
 from branchwise.eval.reporting.figures.losses import losses
 from branchwise.eval.reporting.spending import ratio_words, spending
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
-from branchwise.eval.statistics import SIGNIFICANT, Difference, summary_line
+from branchwise.eval.statistics import SIGNIFICANT, ScoreDifference, summary_line
 from branchwise.eval.tasks import Column
 from branchwise.ui.html.tables import MAX_NAME
 from branchwise.ui.html.text import shares, short
@@ -51,7 +51,7 @@ def told(report: StudyReport) -> list[Column]:
     return sorted(report.task.headline, key=lambda column: column.role != "recall")
 
 
-def verdict(difference: Difference) -> ChangeVerdict:
+def verdict(difference: ScoreDifference) -> ChangeVerdict:
     """Better or worse where the corrected p-value is below .05."""
     if difference.difference is None:
         return "none"
@@ -133,5 +133,5 @@ def _others(report: StudyReport, main: Column, subset: str) -> list[tuple[Column
     return [*first, *more]
 
 
-def _line(difference: Difference, column: Column) -> str:
+def _line(difference: ScoreDifference, column: Column) -> str:
     return summary_line(difference, name=column.name)

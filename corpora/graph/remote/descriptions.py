@@ -10,7 +10,7 @@ from typing import NamedTuple
 from branchwise.corpora.graph.answers import GraphError, Match, QueryResult
 from branchwise.corpora.graph.remote.selecting import (
     PREFIXES,
-    SelectQuery,
+    RunSelect,
     english_only,
     iri_list,
     language_rank,
@@ -50,7 +50,7 @@ class EntityFacts:
     statements: int = 0
 
 
-def as_matches(hits: Sequence[NameHit], select: SelectQuery) -> list[Match]:
+def as_matches(hits: Sequence[NameHit], select: RunSelect) -> list[Match]:
     """The hits in their order, with their facts where the endpoint tells them in time."""
     facts: dict[str, EntityFacts] = defaultdict(EntityFacts)
     with suppress(GraphError):
@@ -83,7 +83,7 @@ def _match(hit: NameHit, facts: EntityFacts) -> Match:
 
 
 def _read_texts(
-    hits: Sequence[NameHit], select: SelectQuery, facts: dict[str, EntityFacts]
+    hits: Sequence[NameHit], select: RunSelect, facts: dict[str, EntityFacts]
 ) -> None:
     """Labels, descriptions, and types; occupations are added, since "human" says little."""
     paths = {
@@ -116,7 +116,7 @@ def _read_texts(
 
 
 def _count_statements(
-    hits: Sequence[NameHit], select: SelectQuery, facts: dict[str, EntityFacts]
+    hits: Sequence[NameHit], select: RunSelect, facts: dict[str, EntityFacts]
 ) -> None:
     """Of Wikidata's two forms of a statement the fuller; elsewhere all triples but names."""
     answer = select(
@@ -147,7 +147,7 @@ def unlabelled(answer: QueryResult) -> list[str]:
     return [iri for iri in iris if _entity(iri)][:MAX_LABELS]
 
 
-def labels_of(iris: Iterable[str], select: SelectQuery) -> dict[str, str]:
+def labels_of(iris: Iterable[str], select: RunSelect) -> dict[str, str]:
     """English labels by IRI, with one query. Raises GraphError.
 
     A predicate of Wikidata's (wdt:P57) has the label of its property.

@@ -9,7 +9,7 @@ from branchwise.corpora.graph.remote.client import ClientSettings, HostClient, g
 from branchwise.corpora.graph.remote.descriptions import NameHit, as_matches, together
 from branchwise.corpora.graph.remote.refusals import clean_words, too_busy
 from branchwise.corpora.graph.remote.responses import read_json
-from branchwise.corpora.graph.remote.selecting import SelectQuery
+from branchwise.corpora.graph.remote.selecting import RunSelect
 from branchwise.corpora.graph.vocabulary import ENTITY
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.text import one_line, printable
@@ -45,7 +45,7 @@ class EntityApi:
 
 
 def search_wikibase(
-    api: EntityApi, select: SelectQuery, text: str, kind: SearchKind, limit: int, deadline: float
+    api: EntityApi, select: RunSelect, text: str, kind: SearchKind, limit: int, deadline: float
 ) -> list[Match]:
     """Things whose label or alias begins with `text`, else those that a full-text search finds.
 

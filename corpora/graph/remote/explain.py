@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.graph.bounds import MAX_LABEL, MAX_SENTENCES, cut
 from branchwise.corpora.graph.remote.descriptions import labels_of
-from branchwise.corpora.graph.remote.selecting import SelectQuery
+from branchwise.corpora.graph.remote.selecting import RunSelect
 from branchwise.corpora.graph.sparql.prefixes import shorten
 from branchwise.corpora.graph.vocabulary import ENTITY
 
@@ -20,7 +20,7 @@ MAX_ASKS = 6
 _MAX_NUMBERS = 12
 
 
-def explain_emptiness(prepared: "Prepared", select: SelectQuery) -> tuple[str, ...]:
+def explain_emptiness(prepared: "Prepared", select: RunSelect) -> tuple[str, ...]:
     """Sentences: which pattern matches nothing, and what the numbers in the query stand for.
 
     What the endpoint does not answer in time is left out; it never raises GraphError.
@@ -35,7 +35,7 @@ def explain_emptiness(prepared: "Prepared", select: SelectQuery) -> tuple[str, .
 class _Asks:
     """The questions that one explanation may ask."""
 
-    def __init__(self, select: SelectQuery) -> None:
+    def __init__(self, select: RunSelect) -> None:
         self._select = select
         self.left = MAX_ASKS
 
@@ -102,7 +102,7 @@ def _matching(prepared: "Prepared") -> str:
     )
 
 
-def _numbers(prepared: "Prepared", select: SelectQuery) -> str:
+def _numbers(prepared: "Prepared", select: RunSelect) -> str:
     """What the numbers are called: a wrong one is seen at once by who meant another thing."""
     numbers = list(dict.fromkeys(mention.id for mention in prepared.mentioned))
     if not numbers:

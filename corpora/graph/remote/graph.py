@@ -22,7 +22,7 @@ from branchwise.corpora.graph.remote.entity_search import EntityApi, search_wiki
 from branchwise.corpora.graph.remote.explain import explain_emptiness
 from branchwise.corpora.graph.remote.label_search import search_labels
 from branchwise.corpora.graph.remote.responses import read_boolean, read_results, read_triples
-from branchwise.corpora.graph.remote.selecting import Form, SelectQuery
+from branchwise.corpora.graph.remote.selecting import Form, RunSelect
 from branchwise.corpora.keys import NO_KEYS, Keys
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class RemoteGraph:
         """Let go of the worker process. The graph cannot be asked after that."""
         self._worker.close()
 
-    def _selector(self, deadline: float, attempts: int = 1) -> SelectQuery:
+    def _selector(self, deadline: float, attempts: int = 1) -> RunSelect:
         """For questions of our own, which need no check; what is optional has one attempt."""
 
         def select(text: str, form: Form = "SELECT") -> QueryResult:

@@ -4,7 +4,7 @@ from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
 from branchwise.corpora.graph.remote.descriptions import NameHit, as_matches, together
 from branchwise.corpora.graph.remote.entity_search import searchable
 from branchwise.corpora.graph.remote.responses import quoted
-from branchwise.corpora.graph.remote.selecting import PREFIXES, SelectQuery, english_only
+from branchwise.corpora.graph.remote.selecting import PREFIXES, RunSelect, english_only
 
 _NAMES = "rdfs:label skos:altLabel skos:prefLabel schema:name schema:alternateName"
 _PROPERTY_CLASSES = (
@@ -20,7 +20,7 @@ _LATE = (
 )
 
 
-def search_labels(select: SelectQuery, text: str, kind: SearchKind, limit: int) -> list[Match]:
+def search_labels(select: RunSelect, text: str, kind: SearchKind, limit: int) -> list[Match]:
     """Bearers of exactly this name, else things whose names contain its words.
 
     Of properties, else those in whose names one of the words begins alike. Raises GraphError.
@@ -45,14 +45,14 @@ def search_labels(select: SelectQuery, text: str, kind: SearchKind, limit: int) 
     return sorted(found, key=order)[: max(1, limit)]
 
 
-def _exact(select: SelectQuery, text: str, kind: SearchKind) -> list[NameHit]:
+def _exact(select: RunSelect, text: str, kind: SearchKind) -> list[NameHit]:
     """Stores find a literal at once where it is given whole, with its case and language."""
     cases = dict.fromkeys((text, text[0].upper() + text[1:], text.lower(), text.title()))
     names = " ".join(quoted(case) + tag for case in cases for tag in ("@en", "@mul", ""))
     return _named(select, kind, f"VALUES ?name {{ {names} }}", "")
 
 
-def _containing(select: SelectQuery, kind: SearchKind, parts: list[str], how: str) -> list[NameHit]:
+def _containing(select: RunSelect, kind: SearchKind, parts: list[str], how: str) -> list[NameHit]:
     """Scan every name; if that takes too long, the error says what would be faster."""
     tests = how.join(f"CONTAINS(LCASE(STR(?name)), {quoted(part)})" for part in parts)
     try:
@@ -61,7 +61,7 @@ def _containing(select: SelectQuery, kind: SearchKind, parts: list[str], how: st
         raise GraphError("timeout", _LATE) if error.kind == "timeout" else error from None
 
 
-def _named(select: SelectQuery, kind: SearchKind, given: str, tests: str) -> list[NameHit]:
+def _named(select: RunSelect, kind: SearchKind, given: str, tests: str) -> list[NameHit]:
     """Things of the kind with their names. What is given goes first: some servers keep the order.
 
     An item is anything that is not a property.

@@ -22,7 +22,7 @@ ENGLISH = ("en", "mul", "")
 _SAFE_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|^`\\]+")
 
 
-class SelectQuery(Protocol):
+class RunSelect(Protocol):
     """Sends a query that needs no check, within the time of the question that it serves."""
 
     def __call__(self, text: str, form: Form = "SELECT") -> QueryResult:

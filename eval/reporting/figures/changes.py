@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.statistics import Difference
+from branchwise.eval.statistics import ScoreDifference
 from branchwise.eval.tasks import Column
 from branchwise.eval.tasks.column import capital
 
@@ -14,7 +14,7 @@ class ChangeRow:
 
     index: int
     name: str
-    differences: tuple[Difference, ...]
+    differences: tuple[ScoreDifference, ...]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from branchwise.eval.reporting.tables.table import (
     subset_column,
     system_column,
 )
-from branchwise.eval.statistics import Difference
+from branchwise.eval.statistics import ScoreDifference
 
 _NOTES = (
     "A difference is the system's mean less the base's, over the questions that both have.",
@@ -73,11 +73,11 @@ def differences_table(report: StudyReport) -> Table:
     return Table("differences", title, columns, rows, _notes(report), printed=False, section=None)
 
 
-def _change(found: Difference) -> Aggregate:
+def _change(found: ScoreDifference) -> Aggregate:
     return Aggregate(found.difference, found.n, found.low, found.high)
 
 
-def _difference_row(name: str, found: Difference) -> tuple[CellValue, ...]:
+def _difference_row(name: str, found: ScoreDifference) -> tuple[CellValue, ...]:
     return (
         name,
         found.subset,

@@ -1,4 +1,4 @@
-"""`--key`, for every command that may send a request to a server."""
+"""The options that many commands share."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +9,7 @@ from branchwise.corpora.keys import HELP, METAVAR, OPTION
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
 
 
