@@ -128,7 +128,9 @@ def run_costs(
     return _totals(items, failed, [*of_items, *of_run], unsplit, means, prices)
 
 
-def file_costs(items: int, failed: int, scoring: Mapping[str, RoleSpending], prices: Prices) -> Costs:
+def file_costs(
+    items: int, failed: int, scoring: Mapping[str, RoleSpending], prices: Prices
+) -> Costs:
     """What scoring a predictions file cost; what its `items` cost before is not known to anyone."""
     roles = [_scored(role, spent, prices) for role, spent in scoring.items()]
     return _totals(items, failed, roles, Unsplit(), _means((), items, roles, items), prices)

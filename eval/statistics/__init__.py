@@ -14,8 +14,8 @@ from branchwise.eval.statistics.words import summary_line
 __all__ = [
     "SIGNIFICANT",
     "Comparison",
-    "ScoreDifference",
     "LeftOutQuestions",
+    "ScoreDifference",
     "compare",
     "compare_systems",
     "holm",

@@ -213,7 +213,9 @@ def _differences(
     return found
 
 
-def _of_total(pairs: TotalPairs, metric: str, subset: str, seed: int, flips: int) -> ScoreDifference:
+def _of_total(
+    pairs: TotalPairs, metric: str, subset: str, seed: int, flips: int
+) -> ScoreDifference:
     base, other = pairs.score(0), pairs.score(1)
     defined = base is not None and other is not None
     low, high = (total_interval(pairs, seed=seed) if defined else None) or (None, None)

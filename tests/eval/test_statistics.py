@@ -15,8 +15,8 @@ from branchwise.eval.question_scores import SUBSETS, ItemScore
 from branchwise.eval.scores import Counts, Scorer, Scores
 from branchwise.eval.statistics import (
     Comparison,
-    ScoreDifference,
     LeftOutQuestions,
+    ScoreDifference,
     compare,
     compare_systems,
 )

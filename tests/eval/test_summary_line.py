@@ -1,6 +1,6 @@
 """A difference in words."""
 
-from branchwise.eval.statistics import ScoreDifference, LeftOutQuestions, summary_line
+from branchwise.eval.statistics import LeftOutQuestions, ScoreDifference, summary_line
 
 
 def difference(**changes) -> ScoreDifference:

@@ -82,9 +82,7 @@ def _match(hit: NameHit, facts: EntityFacts) -> Match:
     )
 
 
-def _read_texts(
-    hits: Sequence[NameHit], select: RunSelect, facts: dict[str, EntityFacts]
-) -> None:
+def _read_texts(hits: Sequence[NameHit], select: RunSelect, facts: dict[str, EntityFacts]) -> None:
     """Labels, descriptions, and types; occupations are added, since "human" says little."""
     paths = {
         _LABEL: "rdfs:label|skos:prefLabel",
