@@ -20,9 +20,9 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncStream, DefaultAsyncHttpxClient, DefaultHttpxClient
 from pydantic import SecretStr
 
-from branchwise.agents.bodies import StreamFold, read_body
 from branchwise.agents.refusals import MAX_COMPLETION_TOKENS, MAX_TOKENS
 from branchwise.agents.reply import ModelError
+from branchwise.agents.response_bodies import StreamFold, read_body
 from branchwise.corpora.keys import NO_KEYS, OPENAI_URL, Keys, Origin
 from branchwise.corpora.secrets import OPENAI_KEY
 

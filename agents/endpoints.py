@@ -8,7 +8,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from branchwise.agents.bodies import make_call, read_usage
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.failures import classify, error_line, refusal
 from branchwise.agents.refusals import (
@@ -19,6 +18,7 @@ from branchwise.agents.refusals import (
     refused_field,
 )
 from branchwise.agents.reply import Completion, ModelError
+from branchwise.agents.response_bodies import make_call, read_usage
 from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.keys import NO_KEYS, Keys, no_key
 from branchwise.corpora.text import storable

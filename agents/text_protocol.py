@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from branchwise.agents.bodies import MAX_CALLS, make_call
 from branchwise.agents.reply import Completion
+from branchwise.agents.response_bodies import MAX_CALLS, make_call
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage

@@ -203,7 +203,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         corpus = Path(folder)
         context = multiprocessing.get_context("spawn")
-        # Made in a process of its own: what it leaves behind in memory is no system's.
+        # Made in a process of its own: what it leaves in memory belongs to no system.
         maker = context.Process(target=make_corpus, args=(corpus, options.passages))
         maker.start()
         maker.join()

@@ -52,7 +52,7 @@ class Language:
         ]
 
     def person(self) -> Answer:
-        """Somebody with two other names: with an initial, and with a name between."""
+        """A person with two other names: with an initial, and with a name between."""
         first, last = self._random.choice(self.first), self._random.choice(self.last)
         middle = self._random.choice(self.first)
         return Answer(

@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any
 
-from branchwise.eval.cycles import without_cycle_search
+from branchwise.eval.cycle_collector import without_cycle_search
 from branchwise.eval.errors.attribution import Examined, examine
 from branchwise.eval.errors.gold_evidence import EvidencePlace, GoldEvidence
 from branchwise.eval.items import AnsweredItem

@@ -18,7 +18,7 @@ from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
-from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
+from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import Observer, RunState, Silent, run_pending
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run

@@ -27,9 +27,9 @@ from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import DEFAULT_DECODING, RoleProgress, Settled, Settling
-from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.left_out import OmittedField, run_left_out
 from branchwise.eval.plugins.loading import LoadedMetric, Named, metrics_of
+from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.store import RunReader, StoreError, open_run

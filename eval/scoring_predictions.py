@@ -12,7 +12,7 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, file_costs
-from branchwise.eval.cycles import without_cycle_search
+from branchwise.eval.cycle_collector import without_cycle_search
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.totals import ErrorTotals, totals

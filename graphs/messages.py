@@ -5,8 +5,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from branchwise.agents.bodies import make_call
 from branchwise.agents.reply import Reply
+from branchwise.agents.response_bodies import make_call
 from branchwise.graphs.state import AgentState
 from branchwise.trace.events import Model
 from branchwise.trace.parts import Call

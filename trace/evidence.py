@@ -73,7 +73,7 @@ def _things(
 
 
 def _literals(named: Mapping[str, ResultCell]) -> list[str]:
-    """The texts of a row that are no label of an entity in it."""
+    """The texts of a row that are not labels of an entity in it."""
     iris = {name for name, cell in named.items() if cell.is_iri}
     return [
         cell.text

@@ -11,7 +11,7 @@ _LASTING = ("tools", "extract", "answer")
 
 @dataclass(frozen=True)
 class Execution:
-    """One run of a node: `events[first:end]` of the trace. `start` and `error` are no nodes."""
+    """One run of a node: `events[first:end]` of the trace. `start` and `error` are not nodes."""
 
     node: str
     first: int

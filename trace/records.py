@@ -122,7 +122,7 @@ and how those are converted that are not taken as they stand."""
 _SHAPES: dict[tuple[Any, ...], _Shape] = {}
 """By class, keys and types, shapes of records without a problem: a trace repeats few."""
 _MOST_SHAPES = 10_000
-"""More are no traces of ours."""
+"""More are not traces of ours."""
 
 
 def _read_as_before(cls: type[Record], data: Any) -> dict[str, Any] | None:

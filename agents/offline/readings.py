@@ -41,7 +41,7 @@ def readings(question: str, passages: Sequence[Seen]) -> dict[str, list[Seen]]:
 
 
 def _is_name(question: str, base: str) -> bool:
-    """Whether the question writes `base` with a capital: "heat" is no film where it is not."""
+    """Whether the question writes `base` with a capital: "heat" is not a film if it does not."""
     first = words(base)[0]
     return first[0].isdigit() or bool(re.search(rf"\b{re.escape(first)}\b", question))
 

@@ -137,7 +137,7 @@ class View:
     def of(cls, messages: Sequence[BaseMessage], listing: str | None = None) -> "View":
         """Read a conversation; passages come in the order in which they were last shown.
 
-        `listing`: the tool that lists what a name may refer to; its calls are no searches.
+        `listing`: the tool that lists what a name may refer to; its calls are not searches.
         """
         system = " ".join(m.text for m in messages if isinstance(m, SystemMessage))
         users = [m.text for m in messages if isinstance(m, HumanMessage)]

@@ -57,7 +57,7 @@ def sentences(text: str) -> list[str]:
 
 
 def names(text: str) -> list[re.Match[str]]:
-    """Capitalised names in `text`, in order; a first word that is a stop word is no name."""
+    """Capitalised names in `text`, in order; a first word that is a stop word is not a name."""
     return [
         found for found in _NAME.finditer(text) if not is_common(found[0]) and len(found[0]) > 1
     ]

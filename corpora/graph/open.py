@@ -37,7 +37,7 @@ def is_address(source: str) -> bool:
 def _without_secrets(address: str) -> str:
     """The address; runs keep it, so one with a password is refused.
 
-    Which graphs of a server are meant (SPARQL 1.1 Protocol, section 2.1) is no secret.
+    Which graphs of a server are meant (SPARQL 1.1 Protocol, section 2.1) is not a secret.
     """
     parts = urlsplit(address)
     named = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}

@@ -114,7 +114,7 @@ def _str(text: object) -> str:
 
 
 def route_output() -> None:
-    """Replace `sys.stdout` with the router, unless it is there already: before a plug-in runs."""
+    """Replace `sys.stdout` with the router, unless it is in place; called before a plug-in runs."""
     if sys.stdout is not None and not isinstance(sys.stdout, _Routed):
         sys.stdout = cast("TextIO", _Routed(sys.stdout))
 

@@ -6,11 +6,11 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 
-async def _nobody(system: str, message: str) -> str:
+async def _no_model(system: str, message: str) -> str:
     raise RuntimeError("there is no model to ask here")
 
 
-def _nobody_blocking(system: str, message: str) -> str:
+def _no_model_blocking(system: str, message: str) -> str:
     raise RuntimeError("there is no model to ask here")
 
 
@@ -26,8 +26,8 @@ class RunContext:
     item: str = ""
     epoch: int = 0
     time_left: Callable[[], float] = field(default=lambda: float("inf"), repr=False)
-    model: Callable[[str, str], Awaitable[str]] = field(default=_nobody, repr=False)
-    model_blocking: Callable[[str, str], str] = field(default=_nobody_blocking, repr=False)
+    model: Callable[[str, str], Awaitable[str]] = field(default=_no_model, repr=False)
+    model_blocking: Callable[[str, str], str] = field(default=_no_model_blocking, repr=False)
 
     @property
     def seconds_left(self) -> float:

@@ -1,4 +1,4 @@
-"""The facts of a graph that is asked in SPARQL: one too large for memory, or somebody else's."""
+"""The facts of a graph that is asked in SPARQL: one too large for memory, or on another server."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

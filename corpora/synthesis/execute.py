@@ -41,8 +41,8 @@ def check_plan(plan: Plan, schema: Schema) -> tuple[Classes, ...]:
 
     Types of one class, told apart by occupation, fit each other: an actor may direct, too. Raises
     PlanError for a relation that the schema lacks or never says of a set's classes, for one whose
-    values are no entities or items, for a condition on another kind of value, and for two sets
-    that can have nothing in common.
+    values are neither entities nor items, for a condition on another kind of value, and for two
+    sets that can have nothing in common.
     """
     ends = ends_of(schema)
     found: list[Classes] = []

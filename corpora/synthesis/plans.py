@@ -166,7 +166,7 @@ class Plan(_Frozen):
         if unused := set(range(len(self.steps) - 1)) - used:
             raise ValueError(f"step {min(unused)} is used by no other")
         if self.focus >= len(self.steps) or not isinstance(self.steps[self.focus], Atomic):
-            raise ValueError("its focus is no atomic step")
+            raise ValueError("its focus is not an atomic step")
         return self
 
     def about(self, entity: str) -> "Plan":

@@ -94,7 +94,7 @@ def _declared(
     """The schema in a file, as one domain that is called as the file."""
     if schema is None:
         raise InputError(
-            "a graph that is no world needs a schema", remedy="name its YAML file with --schema"
+            "a graph that is not a world needs a schema", remedy="name its YAML file with --schema"
         )
     name = schema.stem
     domain = load_domain(schema)

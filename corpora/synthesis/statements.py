@@ -73,7 +73,7 @@ class Statements:
         inner = path.with_suffix("") if path.suffix in (".gz", ".zst") else path
         if inner.suffix not in _FORMATS:
             raise InputError(
-                "is no file of triples by its name",
+                "does not have the name of a file of triples",
                 where=str(path),
                 remedy="give a folder that `branchwise kg build` made, or a .nt or .ttl file",
             )

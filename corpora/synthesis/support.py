@@ -32,7 +32,7 @@ class Support:
     def load(cls, corpus: Path) -> "Support":
         """From a corpus whose passages have `statements`, as a world's have.
 
-        Raises InputError where the file is no such corpus (with the line).
+        Raises InputError if the file is not such a corpus (with the line).
         """
         found = cls()
         for number, line in read_lines(corpus):

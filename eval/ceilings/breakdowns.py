@@ -192,7 +192,7 @@ def _domain(item: TracedItem) -> Sequence[_Place] | None:
 
 
 def _labels(values: Iterable[Any]) -> Sequence[_Place]:
-    """Bins of words; what is no text is no value."""
+    """Bins of words; other types give no value."""
     texts = (" ".join(v[: 4 * _MAX_LABEL].split()) for v in values if isinstance(v, str))
     return [(0, text[:_MAX_LABEL]) for text in dict.fromkeys(texts) if text]
 

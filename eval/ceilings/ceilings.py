@@ -47,7 +47,7 @@ class Ceilings:
 
     @property
     def retrieval_loss(self) -> float | None:
-        """reach - retrieved: what the tools had and nobody got out of them."""
+        """reach - retrieved: what the tools had and no call brought."""
         return _difference(self.reach, self.retrieved)
 
     @property

@@ -214,5 +214,5 @@ def _known_ids(path: Path, sha256: str | None, wanted: Collection[WantedEntity])
 
 
 def _id(qid: str) -> str | None:
-    """A gold id as the index writes it; None for what is no id, also where it is no text."""
+    """A gold id as the index writes it; None for anything else, texts or not."""
     return written_id(encodable(qid))

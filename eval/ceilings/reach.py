@@ -3,7 +3,7 @@
 An answer is within reach if a source that a tool asks has it. The corpus has it where a passage
 that supports it is there, or, where gold names no support, where a passage mentions it. The graph
 has it where its Wikidata id is in it. Both are upper bounds: that it is there does not say that a
-search or a query finds it. What nobody looked up, or nobody can, is unknown, not out of reach.
+search or a query finds it. What was not or cannot be looked up is unknown, not out of reach.
 """
 
 import hashlib

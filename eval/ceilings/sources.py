@@ -1,4 +1,4 @@
-"""What the tools of a run searched: its corpus, its graph, and what nobody can look into."""
+"""What the tools of a run searched: its corpus, its graph, and what cannot be searched again."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -41,7 +41,7 @@ def read_price_table(path: Path) -> PriceTable:
     """The table in a YAML file, models named as `str(ModelSpec)`.
 
     Raises InputError, naming file and line: no YAML, an unknown or a repeated key, a model that is
-    no `openai:NAME`, `openai:NAME@URL` or `offline`, a price that is no number from 0 up.
+    no `openai:NAME`, `openai:NAME@URL` or `offline`, a price that is not a number from 0 up.
     """
     document = read_document(path, wanted="a table of prices", remedy=f"write {_FORM}")
     try:
@@ -78,9 +78,9 @@ def _complaint(error: ValidationError, lines: Mapping[KeyPath, int], path: Path)
 
 def _wanted(name: str, model: str) -> str:
     if name == "as_of":
-        return "is no date such as 2026-11-21, without quotes"
+        return "is not a date such as 2026-11-21, without quotes"
     if name == "source":
-        return "is no text of at most 1000 characters"
+        return "is not a text of at most 1000 characters"
     return "has no prices" if model else "holds no table of prices by model"
 
 

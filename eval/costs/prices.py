@@ -37,7 +37,7 @@ class Prices:
     def load(cls, path: Path | None = None) -> "Prices":
         """The built-in prices, those of a user's YAML file of the same form before them.
 
-        Raises InputError, naming file and line, where the file is no such table.
+        Raises InputError, naming file and line, if the file is not such a table.
         """
         shipped = importlib.resources.files("branchwise.eval.costs").joinpath("prices.yaml")
         with importlib.resources.as_file(shipped) as file:
@@ -114,7 +114,7 @@ def _names(spec: ModelSpec) -> Iterator[str]:
 
 
 def _is_own(spec: ModelSpec) -> bool:
-    """Whether it is OpenAI's own service that is asked, or nobody (`offline`)."""
+    """Whether it is OpenAI's own service that is asked, or none (`offline`)."""
     if spec.base_url is None:
         return True
     address = urlsplit(spec.base_url)

@@ -91,7 +91,7 @@ NO_COSTS = Costs(
 
 @dataclass(frozen=True)
 class RoleSpending:
-    """Model calls that are no item's: a matcher's or a judge's of a run."""
+    """Model calls that belong to no item: a matcher's or a judge's of a run."""
 
     model: str
     usage: RoleUsage

@@ -113,7 +113,7 @@ def _errors(item: AnsweredItem, reading: Conversation, case: _Case) -> ItemError
 
 def _case(item: AnsweredItem, reading: Conversation) -> _Case:
     gold = gold_branches(item.question.branches)
-    # What a failed item holds is no answer, and without gold nobody knows what is wrong.
+    # What a failed item holds is not an answer, and without gold it is unknown what is wrong.
     counts = item.error is None and len(gold.pooled) > 0
     answers = item.prediction.answers if counts else {}
     alignment = item.matched.alignment if item.matched else align_answers(gold, answers)

@@ -91,7 +91,7 @@ class ItemErrors:
     """All that went wrong in an item (a question in one epoch); `labels` are sorted.
 
     Labels say what happened, so wrong_tool_call and budget_spent may stand on an item whose
-    answer is right. A failed item (`error`) has only these two: nobody knows what it would have
+    answer is right. A failed item (`error`) has only these two: it is unknown what it would have
     answered. Without a trace (`traced` is False) only wrong_branch and format_error are known.
     """
 

@@ -10,7 +10,7 @@ A mention writes one of the answer's forms out, as words of their own:
   Edward"), nor an ordinary word that begins a sentence. So do names that are ordinary phrases
   ("Taxi Driver"). A text that is a field (a cell, a quoted text, a line) needs none of it.
 * "John Smith Jr." is not John Smith, "Toy Story 2" not Toy Story, "New York Times" not New York.
-  A surname alone, or a name with another initial, is no mention.
+  A surname alone, or a name with another initial, is not a mention.
 * Numbers and dates are values (`numerals`). Scripts without spaces have no word borders, except
   between katakana; a Korean name may carry a particle.
 

@@ -1,6 +1,6 @@
 """Whether what stands around a name in a text leaves it that name.
 
-A name that is a part of a longer word or name is no mention of the shorter one. All checks look
+A name that is a part of a longer word or name does not mention the shorter one. All checks look
 at a bounded part of the text.
 """
 

@@ -1,7 +1,7 @@
 """Numbers and dates as answers: what writes the same value, and what stands next to one.
 
 "18 February 1977", "February 18, 1977" and "1977-02-18T00:00:00Z" are one date; "1,200" is 1200.
-A number is no mention inside a longer number, a percentage, a time, a date's day or a name
+A number is not a mention inside a longer number, a percentage, a time, a date's day or a name
 ("Apollo 11"); a year is one inside a date or a range of years, not in a season ("1976-77").
 """
 

@@ -14,7 +14,7 @@ from branchwise.eval.blocking import run_blocking
 from branchwise.eval.experiment import Run, check_not_moved, make_agent, resume, run_spec
 from branchwise.eval.forks.folders import default_folder
 from branchwise.eval.forks.openings import opening_of
-from branchwise.eval.kept_keys import tell_kept_keys, with_kept_keys
+from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys
 from branchwise.eval.runner import Observer
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import ItemRow, RunReader, RunSpec, create_run, open_run

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from branchwise.agents.bodies import MAX_CALLS, make_call
+from branchwise.agents.response_bodies import MAX_CALLS, make_call
 from branchwise.corpora.errors import InputError
 from branchwise.trace.events import Model
 from branchwise.trace.parts import Call

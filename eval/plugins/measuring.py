@@ -66,5 +66,5 @@ def _number(returned: Any) -> float | None:
 
 
 def _is_truth(returned: object) -> bool:
-    """numpy's bool, which is no number of Python's."""
+    """numpy's bool, which is not a Python number."""
     return type(returned).__module__ == "numpy" and type(returned).__name__.startswith("bool")

@@ -19,7 +19,7 @@ from branchwise.corpora.plugins.loading import load_plugin
 from branchwise.corpora.search_server import server_url
 from branchwise.eval.judging.readiness import role_spec
 from branchwise.eval.store.recordings import open_recordings
-from branchwise.eval.studies.complaints import StudyError
+from branchwise.eval.studies.errors import StudyError
 from branchwise.eval.studies.parts import check_tools
 from branchwise.eval.studies.paths import (
     absolute,

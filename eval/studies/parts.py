@@ -18,7 +18,7 @@ from branchwise.corpora.plugins.loading import load_plugin
 from branchwise.corpora.plugins.retriever import RetrieverPlugin
 from branchwise.corpora.plugins.settings import check_settings
 from branchwise.corpora.plugins.specs import absolute_spec, is_mcp
-from branchwise.eval.studies.complaints import StudyError
+from branchwise.eval.studies.errors import StudyError
 from branchwise.eval.studies.settings import Value
 from branchwise.eval.studies.study import Study
 from branchwise.eval.yaml_lines import KeyPath, shown

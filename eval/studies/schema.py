@@ -12,7 +12,7 @@ from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.checks import check_file, check_model
-from branchwise.eval.studies.complaints import StudyError, first_error
+from branchwise.eval.studies.errors import StudyError, first_error
 from branchwise.eval.studies.parts import check_metrics
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.study import Questions, Study

@@ -19,7 +19,7 @@ from branchwise.eval.studies.checks import (
     check_value,
     retriever_of,
 )
-from branchwise.eval.studies.complaints import StudyError
+from branchwise.eval.studies.errors import StudyError
 from branchwise.eval.studies.names import distinct_names, slugs, system_name
 from branchwise.eval.studies.parts import StudyPlugins
 from branchwise.eval.studies.paths import resolved

@@ -1,7 +1,7 @@
 """The whole graph over the films of `examples/films`: what `langgraph.json` opens.
 
 The corpus folder is made on first use, beside this file. `BRANCHWISE_MODEL` names a model (as
-`--model` does); without it `offline` answers, which needs no key and is no language model.
+`--model` does); without it `offline` answers, which needs no key and is not a language model.
 """
 
 import asyncio

@@ -29,7 +29,7 @@ _YEAR = re.compile(r"^(?P<year>\d{1,5})$")
 
 
 class CalendarError(ValueError):
-    """A text that is no date, or a question that a partial date cannot answer."""
+    """A text that is not a date, or a question that a partial date cannot answer."""
 
 
 class Span(NamedTuple):
@@ -67,7 +67,7 @@ def parse_date(text: str) -> Date:
     matched = next(filter(None, (pattern.match(bare) for pattern in patterns)), None)
     if len(written) > _MAX_CHARS or matched is None:
         raise CalendarError(
-            f"{written[:_MAX_CHARS]!r} is no date; write it like 12 March 1999, 1999-03-12, "
+            f"{written[:_MAX_CHARS]!r} is not a date; write it like 12 March 1999, 1999-03-12, "
             "March 1999, 1999 or 44 BC"
         )
     parts = matched.groupdict()

@@ -35,7 +35,7 @@ def date_arithmetic(
     days: int = 0,
 ) -> str:
     """Reckon with dates: the days from `date` to `other`; `date` plus years, months and days
-    (each may be negative); the day of the week of `date`; the age at `other` of somebody or
+    (each may be negative); the day of the week of `date`; the age at `other` of a person or
     something born or founded at `date`.
 
     Dates may be partial: "1999", "March 1999", "12 March 1999", "1999-03-12", "44 BC". Until

@@ -21,7 +21,7 @@ TERM = re.compile(r'<http://www\.wikidata\.org/entity/([QP]\d+)> <\S+#label> "(.
 def main(folder: Path, name: str | None = None) -> None:
     """Print a shared name, else the first that three entities share, and one of its bearers."""
     if not (folder / "names.jsonl").is_file():
-        sys.exit(f"{folder} is no world; make one with `branchwise world make`")
+        sys.exit(f"{folder} is not a world; make one with `branchwise world make`")
     with gzip.open(folder / "kg.nt.gz", "rt", encoding="utf-8") as graph:
         labels = {found[1]: found[2] for line in graph if (found := TERM.match(line))}
     shared = find(folder, name)

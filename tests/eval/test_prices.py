@@ -145,8 +145,8 @@ def test_a_users_base_name_prices_dated_models_of_any_server(tmp_path: Path) -> 
         ("models:\n", "1: models holds no table of prices by model; write openai:NAME:"),
         ("- 1\n", "1: the file holds no table of prices by model; write openai:NAME:"),
         ("", "1: the file holds no table of prices by model; write openai:NAME:"),
-        ("models: {}\nas_of: soon\n", "2: as_of is no date such as 2026-11-21, without quotes"),
-        ("models: {}\nsource: 1\n", "2: source is no text of at most 1000 characters"),
+        ("models: {}\nas_of: soon\n", "2: as_of is not a date such as 2026-11-21, without quotes"),
+        ("models: {}\nsource: 1\n", "2: source is not a text of at most 1000 characters"),
         (
             "models:\n  openai:m: {input: 1, output: 2}\n  openai:m: {input: 3, output: 4}\n",
             "3: 'openai:m' is repeated here, first in line 2; keep one of them",

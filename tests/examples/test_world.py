@@ -29,7 +29,7 @@ def test_the_example_is_what_it_prints(tmp_path):
 
 
 def test_a_look_without_a_world_is_told_in_a_line(tmp_path):
-    for arguments, says in (([], "usage: "), ([tmp_path], "is no world")):
+    for arguments, says in (([], "usage: "), ([tmp_path], "is not a world")):
         look = [sys.executable, ROOT / "examples" / "world" / "look.py", *arguments]
         done = subprocess.run([*map(str, look)], capture_output=True, text=True, check=False)
         assert done.returncode == 1

@@ -67,8 +67,8 @@ def test_the_shape_has_operations_and_sources_only() -> None:
     [
         ((Join(of=0, relation="cast"),), 0, "does not come before"),
         ((FILMS, OTHERS), 0, "step 0 is used by no other"),
-        ((FILMS, Join(of=0, relation="cast")), 1, "focus is no atomic step"),
-        ((FILMS,), 3, "focus is no atomic step"),
+        ((FILMS, Join(of=0, relation="cast")), 1, "focus is not an atomic step"),
+        ((FILMS,), 3, "focus is not an atomic step"),
         ((), 0, "at least 1"),
     ],
 )

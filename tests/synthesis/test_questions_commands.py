@@ -94,7 +94,7 @@ def test_another_graph_needs_a_schema(type_in, tmp_path):
     code, printed, err = type_in("generate", *FILMS[:2], "--n", 8, "--out", out)
     assert (code, printed) == (2, "")
     assert err == (
-        "branchwise: a graph that is no world needs a schema; name its YAML file with --schema\n"
+        "branchwise: a graph that is not a world needs a schema; name its YAML file with --schema\n"
     )
 
 

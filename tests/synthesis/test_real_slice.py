@@ -1,4 +1,4 @@
-"""Questions are made from a graph that is no world: real films, under a schema of their own."""
+"""Questions are made from a graph that is not a world: real films, under a schema of their own."""
 
 import pytest
 

@@ -21,7 +21,7 @@ from branchwise.corpora.text import encodable
 
 MAX_LIMIT = 50
 _NAMES_A_PROPERTY = 4  # that may find the same one
-# SQLite's words on a damaged file may hold bytes of it, which are no text.
+# SQLite's words on a damaged file may hold bytes of it, which are not text.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
 
@@ -68,7 +68,7 @@ class NameIndex:
         (`near`). A number or IRI finds the thing itself, of either kind.
         """
         limit = max(1, min(limit, MAX_LIMIT))
-        # Lone surrogates, which JSON may hold, are no text to SQLite.
+        # Lone surrogates, which JSON may hold, are not text to SQLite.
         text = encodable(text[:_MAX_TEXT])
         identifier = written_id(text.strip())
         with self._connection() as connection:

@@ -29,7 +29,7 @@ from branchwise.corpora.graph.names.words import (
 
 _SPELLINGS_AMONG = 60  # names that a spelling is looked for among
 _LETTERS_AN_EDIT = 5  # of a text, of which all edits together are forgiven
-_RARE_WORDS = 4  # of a text that is no name, so many are looked up
+_RARE_WORDS = 4  # of a text that is not a name, so many are looked up
 _NAMES_A_WORD = 100
 _RARE = 20  # names that have a word that says much
 _ASKED = "who whom whose what which where when why how did does do is are was were"

@@ -9,8 +9,8 @@ from itertools import combinations
 from zlib import crc32
 
 _PREFIX = 7
-_LONG = 8  # letters of a word of which two edits are forgiven: harbor is no horror
-_SHORT = 5  # letters of a word that begins as it is misspelt: Kong is no song
+_LONG = 8  # letters of a word of which two edits are forgiven: harbor is not horror
+_SHORT = 5  # letters of a word that begins as it is misspelt: Kong is not song
 
 
 def edits_forgiven(word: str) -> int:

@@ -31,7 +31,7 @@ _ADDRESS = re.compile(
     r"(?<!<)\b[a-z][a-z0-9+]{0,20}://[^\s<>\"')]+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b", re.I
 )
 # What a server should not have told: keys by their form, and what is named as one. A value after a
-# colon must have a digit: "Unexpected token: FILTER" is no secret. Nor is a variable, "?key=".
+# colon must have a digit: "Unexpected token: FILTER" is not a secret. Nor is a variable, "?key=".
 _SECRET = re.compile(
     r"\b(?:bearer|basic)\s{1,3}[\w.~+/=-]{8,2000}"
     r"|(?<![?$\w])[\w-]{0,40}?(?:key|token|secret|password|passwd|pwd|signature|credentials?|auth)"

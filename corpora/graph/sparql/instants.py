@@ -9,7 +9,7 @@ _LOOSE = re.compile(r"(['\"])\+?(-?[0-9]{4,}-[0-9]{2}-[0-9]{2})(T[0-9:.]+)?(Z|[+
 
 
 def whole_instant(string: str) -> str:
-    """A quoted instant with its time of day and time zone; what is no instant as it is."""
+    """A quoted instant with its time of day and time zone; anything else as it is."""
     match = _LOOSE.fullmatch(string)
     if match is None:
         return string

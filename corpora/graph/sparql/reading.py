@@ -22,7 +22,7 @@ class Reader:
     """Reads tokens once, from front to back.
 
     `selects`: all that it has met, outer ones first; `patterns`: how many triple patterns;
-    `removable`: what is no pattern, from one character to another.
+    `removable`: what is not a pattern, from one character to another.
     """
 
     def __init__(self, tokens: list[Token], names: QueryPrefixes) -> None:

@@ -67,7 +67,7 @@ def check_escapes(text: str, tokens: list[Token]) -> None:
 
 
 def check_start(text: str, tokens: list[Token], names: QueryPrefixes) -> None:
-    """Refuse text in which no query begins, and names with a prefix that nobody declared."""
+    """Refuse text in which no query begins, and names with an undeclared prefix."""
     first = tokens[names.prologue_end]
     if not first.says(*FORMS):
         what = "nothing" if first.kind == "end" else f'"{first.text[:40]}"'

@@ -58,7 +58,7 @@ class Span(NamedTuple):
 def expand_codepoints(text: str) -> str:
     r"""Write `\u0041` and `\U00000041` as the characters they stand for (section 19.2).
 
-    A backslash behind a backslash begins none. Raises ValueError for what is no character: a
+    A backslash behind a backslash begins none. Raises ValueError for what is not a character: a
     surrogate, or beyond Unicode.
     """
 

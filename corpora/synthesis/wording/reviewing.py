@@ -36,7 +36,7 @@ class _Reply(BaseModel):
 
 class Reviewer:
     """Judges by a model. Every method raises TextModelError where the model does not answer:
-    a question that nobody reviewed must not pass as reviewed, nor be dropped as bad."""
+    an unreviewed question must not pass as reviewed, nor be dropped as bad."""
 
     def __init__(self, model: TextModel) -> None:
         self._model = model

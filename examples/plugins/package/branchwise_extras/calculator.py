@@ -31,7 +31,7 @@ def calculate(expression: str) -> str:
         parsed = ast.parse(expression.strip().replace(",", ""), mode="eval")
         return f"{expression.strip()} = {_value(parsed.body):,}"
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise ToolError("this is no expression; write one like (1995 - 1986) * 365") from None
+        raise ToolError("this is not an expression; write one like (1995 - 1986) * 365") from None
     except (ZeroDivisionError, OverflowError) as error:
         raise ToolError(f"it has no value: {error}") from None
 

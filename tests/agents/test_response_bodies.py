@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.agents.bodies import MAX_TEXT, StreamFold, read_body, read_usage
 from branchwise.agents.failures import error_line, retry_after
 from branchwise.agents.reply import Completion, ModelError
+from branchwise.agents.response_bodies import MAX_TEXT, StreamFold, read_body, read_usage
 from branchwise.agents.retries import retry_wait
 from branchwise.agents.think import split_thinking
 from branchwise.trace.parts import Usage

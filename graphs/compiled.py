@@ -78,7 +78,7 @@ def build(
 
     Raises:
         InputError: what `system` names cannot be had, before anything is asked; or, when it is
-            invoked, `question` is no text.
+            invoked, `question` is not a text.
     """
     flow = FLOWS.get(answer_format)
     if flow is None:

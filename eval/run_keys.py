@@ -1,4 +1,4 @@
-"""The keys that a run names, chosen by whoever made it."""
+"""The keys that a run names, chosen by its author."""
 
 import warnings
 from collections.abc import Mapping

@@ -2,7 +2,7 @@ import gc
 
 import pytest
 
-from branchwise.eval.cycles import without_cycle_search
+from branchwise.eval.cycle_collector import without_cycle_search
 
 
 @without_cycle_search()
