@@ -5,7 +5,7 @@ import pytest
 
 from branchwise.agents.reply import Reply
 from branchwise.eval.costs.prices import Prices
-from branchwise.eval.costs.usage import Costs, RoleCost, Spent, file_costs, run_costs
+from branchwise.eval.costs.usage import Costs, RoleCost, RoleSpending, file_costs, run_costs
 from branchwise.graphs.ledger import Ledger, RoleUsage
 from branchwise.trace.parts import Usage
 
@@ -57,7 +57,7 @@ def test_means_are_over_all_ended_items_failed_ones_included() -> None:
 
 
 def test_matcher_and_judge_are_added_by_the_caller_with_their_own_models() -> None:
-    matcher = Spent("openai:gpt-5-nano", RoleUsage(2, 1_000_000, 0))
+    matcher = RoleSpending("openai:gpt-5-nano", RoleUsage(2, 1_000_000, 0))
     found = run_costs([outcome(agent=AGENT)] * 2, SYSTEM, PRICES, {"matcher": matcher})
     assert [part.role for part in found.roles] == ["agent", "matcher"]
     assert role(found, "matcher").cost == pytest.approx(0.05)
@@ -144,7 +144,7 @@ def test_json_says_null_for_what_is_unknown() -> None:
 
 
 def test_a_predictions_file_costs_what_matcher_and_judge_did() -> None:
-    scoring = {"matcher": Spent("openai:gpt-5-nano", RoleUsage(2, 1_000_000, 0))}
+    scoring = {"matcher": RoleSpending("openai:gpt-5-nano", RoleUsage(2, 1_000_000, 0))}
     found = file_costs(4, 1, scoring, PRICES)
     assert (found.items, found.failed) == (4, 1)
     # a million input tokens at .05, over four items

@@ -197,11 +197,11 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {"tools": ["local_retriever"]}}, "the tool local_retriever has no corpus to "
          "search; add corpus: DIR to base"),
         ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], GRAPH]}},
-         "the tool wikisparql has no graph to ask (system 'tools: +wikisparql +wikidata_search'); "
+         "the tool wikisparql has no graph to query (system 'tools: +wikisparql +wikidata_search'); "
          "add kg: DIR or URL to base"),
         ({"base": {"k": 5}}, "k: there is no corpus to search; add corpus: DIR to base"),
-        ({"base": {}, "factors": {"extraction": [False, True]}}, "extraction: there are no "
-         "tools whose passages evidence could be extracted from (system '+extraction')"),
+        ({"base": {}, "factors": {"extraction": [False, True]}}, "extraction: no tool "
+         "returns passages to extract evidence from (system '+extraction')"),
         ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
          "used: expansion is off in every system; write expansion: on in base"),
         ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is used"),

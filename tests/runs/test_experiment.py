@@ -84,7 +84,7 @@ def test_another_system_is_refused_and_named(chat_server, make_system, question_
     system = make_system().model_copy(update={"prompts": str(prompts)})
     made = run(str(question_file(1)), system, out=tmp_path / "run")
     prompt.write_text("Answer as JSON, please.")
-    with pytest.raises(InputError, match=r"not the one that began this run \(changed: prompts\)"):
+    with pytest.raises(InputError, match=r"not the one that started this run \(changed: prompts\)"):
         resume(made.path)
     prompt.write_text("Answer as JSON.")
     resume(made.path)
@@ -101,7 +101,7 @@ def test_a_corpus_that_moved_is_found_and_another_is_refused(
     system = make_system().model_copy(update={"corpus": str(tmp_path / "C")})
     made = run(str(question_file(1)), system, out=tmp_path / "run")
     (tmp_path / "C").rename(tmp_path / "moved")
-    with pytest.raises(InputError, match="no longer there") as refused:
+    with pytest.raises(InputError, match="no longer exists") as refused:
         resume(made.path)
     assert "--corpus DIR" in str(refused.value.remedy)
     resume(made.path, corpus=tmp_path / "moved")

@@ -253,7 +253,7 @@ def test_another_corpus_fails_where_results_differ(plain, tmp_path):
 
 def test_a_module_that_was_not_there_is_refused(plain, tmp_path):
     path, system, questions = plain
-    with pytest.raises(InputError, match="the run asked no expander"):
+    with pytest.raises(InputError, match="the run used no expander"):
         run(questions, replaying(path, system, expand=True), out=tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
@@ -355,7 +355,7 @@ def test_a_replay_that_was_killed_goes_on_from_wherever_the_run_lies(plain, tmp_
 def test_a_run_does_not_change_between_replayed_and_paid_for(plain, tmp_path):
     path, system, questions = plain
     again = run(questions, replaying(path, system), out=tmp_path / "again")
-    with pytest.raises(InputError, match="begun as a replay"):
+    with pytest.raises(InputError, match="started as a replay"):
         resume(again.path, model=system.model)
     with pytest.raises(InputError, match="begun as no replay"):
         resume(path, model=f"replay:{again.path}")

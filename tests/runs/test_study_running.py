@@ -155,7 +155,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(design, tmp_path):
         run_study(design, tmp_path)
     assert not (tmp_path / "lock").exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         run_study(design, tmp_path / "file")
 
 
@@ -212,7 +212,7 @@ def test_a_run_that_was_exchanged_is_refused(design, tmp_path):
     run_study(design, tmp_path / "S")
     runs = tmp_path / "S" / "runs"
     (runs / "k-1" / "run.sqlite").write_bytes((runs / "base" / "run.sqlite").read_bytes())
-    with pytest.raises(InputError, match=r"the system is not the one that began .*changed: k"):
+    with pytest.raises(InputError, match=r"the system is not the one that started .*changed: k"):
         run_study(design, tmp_path / "S")
 
 

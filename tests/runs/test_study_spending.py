@@ -121,7 +121,7 @@ def test_calls_without_a_limit_of_output_are_refused(make_system, question_file,
 
 def test_a_matcher_that_asks_is_refused(design, prices, tmp_path):
     asking = replace(design, scoring=ScoringChoice.parse("llm"))
-    with pytest.raises(InputError, match="what matcher and judge cost"):
+    with pytest.raises(InputError, match="the cost of matcher and judge"):
         run_study(asking, tmp_path / "S", StudyPace(max_cost=1.0, prices=prices))
 
 

@@ -172,7 +172,7 @@ def test_a_place_that_cannot_be_a_folder_is_one_line(type_in, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path / "here")
     for place, says in (
         (tmp_path / ("x" * 300), "File name too long"),
-        (tmp_path / "file" / "W", "no folder can be made here"),
+        (tmp_path / "file" / "W", "cannot create a folder here"),
         (".", "is the current folder"),
     ):
         code, _, err = type_in(*make(place))
