@@ -197,8 +197,8 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {"tools": ["local_retriever"]}}, "the tool local_retriever has no corpus to "
          "search; add corpus: DIR to base"),
         ({"base": {"corpus": "corpus"}, "factors": {"tools": [["local_retriever"], GRAPH]}},
-         "the tool wikisparql has no graph to query (system 'tools: +wikisparql +wikidata_search'); "
-         "add kg: DIR or URL to base"),
+         "the tool wikisparql has no graph to query "
+         "(system 'tools: +wikisparql +wikidata_search'); add kg: DIR or URL to base"),
         ({"base": {"k": 5}}, "k: there is no corpus to search; add corpus: DIR to base"),
         ({"base": {}, "factors": {"extraction": [False, True]}}, "extraction: no tool "
          "returns passages to extract evidence from (system '+extraction')"),
