@@ -254,9 +254,9 @@ def _check_as_paid_for(path: Path, begun: Mapping[str, Any], now: Mapping[str, A
         spec = now.get(role) or now.get("roles", {}).get(role) or now["model"]
         option = "--" + role
         if is_replay(was) != is_replay(spec):
-            other = "a replay" if is_replay(was) else "no replay"
+            how = "started as a replay" if is_replay(was) else "not started as a replay"
             raise InputError(
-                f"this run was started as {other}, and {spec} would change what it cost",
+                f"this run was {how}, and {spec} would change what it cost",
                 where=option,
                 remedy="start a new run with it",
             )

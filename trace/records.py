@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 _EMPTY: Mapping[str, Any] = types.MappingProxyType({})
 _MISSING = object()
+_OBJECT, _LIST = (dict, Mapping), (list, tuple)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,14 +72,14 @@ def _made(cls: type[_R], values: dict[str, Any]) -> _R:
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """The value where it is a JSON object, else an empty one."""
-    return value if isinstance(value, dict | Mapping) else _EMPTY
+    return value if isinstance(value, _OBJECT) else _EMPTY
 
 
 def listed(value: Any) -> list[Mapping[str, Any]]:
     """The JSON objects in a list."""
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, _LIST):
         return []
-    return [one for one in value if isinstance(one, dict | Mapping)]
+    return [one for one in value if isinstance(one, _OBJECT)]
 
 
 _Reading = tuple[frozenset[Any], Callable[[Any], tuple[Any, bool]], Any]
@@ -224,7 +225,7 @@ def _lists_by_name(value: Any) -> tuple[Any, bool]:
 
 
 def _is_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+    return isinstance(value, _LIST) and all(isinstance(one, str) for one in value)
 
 
 def _nested(cls: type[Record], value: Any) -> tuple[Any, bool]:
@@ -236,15 +237,22 @@ def _nested(cls: type[Record], value: Any) -> tuple[Any, bool]:
 
 def _records(cls: type[Record], value: Any) -> tuple[Any, bool]:
     """The records of a list; what is not an object is left out."""
-    objects = listed(value)
-    made = [_nested(cls, one) for one in objects]
-    is_whole = isinstance(value, list | tuple) and len(objects) == len(value)
-    return tuple([one for one, _ in made]), is_whole and all(is_right for _, is_right in made)
+    if value == []:
+        return (), True
+    items, is_right = [], isinstance(value, _LIST)
+    for one in value if is_right else ():
+        if isinstance(one, _OBJECT):
+            made, item_right = _nested(cls, one)
+            items.append(made)
+            is_right = is_right and item_right
+        else:
+            is_right = False
+    return tuple(items), is_right
 
 
 def _tuple(reading: _Reading, value: Any) -> tuple[Any, bool]:
     """The items; those of another type are left out."""
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, _LIST):
         return (), False
     accepted, convert, _ = reading
     if accepted.issuperset(map(type, value)):

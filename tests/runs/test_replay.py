@@ -357,7 +357,7 @@ def test_a_run_does_not_change_between_replayed_and_paid_for(plain, tmp_path):
     again = run(questions, replaying(path, system), out=tmp_path / "again")
     with pytest.raises(InputError, match="started as a replay"):
         resume(again.path, model=system.model)
-    with pytest.raises(InputError, match="started as no replay"):
+    with pytest.raises(InputError, match="not started as a replay"):
         resume(path, model=f"replay:{again.path}")
     with pytest.raises(InputError, match="cannot replay itself"):
         resume(again.path, model=f"replay:{again.path}")
