@@ -171,12 +171,12 @@ def test_both_sources_agree_on_a_world(facts: GraphFacts, asked_facts: EndpointF
             assert getattr(asked_facts, ask)(entity) == getattr(facts, ask)(entity)
 
 
-def test_what_is_no_graph_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_a_graph_is_refused(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("a,b\n")
     (tmp_path / "broken.nt").write_text("<http://a> <http://b> <http://c> .\n<http://a> nothing\n")
     (tmp_path / "no.nt.gz").write_bytes(gzip.compress(b"text")[:-3])
     for name, problem in (
-        ("table.csv", "no file of triples"),
+        ("table.csv", "does not have the name of a file of triples"),
         ("broken.nt", "broken.nt:2"),
         ("no.nt.gz", "no.nt.gz"),
         ("nothing.nt", "no such file"),
