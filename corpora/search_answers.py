@@ -5,17 +5,14 @@ scores the documents stand there bare (Search-R1, `search_r1/search/retrieval_se
 engines behind the same protocol send documents without ids.
 """
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.records import to_passage
 from branchwise.corpora.retrieval import Hit, RetrieverError
-from branchwise.corpora.text import whole_characters
+from branchwise.corpora.text import parsed, whole_characters
 
 MAX_ID_CHARS = 200
 
@@ -88,13 +85,8 @@ def _part(value: Any, name: str) -> Any:
 
 def _decoded(body: bytes) -> Any:
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        # The standard parser takes half characters (lone surrogates), which some passages have.
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return parsed(body)
+    except ValueError:
         page = body[:1000].lstrip().lower().startswith((b"<!doctype", b"<html"))
         what = "a web page" if page else "no JSON"
         raise RetrieverError(f"the retriever's answer is {what}") from None

@@ -1,8 +1,28 @@
-"""Text from outside made fit to be sent, stored and shown."""
+"""Text from outside made fit to be read, sent, stored and shown."""
+
+import json
+from typing import Any
+
+import orjson
 
 from branchwise.corpora.secrets import without_keys
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def parsed(body: bytes) -> Any:
+    """The JSON value in `body`, half characters (lone surrogates) included: models write them.
+
+    Raises ValueError, also for JSON that is nested too deep.
+    """
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(body)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
 
 
 def whole_characters(text: str) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from branchwise.corpora.text import whole_characters
+from branchwise.corpora.text import one_line, whole_characters
 from branchwise.trace.parts import Dropped
 
 MAX_ITEMS = 200
@@ -34,7 +34,7 @@ def listed(text: str) -> list[str]:
     lines = [line for line in text.splitlines() if not _FENCE.match(line)]
     whole = _json_items("\n".join(lines))
     items = whole if whole is not None else [item for line in lines for item in _line_items(line)]
-    return [item for item in (" ".join(item.split()) for item in items) if item]
+    return [item for item in (one_line(item) for item in items) if item]
 
 
 def undressed(item: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from branchwise.corpora.text import one_line
 from branchwise.graphs.list_replies import MAX_ITEMS, listed, not_taken, undressed
 from branchwise.trace.parts import Dropped
 
@@ -67,7 +68,7 @@ def _clean(item: str) -> str:
     """Without bullet, number, label, quotation marks and unprintable characters."""
     shown = _TURNING.sub("", _TERMINAL.sub("", item))
     visible = "".join(" " if ord(c) < 32 or 127 <= ord(c) < 160 else c for c in shown)
-    *_, bare = undressed(" ".join(visible.split()))
+    *_, bare = undressed(one_line(visible))
     *_, bare = undressed(_LABEL.sub("", bare))
     return bare
 

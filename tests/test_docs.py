@@ -38,7 +38,7 @@ def test_commands_and_options_exist(page):
 @pytest.mark.parametrize(
     ("name", "most"),
     [
-        ("task", 10),
+        ("task", 8),
         ("event", 3),
         ("setting", 4),
         ("retriever", 3),

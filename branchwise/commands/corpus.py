@@ -9,6 +9,7 @@ import typer
 from branchwise.commands.options import AsJson, Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
@@ -227,7 +228,7 @@ def _described(manifest: dict[str, Any]) -> str:
 def _show(rank: int, hit: "Hit") -> None:
     from branchwise.corpora.text import printable
 
-    text = " ".join(hit.passage.text.split())
+    text = one_line(hit.passage.text)
     shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
     typer.echo(printable(f"{rank}. [{hit.passage.id}] {hit.passage.title}  ({hit.score:.4f})"))
     typer.echo(f"   {printable(shown)}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.options import Key, read_keys
+from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,7 +191,7 @@ def _complain(what: str, error: Exception) -> None:
     """Print a failure of a server in one line."""
     from branchwise.corpora.text import printable
 
-    said = " ".join(str(error).split())
+    said = one_line(str(error))
     typer.echo(f"branchwise: {what}: {printable(said)}", err=True)
 
 

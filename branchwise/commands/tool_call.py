@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -82,7 +83,7 @@ class ToolTrial:
         journal = MemoryJournal()
         asked = {"name": tool.name, "args": dict(self.arguments), "id": "call_1"}
         message = AIMessage("", tool_calls=[{**asked, "type": "tool_call"}])
-        context = ItemContext(journal, SECONDS, question=" ".join(self.question.split()))
+        context = ItemContext(journal, SECONDS, question=one_line(self.question))
         step = make_tool_node([tool], Budget(), caller)
         try:
             await step(

@@ -25,6 +25,7 @@ from branchwise.corpora.files import first_problem, json_kind, read_json_array
 from branchwise.corpora.loaders.placed import PlacedQuestion
 from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
+from branchwise.corpora.text import one_line
 
 TASK = "condambigqa"
 """What its questions are asked and scored as."""
@@ -84,11 +85,11 @@ def load(path: Path) -> list[PlacedQuestion]:
 def without_markers(text: str) -> str:
     """The text without "[Fragment 3, Fragment 5]" and the like, white space collapsed."""
     # First: searching for a marker after each of many spaces takes quadratic time.
-    text = " ".join(text.split())
+    text = one_line(text)
     unmarked = _MARKER_ANYWHERE.sub(" ", _MARKER_IN_SENTENCE.sub("", text))
     if unmarked != text:
         unmarked = _DOUBLED_STOP.sub(".", unmarked)
-    return " ".join(unmarked.split())
+    return one_line(unmarked)
 
 
 def _question(record: Any, where: str) -> Question:

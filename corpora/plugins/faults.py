@@ -9,7 +9,7 @@ from pathlib import Path
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.printed import catch_output, process_as_it_was
 from branchwise.corpora.secrets import without_keys
-from branchwise.corpora.text import encodable
+from branchwise.corpora.text import encodable, one_line
 
 MAX_LINE = 500
 
@@ -27,7 +27,7 @@ def fault_line(error: BaseException) -> str:
     if isinstance(error, BaseExceptionGroup) and error.exceptions:
         return f"{name}: {fault_line(error.exceptions[0])}"[:MAX_LINE]
     try:
-        said = " ".join(str(error).split())
+        said = one_line(str(error))
     except Exception:  # noqa: BLE001 - anyone's __str__
         said = ""
     line = said if isinstance(error, WrongResult) else ": ".join(filter(None, (name, said)))

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.text import one_line
 
 Given = Mapping[str, Mapping[str, Any]]
 """Settings as the user gave them, by plug-in name."""
@@ -75,7 +76,7 @@ def _value(value: str, text: str, option: str) -> Any:
     try:
         read = yaml.safe_load(value)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        line = " ".join(str(error).split())
+        line = one_line(str(error))
         raise InputError(
             f"the value of {text[:200]!r} is not YAML: {line[:200]}",
             where=option,

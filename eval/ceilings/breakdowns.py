@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.corpora.text import one_line
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.ceilings.ceilings import CeilingScores, ceiling_metrics
 from branchwise.eval.ceilings.traced import TracedItem, in_order
@@ -193,7 +194,7 @@ def _domain(item: TracedItem) -> Sequence[_Place] | None:
 
 def _labels(values: Iterable[Any]) -> Sequence[_Place]:
     """Bins of words; other types give no value."""
-    texts = (" ".join(v[: 4 * _MAX_LABEL].split()) for v in values if isinstance(v, str))
+    texts = (one_line(v[: 4 * _MAX_LABEL]) for v in values if isinstance(v, str))
     return [(0, text[:_MAX_LABEL]) for text in dict.fromkeys(texts) if text]
 
 

@@ -8,6 +8,8 @@ each answer. The others are our own.
 from enum import StrEnum
 from typing import Literal
 
+from branchwise.corpora.text import one_line
+
 LostAt = Literal["agent", "extraction", "node", "repair"]
 """Who lost an answer that was retrieved: the agent that did not give it, the evidence extraction
 that kept no span with it, a plug-in's node that took it out of what the agent saw or wrote, or the
@@ -26,7 +28,7 @@ class Label(StrEnum):
     def __new__(cls, value: str, definition: str = "") -> "Label":
         member = str.__new__(cls, value)
         member._value_ = value
-        member.definition = member.__doc__ = " ".join(definition.split())
+        member.definition = member.__doc__ = one_line(definition)
         return member
 
     INCOMPLETE_EXTRACTION = (

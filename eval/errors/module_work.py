@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypeVar, get_args
 
 from branchwise.agents.reply import FailureKind
+from branchwise.corpora.text import one_line
 from branchwise.graphs import readings, spans
 from branchwise.trace.events import Event, Expansion, Extraction, Node
 from branchwise.trace.parts import Dropped, Extracted
@@ -42,7 +43,7 @@ class NodeWork:
         if node.error is None:
             return cls(1, changed=int(not node.update.is_empty))
         # The graph puts the node's name before it, which is said already.
-        said = " ".join(node.error.split()).removeprefix(f"{node.name}: ")
+        said = one_line(node.error).removeprefix(f"{node.name}: ")
         return cls(1, failed=1, first_error=said[:MAX_ERROR_CHARS])
 
 

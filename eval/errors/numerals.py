@@ -8,6 +8,7 @@ A number is not a mention inside a longer number, a percentage, a time, a date's
 import re
 from typing import NamedTuple
 
+from branchwise.corpora.text import one_line
 from branchwise.eval.errors.name_words import FUNCTION_WORDS, MONTHS
 
 _NUMBER = re.compile(r"([-+]?)(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?")
@@ -40,7 +41,7 @@ class Date(NamedTuple):
 
 def read_date(fold: str) -> Date | None:
     """The date that a folded text is, or None."""
-    text = " ".join(fold.split())
+    text = one_line(fold)
     if iso := _ISO.fullmatch(text):
         day = int(iso[3]) if iso[3] else None
         return _date(int(iso[1]), int(iso[2]), day)

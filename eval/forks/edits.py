@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.text import whole_characters
+from branchwise.corpora.text import one_line, whole_characters
 from branchwise.eval.forks.written_turn import read_turn, written_turn
 from branchwise.graphs.readings import MAX_CHARS, MAX_READINGS
 from branchwise.graphs.tool_node import bounded
@@ -110,7 +110,7 @@ def _edited(body: Body, text: str) -> Body:
 
 
 def _readings(text: str) -> tuple[str, ...]:
-    lines = [" ".join(line.split()) for line in text.splitlines()]
+    lines = [one_line(line) for line in text.splitlines()]
     readings = tuple(dict.fromkeys(line for line in lines if line))
     if len(readings) > MAX_READINGS or any(len(reading) > MAX_CHARS for reading in readings):
         raise InputError(

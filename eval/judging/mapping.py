@@ -10,6 +10,7 @@ from typing import Any
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.think import split_thinking
 from branchwise.corpora.files import json_kind
+from branchwise.corpora.text import one_line
 
 MAX_SHOWN = 300
 """Characters of a name or an answer that a model sees."""
@@ -24,7 +25,7 @@ def shown(text: str, limit: int = MAX_SHOWN) -> str:
     readings of a question may start alike and end differently.
     """
     visible = text if text.isprintable() else "".join(map(_visible, text))
-    line = " ".join(visible.split())
+    line = one_line(visible)
     if len(line) <= limit:
         return line
     head = (limit - len(_CUT)) * 2 // 3

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.text import one_line
 from branchwise.eval.store.connection import DATABASE, log_is_out_of_reach
 
 _OTHERWISE = frozenset(
@@ -37,7 +38,7 @@ class DamagedError(InputError):
     """
 
     def __init__(self, run: Path, what: str, share: str | None = None) -> None:
-        self.run, self.damage, self._share = run, " ".join(what.split())[:_MAX_WHAT], share
+        self.run, self.damage, self._share = run, one_line(what)[:_MAX_WHAT], share
         remedy = f"save what is whole: branchwise recover {shlex.quote(str(run))} --out NEW"
         super().__init__(f"is damaged ({self.damage})", where=str(run / DATABASE), remedy=remedy)
 
@@ -56,7 +57,7 @@ def check_line(line: str) -> str | None:
     """What a line of `PRAGMA integrity_check` says, in words; None if nothing is wrong."""
     if line == "ok":
         return None
-    said = " ".join(line.removeprefix("*** in database main ***").split())
+    said = one_line(line.removeprefix("*** in database main ***"))
     return _TORN if "malformed" in said else f"{_TORN}: {said}"
 
 

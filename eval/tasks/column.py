@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from branchwise.corpora.text import one_line
+
 Metrics = Mapping[str, float | None]
 """Metric key to value; None is unscored on purpose and stays out of the mean."""
 
@@ -59,7 +61,7 @@ class Column:
     @property
     def title(self) -> str:
         """Its heading on one line."""
-        return " ".join(self.heading.split())
+        return one_line(self.heading)
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
+from branchwise.corpora.text import one_line
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
@@ -52,7 +53,7 @@ class Task(Protocol):
         """What an agent with or without tools is told."""
         setting = self.flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
         given = question.passages if setting == "given" else ()
-        line = " ".join(question.question.split())
+        line = one_line(question.question)
         return Brief(self.flow.prompts[setting], ask(question, setting), line, given)
 
     def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
@@ -88,7 +89,7 @@ def ask(question: Question, setting: FlowSetting) -> str:
 
     Blocks are apart by an empty line, each passage as `Fragment k: title`, then its text.
     """
-    line = " ".join(question.question.split())
+    line = one_line(question.question)
     if setting != "given":
         return line
     blocks = [

@@ -29,7 +29,12 @@ def needs_program(name: str) -> pytest.MarkDecorator:
 
 
 needs_data = needs("the data sets", HAS_DATA, "BRANCHWISE_DATA=FOLDER")
-FLASHRAG = sorted((ROOT / ".peers/flashrag").glob("lib/python*/site-packages"))
+_FLASHRAG = ROOT / ".peers/flashrag"
+FLASHRAG = [
+    folder
+    for folder in sorted(_FLASHRAG.glob("lib/python*/site-packages"))
+    if (_FLASHRAG / ".installed").exists()
+]
 """Where `make extras` puts FlashRAG: beside our own packages, of which it wants other versions."""
 needs_flashrag = needs(
     "FlashRAG", bool(FLASHRAG) or importlib.util.find_spec("flashrag") is not None

@@ -28,7 +28,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.faults import WrongResult, fault_line
 from branchwise.corpora.plugins.mcp_specs import McpSpec
 from branchwise.corpora.plugins.sources import PluginSource
-from branchwise.corpora.text import storable
+from branchwise.corpora.text import one_line, storable
 from branchwise.tools.mcp.server import MAX_TOOLS, Listed, McpServer
 from branchwise.tools.mcp.session import LostError
 from branchwise.tools.mcp.transport import fault, short_line
@@ -42,7 +42,7 @@ def read_call(name: str, result: CallToolResult) -> PluginResult:
     if result.isError:
         told = text or "it failed, and says no more"
         return PluginResult(
-            f"Error: {told}", {}, "", bounded(" ".join(f"{name}: {told}".split())), "failed"
+            f"Error: {told}", {}, "", bounded(one_line(f"{name}: {told}")), "failed"
         )
     structured = result.structuredContent
     # The SDK's own servers repeat a text under this key.

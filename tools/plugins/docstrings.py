@@ -9,6 +9,8 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from branchwise.corpora.text import one_line
+
 _INLINE = r"(?:^[ \t]*[-*][ \t]+)?`{1,2}(%s)`{1,2}:[ \t]*"
 _SPHINX = re.compile(r"^:param(?:\s+[^:]+?)?\s+(\w+):\s*(.*)$")
 _GOOGLE = re.compile(r"^(?:Args|Arguments|Parameters):$")
@@ -45,7 +47,7 @@ def _without_inline(text: str, parameters: Collection[str], found: Described) ->
     for paragraph in paragraphs:
         first, *rest = names.split(paragraph)
         for name, words in zip(rest[::2], rest[1::2], strict=True):
-            found.parameters.setdefault(name, " ".join(words.split()))
+            found.parameters.setdefault(name, one_line(words))
         kept.append(first.rstrip())
     return "\n\n".join(part for part in kept if part)
 
@@ -100,7 +102,7 @@ def _read_numpy(lines: Sequence[str], found: Described) -> None:
 
 def _add(found: Described, name: str, words: Sequence[str]) -> None:
     if name:
-        found.parameters.setdefault(name, " ".join(" ".join(words).split()))
+        found.parameters.setdefault(name, one_line(" ".join(words)))
 
 
 def _indented_end(lines: Sequence[str], start: int, depth: int) -> int:

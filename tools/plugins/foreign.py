@@ -12,7 +12,7 @@ from pydantic import SkipValidation, ValidationError
 from branchwise.corpora.plugins.faults import WrongResult
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.corpora.plugins.sources import PluginSource
-from branchwise.corpora.text import storable
+from branchwise.corpora.text import one_line, storable
 from branchwise.tools.plugins.plugged import PluggedTool, PluginResult, bad_arguments, told
 from branchwise.tools.plugins.results import (
     WHAT_TO_RETURN,
@@ -79,7 +79,7 @@ class ForeignTool(PluggedTool):
             raise WrongResult(f"it returned a value of type {name}; {WHAT_TO_RETURN}")
         text = bounded(_text(message))
         if message.status == "error":
-            line = " ".join(f"{self.name}: {text}".split())
+            line = one_line(f"{self.name}: {text}")
             return PluginResult(f"Error: {text}", error=line, failure="failed")
         return PluginResult(text, _artifact(message.artifact))
 

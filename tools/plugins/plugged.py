@@ -12,7 +12,7 @@ from pydantic import SkipValidation, ValidationError
 from branchwise.corpora.plugins.injection import Filled
 from branchwise.corpora.plugins.isolator import PluginFailure, isolator
 from branchwise.corpora.plugins.sources import PluginSource
-from branchwise.corpora.text import storable
+from branchwise.corpora.text import one_line, storable
 from branchwise.tools.errors import ToolError
 from branchwise.tools.plugins.declared import Render, ToolPlugin
 from branchwise.tools.plugins.results import read_result
@@ -160,7 +160,7 @@ def told(failure: PluginFailure) -> PluginResult:
     printed = storable(failure.printed)
     if isinstance(failure.error, ToolError):
         text = storable(str(failure.error))
-        return PluginResult(f"Error: {text}", {}, printed, " ".join(text.split()), "failed")
+        return PluginResult(f"Error: {text}", {}, printed, one_line(text), "failed")
     return failed(storable(failure.line), printed)
 
 

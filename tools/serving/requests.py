@@ -1,7 +1,6 @@
 """What clients send: JSON, bounded in size and time, or refused with `{"error": "..."}`."""
 
 import asyncio
-import json
 from typing import Any
 
 import orjson
@@ -9,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from branchwise.corpora.text import encodable, one_line
+from branchwise.corpora.text import encodable, one_line, parsed
 
 STOPPING = "the server is stopping"
 _MAX_CHARS = 500
@@ -113,11 +112,6 @@ async def _discard(request: Request) -> None:
 
 def _decoded(body: bytes) -> Any:
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        # The standard parser takes lone surrogates ("\\\\ud800"), which models do write.
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return parsed(body)
+    except ValueError:
         raise RefusalError(400, "the request is not valid JSON") from None

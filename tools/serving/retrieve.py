@@ -21,7 +21,7 @@ from starlette.types import Receive
 
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, RetrieverError
-from branchwise.corpora.text import encodable
+from branchwise.corpora.text import encodable, one_line
 from branchwise.tools.batcher import LARGEST_BATCH, Batcher
 from branchwise.tools.serving.guard import LoopbackOnly
 from branchwise.tools.serving.requests import (
@@ -155,7 +155,7 @@ class _Server:
         except RetrieverError as error:
             raise RefusalError(502, str(error)) from None
         except Exception as error:  # noqa: BLE001 - the next request may be answered
-            self._complain(" ".join(f"a search failed: {type(error).__name__}: {error}".split()))
+            self._complain(one_line(f"a search failed: {type(error).__name__}: {error}"))
             raise RefusalError(500, "the search failed; the server's output says why") from None
         return found
 

@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from branchwise.corpora.text import one_line
 from branchwise.eval.numbers import percent
 
 MAX_TEXT = 400
@@ -28,7 +29,7 @@ def shown(text: str) -> str:
 @lru_cache(maxsize=10_000)
 def short(text: str, most: int = MAX_TEXT) -> str:
     """As shown, on one line, with an ellipsis where it is cut."""
-    line = " ".join(shown(text[: 4 * most]).split())
+    line = one_line(shown(text[: 4 * most]))
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1]}…"
 
 

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.corpora.text import one_line
 from branchwise.ui.trace_app.background import in_app
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.messages import RunAdded, RunChanged
@@ -161,7 +162,7 @@ class TraceApp(App[None]):
 
     def fail(self, problem: Exception | str) -> None:
         """Report a failure in one line; a line just shown is not repeated."""
-        said = " ".join(str(problem).split()) or type(problem).__name__
+        said = one_line(str(problem)) or type(problem).__name__
         now = time.monotonic()
         if now < self._said.get(said, 0.0):
             return

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from branchwise.corpora.text import one_line
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.reading import READ_ERRORS
@@ -131,4 +132,4 @@ def _say_unended() -> None:
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    return one_line(str(error)) or type(error).__name__

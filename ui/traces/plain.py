@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Branch
-from branchwise.corpora.text import printable
+from branchwise.corpora.text import one_line, printable
 from branchwise.eval.numbers import UNKNOWN, number
 from branchwise.trace.events import Event
 from branchwise.ui.steps.blocks import Block, harmless
@@ -39,7 +39,7 @@ def _names(block: Block) -> str:
     ]
     named: dict[str, str] = {}
     for text in found:
-        name = " ".join(text.split())
+        name = one_line(text)
         named.setdefault(name.casefold(), name)
     names = [*named.values()]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""

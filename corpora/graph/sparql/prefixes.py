@@ -6,6 +6,7 @@ from urllib.parse import urljoin
 
 from branchwise.corpora.graph.sparql.strings import plain
 from branchwise.corpora.graph.sparql.tokens import Token
+from branchwise.corpora.text import one_line
 
 WIKIDATA = "http://www.wikidata.org/"
 _PROP = WIKIDATA + "prop/"
@@ -126,7 +127,7 @@ _IRI = re.compile(r"<([^<>\s]*?)([\w-]*)>")
 
 def shorten(text: str) -> str:
     """SPARQL with prefixes for the IRIs that have one, in one line of at most 200 characters."""
-    short = " ".join(_IRI.sub(_short, text).split())
+    short = one_line(_IRI.sub(_short, text))
     return short if len(short) <= _MOST_CHARACTERS else f"{short[:_MOST_CHARACTERS]}…"
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from branchwise.corpora.files import first_problem
 from branchwise.corpora.synthesis.wording.prompts import fill
 from branchwise.corpora.synthesis.wording.text_model import TextModel
+from branchwise.corpora.text import one_line
 
 MAX_REASON = 300
 MAX_REPEATED = 2_000
@@ -76,7 +77,7 @@ def _read(reply: str) -> Review | str:
         read = _Reply.model_validate_json(reply.strip())
     except ValidationError as error:
         return first_problem(error)
-    return Review(read.verdict == "Valid", " ".join(read.reason.split())[:MAX_REASON])
+    return Review(read.verdict == "Valid", one_line(read.reason)[:MAX_REASON])
 
 
 def _form() -> str:

@@ -12,11 +12,12 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 PLACE = "FLASHRAG_FORKS"
 """The variable that holds the path of the socket on which forks are asked for."""
+_END = b"end"
 _SERVE = """
 import sys
 import torch
@@ -29,34 +30,42 @@ fork_for_each(int(sys.argv[1]))
 
 @contextlib.contextmanager
 def forks(path: Path) -> Iterator[None]:
-    """Import FlashRAG in a process that forks for whoever asks at the socket `path`."""
+    """Import FlashRAG in a process that forks for each that asks at the socket `path`.
+
+    It alone holds the socket: if it ends, those that ask are refused instead of waiting.
+    """
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         listening.listen()
         command = [sys.executable, "-P", "-c", _SERVE, str(listening.fileno())]
         server = subprocess.Popen(command, pass_fds=[listening.fileno()], stderr=subprocess.DEVNULL)
-        yield
-        listening.shutdown(socket.SHUT_RDWR)
-        server.wait()
+    yield
+    with contextlib.suppress(ConnectionError), socket.socket(socket.AF_UNIX) as last:
+        last.connect(str(path))
+        last.send(_END)
+    server.wait()
 
 
 def fork_for_each(number: int) -> None:
-    """Fork for each that asks, until the socket is shut down and all forks have ended."""
-    listening = socket.socket(fileno=number)
-    with contextlib.suppress(OSError):
+    """Fork for each that asks, until one asks for the end and all forks have ended."""
+    with socket.socket(fileno=number) as listening:
         while True:
             asking, _ = listening.accept()
-            if os.fork() == 0:
+            words, streams, _, _ = socket.recv_fds(asking, 65536, 3)
+            if words == _END:
+                break
+            # One that was killed before it asked sends nothing.
+            if words and os.fork() == 0:
                 listening.close()
-                _become(asking)
-            asking.close()
+                _become(asking, words, streams)
+            for one in (asking.detach(), *streams):
+                os.close(one)
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
 
 
-def _become(asking: socket.socket) -> None:
-    words, streams, _, _ = socket.recv_fds(asking, 65536, 3)
+def _become(asking: socket.socket, words: bytes, streams: Sequence[int]) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from branchwise.corpora.text import one_line
 from branchwise.trace.artifacts import ShownPassage
 from branchwise.trace.events import Extraction
 from branchwise.trace.parts import Extracted
@@ -69,7 +70,7 @@ def _spans(body: Extraction) -> int:
 
 def _passage(record: Extracted, passage: ShownPassage | None, looked: Looked) -> Iterator[Block]:
     # On one line, as the extractor read it: spans stand in it word for word.
-    text = " ".join(passage.text.split()) if passage else "\n".join(record.spans)
+    text = one_line(passage.text) if passage else "\n".join(record.spans)
     given = {"id": record.id, "title": passage.title if passage else "", "text": text}
     facts = [extracted(record), *parts.cost(record, record.usage)]
     marks, folded = spans_in(text, record.spans), not record.spans

@@ -13,6 +13,7 @@ from textual.widgets import Input, Static
 
 from branchwise.corpora.atomic import write_named
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.text import one_line
 from branchwise.ui.trace_app.cells import drawn
 
 _MAX_NAME = 80
@@ -74,7 +75,7 @@ class ExportScreen(ModalScreen[Path | None]):
             self.dismiss(path)
 
     def _say(self, text: str) -> None:
-        said = drawn(" ".join(text.split())[:500])
+        said = drawn(one_line(text)[:500])
         self.query_one("#export-said", Static).update(Text(said))
 
 

@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Static
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.text import one_line
 from branchwise.ui.trace_app.background import run_aside
 from branchwise.ui.trace_app.cells import drawn
 from branchwise.ui.trace_app.forking import Made, make_aside, run_fork_in
@@ -239,7 +240,7 @@ class ForkScreen(ModalScreen[None]):
     def _say(self, text: str, *, wrong: bool = False) -> None:
         said = self.query_one("#fork-said", Static)
         said.set_class(wrong, "-wrong")
-        said.update(Content(drawn(" ".join(text.split()))))
+        said.update(Content(drawn(one_line(text))))
 
 
 def _in_dialog(said: str) -> str:

@@ -8,6 +8,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from branchwise.corpora.text import one_line
 from branchwise.eval.numbers import number
 from branchwise.ui.steps.blocks import harmless
 from branchwise.ui.trace_app.cells import fitted
@@ -97,4 +98,4 @@ def _facts(line: ItemLine, run: str, heads: Sequence[str]) -> Iterator[str]:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(harmless(text).split())
+    return one_line(harmless(text))
