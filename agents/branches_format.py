@@ -39,6 +39,7 @@ class BranchesFormat:
     """Entities under the names of readings: what the task `branches` asks for."""
 
     name: str = "branches"
+    cites: bool = False
     schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

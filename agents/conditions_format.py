@@ -54,6 +54,7 @@ class ConditionsFormat:
     """Answers in sentences under conditions, with citations where passages were seen."""
 
     name: str = "conditions"
+    cites: bool = True
     schema: ClassVar[dict[str, Any]] = {
         "type": "object",
         "properties": {

@@ -21,6 +21,11 @@ class AnswerFormat(Protocol):
         ...
 
     @property
+    def cites(self) -> bool:
+        """Whether answers name the passages that support them."""
+        ...
+
+    @property
     def schema(self) -> Mapping[str, Any]:
         """JSON schema of the shape that prompts ask for; JSON-serialisable."""
         ...

@@ -1,4 +1,8 @@
-"""The prompts: files that can be read, compared and replaced (`--prompts DIR`)."""
+"""The prompts: files that can be read, compared and replaced (`--prompts DIR`).
+
+A set (`--prompt-set`) is what a version of ours said: texts, and what tools say of themselves. The
+newest set is in `prompts/`; an older one has a folder there, with the files that have changed.
+"""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -7,6 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
+from typing import Literal
 
 from branchwise.corpora.errors import InputError, nearest
 
@@ -19,6 +24,9 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "conditions_directly": frozenset(),
         "graph_tools": frozenset(),
         "repair": frozenset({"problem", "schema"}),
+        "budget": frozenset({"turns", "calls"}),
+        "budget_left": frozenset({"turns_left", "turns", "calls_left", "calls"}),
+        "budget_low": frozenset({"turns_left", "turns", "calls_left", "calls"}),
         "budget_spent": frozenset({"reason"}),
         "text_protocol": frozenset({"tools"}),
         "expander": frozenset(),
@@ -33,6 +41,10 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
 """Every prompt and what may stand in it as `$name` (a dollar sign itself is written `$$`)."""
 SCORING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
 """Prompts that no answer depends on: a run may be scored with others than it began with."""
+PromptSet = Literal["v1", "v2"]
+NEWEST: PromptSet = "v2"
+SINCE_V2 = frozenset({"budget", "budget_left", "budget_low"})
+"""Prompts that the first set lacked: the digests of its systems cover all others."""
 MAX_BYTES = 200_000
 
 
@@ -41,19 +53,20 @@ class Prompts:
     """The prompts of a run by name, white space at both ends removed."""
 
     texts: Mapping[str, str]
+    of: PromptSet = NEWEST
 
     @classmethod
-    def load(cls, directory: Path | None = None) -> "Prompts":
-        """The built-in prompts, those that `directory` holds as NAME.md replaced by it.
+    def load(cls, directory: Path | None = None, of: PromptSet = NEWEST) -> "Prompts":
+        """The built-in prompts of a set, those that `directory` holds as NAME.md replaced by it.
 
         Raises:
             InputError: no such directory, a file that is not one of our prompts, or a prompt with a
                 variable that its place does not give.
         """
-        texts = {name: _built_in(name) for name in VARIABLES}
+        texts = {name: _built_in(name, of) for name in VARIABLES}
         if directory is not None:
             texts |= _replacements(directory)
-        return cls(MappingProxyType(texts))
+        return cls(MappingProxyType(texts), of)
 
     def render(self, name: str, **values: str) -> str:
         """The prompt `name` with its variables filled in, once: values are not read again.
@@ -76,8 +89,11 @@ class Prompts:
         return digest.hexdigest()
 
 
-def _built_in(name: str) -> str:
-    return (files("branchwise.agents") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+def _built_in(name: str, of: PromptSet) -> str:
+    folder = files("branchwise.agents") / "prompts"
+    earlier = folder / of / f"{name}.md"
+    found = earlier if of != NEWEST and earlier.is_file() else folder / f"{name}.md"
+    return found.read_text("utf-8").strip()
 
 
 def _replacements(directory: Path) -> dict[str, str]:

@@ -20,8 +20,8 @@ class Setting:
     field's name; `flag`: its option, by default `--WORD`; None where it cannot be written there.
     `none`: what a system's name calls it where it is None. `module`: of a role, the module that
     asks it. `changes`: `answers`, and with them the digest; `requests`, how they are sent; or
-    `scores` alone. `later`: added when there were runs: it is in the digest only where it is not
-    its default.
+    `scores` alone. `later`: added when there were runs: it is in the digest only where it differs
+    from what those runs did, which is `before`, or its default where that is None.
     """
 
     help: str = ""
@@ -33,6 +33,7 @@ class Setting:
     module: str | None = None
     changes: Literal["answers", "requests", "scores"] = "answers"
     later: bool = False
+    before: Any = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,11 @@ class Declared:
         return NoneType in get_args(self.info.annotation)
 
     @property
+    def earlier(self) -> Any:
+        """Of a later setting: what systems did before there was the setting."""
+        return self.info.default if self.setting.before is None else self.setting.before
+
+    @property
     def is_choice(self) -> bool:
         """Whether it is one of some words."""
         return get_origin(self.kind) is Literal
@@ -95,5 +101,5 @@ def digested(settings: BaseModel) -> dict[str, Any]:
         one.name: values[one.name]
         for one in declared(type(settings))
         if one.setting.changes == "answers"
-        and not (one.setting.later and getattr(settings, one.name) == one.info.default)
+        and not (one.setting.later and getattr(settings, one.name) == one.earlier)
     }

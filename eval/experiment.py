@@ -154,8 +154,8 @@ def resume(
     moved |= {"retriever": absolute_name(retriever) if retriever else None}
     check_not_moved(f"branchwise resume {path}", meta["system"], moved)
     with reading(Path(path)):
-        System.model_validate(meta["system"])
-    settings = dict(meta["system"]) | {key: value for key, value in moved.items() if value}
+        begun = System.recorded(meta["system"])
+    settings = begun.model_dump(mode="json") | {key: value for key, value in moved.items() if value}
     settings["roles"] = _moved_roles(
         Path(path), settings, {"expander": expander, "extractor": extractor}
     )

@@ -15,7 +15,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
-from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
+from branchwise.agents.prompt_files import SCORING_PROMPTS, SINCE_V2, Prompts
 from branchwise.agents.replay import OpenRecordings
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.setting import digested
@@ -25,6 +25,8 @@ from branchwise.corpora.keys import Keys
 from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.base import recursion_limit
+from branchwise.graphs.budget_words import PROMPTS as BUDGET_PROMPTS
+from branchwise.graphs.budget_words import budget_stated
 from branchwise.graphs.expand_node import shown_readings
 from branchwise.graphs.flows import DEFAULT, FLOWS, Brief, Flow, GraphParts
 from branchwise.graphs.ledger import Ledger
@@ -91,22 +93,42 @@ class Agent:
         keys = Keys(system.keys)
         keys.check()
         self.system = system
-        self.prompts = Prompts.load(Path(system.prompts) if system.prompts else None)
+        folder = Path(system.prompts) if system.prompts else None
+        self.prompts = Prompts.load(folder, system.prompt_set)
         # Before the corpus is opened, which takes longer than noticing a missing server.
         self._models = Models.of(system, self.prompts, model, restraints, recordings, keys)
         self._retriever = retriever or retriever_of(system)
         self._graph = graph or (open_graph(system.kg, keys) if system.kg else None)
         corpus = Path(system.corpus) if system.corpus else None
-        around = ToolContext(self._retriever, system.k, self._graph, corpus, system.settings, keys)
+        # Extraction reads a passage anew for another search.
+        repeats = system.repeat_passages or system.extract
+        around = ToolContext(
+            self._retriever,
+            system.k,
+            self._graph,
+            corpus,
+            system.settings,
+            keys,
+            shortens=not repeats,
+            cites=flow.format.cites,
+            in_v1=system.prompt_set == "v1",
+        )
         names = default_tools(around.sources) if system.tools is None else system.tools
         self.tools = make_tools(names, around)
         check_search(system, around.sources, [tool.name for tool in self.tools])
+        self._named = names
         self._sections = [self.prompts.render(name) for name in sections(names)]
         self._sections += plugin_sections(self.tools)
+        self._shows_budget = system.budget_shown == "on" and bool(self.tools)
+        if self._shows_budget:
+            self._sections.append(budget_stated(self.prompts, system.budget))
         self.nodes = make_nodes(system.nodes, injection_context(around))
         self.flow = flow
         models, budget = self._models, system.budget
-        self._parts = GraphParts(models, self.tools, self.prompts, flow, budget, self.nodes)
+        shows = self._shows_budget
+        self._parts = GraphParts(
+            models, self.tools, self.prompts, flow, budget, self.nodes, shows, repeats
+        )
         self.graph = self._built()
         self._entered: dict[str, AgentGraph] = {}
         self._models.explain(lambda: self.identity)
@@ -134,6 +156,7 @@ class Agent:
             "retriever": dict(self._retriever.identity) if self._retriever else None,
             "format": self.flow.format.name,
             **flow,
+            **self.system.since,
         }
 
     @property
@@ -151,14 +174,26 @@ class Agent:
             self._graph.close()
 
     def _prompt_names(self) -> set[str]:
-        """Prompts that answers depend on: those of a module only if it is on."""
+        """Prompts that answers may depend on."""
+        settings = {"search"} if self.tools else {"given", "direct"}
+        names = {prompt for one, prompt in self.flow.prompts.items() if one in settings}
+        names |= {"repair", *self.flow.own_prompts}
+        if self.tools:
+            names |= {"text_protocol", "budget_spent", *sections(self._named)}
+            names |= BUDGET_PROMPTS if self._shows_budget else set()
+        if self._models.expander:
+            names |= {"expander", self.flow.readings}
+        if self._models.extractor:
+            names |= {"extractor"}
+        return names | self._names_in_v1() if self.prompts.of == "v1" else names
+
+    def _names_in_v1(self) -> set[str]:
+        """What the digests of the first set's systems cover: also prompts of no use to them."""
         others = (flow.own_prompts for flow in FLOWS.values() if flow is not self.flow)
-        names = set(self.prompts.texts) - SCORING_PROMPTS.union(*others)
+        names = set(self.prompts.texts) - SCORING_PROMPTS.union(SINCE_V2, *others)
         if self._models.expander is None:
             names -= {"expander", *(flow.readings for flow in FLOWS.values())}
-        if self._models.extractor is None:
-            names -= {"extractor"}
-        return names
+        return names if self._models.extractor else names - {"extractor"}
 
     async def answer(
         self,

@@ -10,33 +10,18 @@ from langgraph.types import Command
 
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.prompt_files import Prompts
+from branchwise.graphs.budget_words import spent_reason
 from branchwise.graphs.context_window import oldest_to_omit, with_omissions
 from branchwise.graphs.ledger import AGENT
 from branchwise.graphs.messages import recorded_turn
-from branchwise.graphs.reduce import StateUpdate, folded, told, trimmed, turned
+from branchwise.graphs.reduce import StateUpdate, entering, folded, told, trimmed, turned
 from branchwise.graphs.route import Route
-from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext
 from branchwise.graphs.system import Budget
 from branchwise.trace.events import BudgetSpent, ContextTrimmed
 
 # The last answer is requested even when the seconds are spent; this limits how long it may take.
 GRACE_SECONDS = 30.0
-
-
-def spent_reason(budget: Budget, spent: Spent, seconds: float) -> str | None:
-    """Which part of the budget is spent, in words; None while some of each is left.
-
-    The last model turn is reserved for the answer, so `turns` is spent one turn early.
-    """
-    if spent.turns >= budget.turns - 1:
-        return f"{budget.turns} model turns"
-    if spent.calls >= budget.calls:
-        return f"{budget.calls} tool calls"
-    if spent.tokens >= budget.tokens:
-        return f"{budget.tokens} tokens"
-    if seconds >= budget.seconds:
-        return f"{budget.seconds:g} seconds"
-    return None
 
 
 def make_agent_node(
@@ -61,7 +46,7 @@ def make_agent_node(
             change |= told(note, state)
         seen = folded(state, change)
         asked = () if seen.get("told") else tools
-        messages = [*seen["messages"], *seen["pending"]]
+        messages = [*seen["messages"], *entering(seen)]
         omitted = state.get("omitted", 0)
         try:
             reply = await _ask(caller, messages, omitted, asked, schema, context)

@@ -1,6 +1,7 @@
 """The graph: agent and tools in a loop under the budget, modules before and between, the answer."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +9,7 @@ from langgraph.graph import END, START, StateGraph
 
 from branchwise.graphs.agent_node import make_agent_node
 from branchwise.graphs.answer_node import make_answer_node
+from branchwise.graphs.budget_words import budget_left
 from branchwise.graphs.expand_node import make_expand_node
 from branchwise.graphs.extract_node import make_extract_node
 from branchwise.graphs.flows.flow import GraphParts
@@ -72,7 +74,11 @@ def add_agent(
     if models.extractor:
         graph.add_node("extract", make_extract_node(models.extractor, prompts))
     if parts.tools:
-        graph.add_node("tools", make_tool_node(parts.tools, parts.budget, models.agent))
+        left = partial(budget_left, prompts, parts.budget) if parts.shows_budget else None
+        tools = make_tool_node(
+            parts.tools, parts.budget, models.agent, left, repeats=parts.repeats_passages
+        )
+        graph.add_node("tools", tools)
     _add_slots(graph, parts, "before_agent", *(("after_tools",) if parts.tools else ()))
     return route.first
 

@@ -7,7 +7,13 @@ events of another run and applies the same changes. So a run and its forks canno
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 
 from branchwise.graphs.state import AgentState, Spent
 from branchwise.trace.events import (
@@ -23,6 +29,7 @@ from branchwise.trace.parts import ModelQuestion, Usage
 
 StateUpdate = dict[str, Any]
 """The change that a step returns: `messages` and `evidence` are added, the rest is replaced."""
+_LEFT = "left"
 NOT_RUN: Literal["not_run"] = "not_run"
 """Why a call beyond the budget has no result; it costs no call."""
 
@@ -75,10 +82,24 @@ def trimmed(event: ContextTrimmed) -> StateUpdate:
     return {"omitted": event.omitted}
 
 
+def entering(state: AgentState) -> list[BaseMessage]:
+    """What is pending as it joins the conversation: results end with what is left of the budget."""
+    return [_with_left(message) for message in state["pending"]]
+
+
+def _with_left(message: BaseMessage) -> BaseMessage:
+    left = message.additional_kwargs.get(_LEFT)
+    if not left:
+        return message
+    return message.model_copy(
+        update={"content": f"{message.text}\n\n{left}", "additional_kwargs": {}}
+    )
+
+
 def turned(turn: Model, message: AIMessage, state: AgentState) -> StateUpdate:
     """The pending messages join the conversation, followed by the reply."""
     return {
-        "messages": [*state["pending"], message],
+        "messages": [*entering(state), message],
         "pending": [],
         "spent": state["spent"].plus(turns=1, usage=turn.usage),
         "finish": turn.finish,
@@ -94,6 +115,7 @@ def answered(results: Sequence[Tool], state: AgentState) -> StateUpdate:
             tool_call_id=result.call.id or "",
             name=result.call.name or "",
             artifact=result.artifact,
+            additional_kwargs={_LEFT: result.left} if result.left else {},
         )
         for result in results
     ]

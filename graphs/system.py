@@ -6,11 +6,12 @@ help, keys of study files, refusals and digests are made of them.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from branchwise.agents.decoding import Decoding
+from branchwise.agents.prompt_files import NEWEST, PromptSet
 from branchwise.agents.setting import Setting, declared
 from branchwise.corpora.keys import HELP, OPTION
 from branchwise.corpora.kinds import NAMES
@@ -75,7 +76,10 @@ class System(BaseModel):
     `package.module:NAME` (corpora/plugins/specs.py); `settings` are theirs, by their names. `nodes`
     are the plug-in steps, in order. `expand`: a model first writes the question's readings, for the
     agent to answer each. `extract`: the agent sees only what a model copied out of each retrieved
-    passage. `keys`: by HOST or HOST:PORT the environment variable whose key goes there
+    passage. `repeat_passages`: a passage that the agent has before it is shown whole again, instead
+    of by its title, when a search finds it. `budget_shown`: the prompt states the budget, and each
+    tool result what is left. `prompt_set`: the version of the built-in prompts and of what tools
+    say of themselves. `keys`: by HOST or HOST:PORT the environment variable whose key goes there
     (`corpora/keys.py`); no answer depends on them.
     """
 
@@ -98,6 +102,10 @@ class System(BaseModel):
             none="built-in",
         ),
     ] = None
+    prompt_set: Annotated[
+        PromptSet,
+        _model("Prompts and tool descriptions of which version.", later=True, before="v1"),
+    ] = NEWEST
     corpus: Annotated[
         str | None,
         _tools(
@@ -134,6 +142,15 @@ class System(BaseModel):
             none="all",
         ),
     ] = None
+    repeat_passages: Annotated[
+        bool,
+        _tools(
+            "Show a passage whole each time that a search finds it.",
+            flag="--repeat-passages",
+            later=True,
+            before=True,
+        ),
+    ] = False
     expand: Annotated[
         bool,
         _module(
@@ -164,7 +181,35 @@ class System(BaseModel):
     ] = {}
     roles: Roles = Roles()
     decoding: Decoding = Decoding()
+    budget_shown: Annotated[
+        Literal["on", "off"],
+        _budget("Tell the agent what is left with each result.", later=True, before="off"),
+    ] = "on"
     budget: Budget = Budget()
+
+    @classmethod
+    def recorded(cls, values: Mapping[str, Any]) -> Self:
+        """A system as it was recorded; settings that there were not yet are as they were before.
+
+        Raises pydantic's ValidationError.
+        """
+        earlier = {
+            one.name: one.earlier
+            for one in declared(cls)
+            if one.setting.later and len(one.path) == 1
+        }
+        return cls.model_validate(earlier | dict(values))
+
+    @property
+    def since(self) -> dict[str, Any]:
+        """Its own later settings that differ from what systems did before: part of the identity."""
+        return {
+            one.name: value
+            for one in SETTINGS
+            if one.setting.later
+            and len(one.path) == 1
+            and (value := getattr(self, one.name)) != one.earlier
+        }
 
     def __hash__(self) -> int:
         # Mappings have no hash; equal systems are also equal in the rest.

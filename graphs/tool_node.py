@@ -3,11 +3,12 @@
 import asyncio
 import hashlib
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
@@ -18,9 +19,11 @@ from branchwise.corpora.text import one_line, whole_characters
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.reduce import NOT_RUN, StateUpdate, answered
 from branchwise.graphs.run_contexts import PluginCall, count_asked
-from branchwise.graphs.state import AgentState, GraphNode, ItemContext
+from branchwise.graphs.shown import TurnPassages, shown_before
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.tools.errors import ToolError
+from branchwise.tools.passage_blocks import SHOWN, ShownPassages
 from branchwise.tools.plugins.plugged import PluggedTool
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 from branchwise.trace.events import Tool
@@ -52,19 +55,36 @@ class CallOutcome(Record):
 
 
 def make_tool_node(
-    tools: Sequence[BaseTool], budget: Budget, caller: ModelCaller | None = None
+    tools: Sequence[BaseTool],
+    budget: Budget,
+    caller: ModelCaller | None = None,
+    left: Callable[[Spent], str] | None = None,
+    *,
+    repeats: bool = True,
 ) -> GraphNode:
     """The node `tools`: answers every tool call of the last message.
 
-    `caller`: the agent's model, which plug-ins may ask.
+    `caller`: the agent's model, which plug-ins may ask. `left`: what results say at their end of
+    the budget. `repeats`: passages that the agent has before it are shown whole again.
     """
     by_name = {tool.name: _Called(tool, caller) for tool in tools}
 
     async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
-        context, calls, kept = runtime.context, calls_of(state), state.get("kept") or {}
+        calls, kept = calls_of(state), state.get("kept") or {}
         allowed = max(0, budget.calls - state["spent"].calls)
+        before = frozenset[str]() if repeats else shown_before(state)
+        turn = _Turn(
+            by_name,
+            runtime.context,
+            state["spent"],
+            left,
+            repeats,
+            TurnPassages(before, len(calls)),
+        )
+        for n, result in kept.items():
+            turn.shown.end(n, result.content, result.artifact)
         begun = [
-            _answer_call(n, call, by_name, context, within_budget=n < allowed)
+            turn.answer(n, call, within_budget=n < allowed)
             for n, call in enumerate(calls)
             if n not in kept
         ]
@@ -84,54 +104,74 @@ class _Called:
     caller: ModelCaller | None
 
     async def answer(
-        self, call: Mapping[str, Any], context: ItemContext, slot: Slot
+        self,
+        call: Mapping[str, Any],
+        context: ItemContext,
+        slot: Slot,
+        shown: ShownPassages | None,
     ) -> CallOutcome:
         if isinstance(self.tool, PluggedTool):
             return await _call_plugged(self.tool, call, context, slot, self.caller)
-        return await _invoke(self.tool, call, context.time_left)
+        return await _invoke(self.tool, call, context.time_left, shown)
 
 
-def _answer_call(
-    of: int,
-    call: Mapping[str, Any],
-    tools: Mapping[str, _Called],
-    context: ItemContext,
-    *,
-    within_budget: bool,
-) -> Coroutine[Any, Any, Tool]:
-    """Call number `of` of the turn.
+@dataclass(frozen=True)
+class _Turn:
+    """The calls of one turn; `spent` before them."""
 
-    It takes its slot now, in the model's order, so that a replay matches.
-    """
-    refused = _refusal(call, tools) if within_budget else _NOT_RUN
-    slot = None if refused else context.journal.recall(_key(call))
-    return _finish_call(of, call, tools, context, slot, refused)
+    tools: Mapping[str, _Called]
+    context: ItemContext
+    spent: Spent
+    left: Callable[[Spent], str] | None
+    repeats: bool
+    shown: TurnPassages
 
+    def answer(
+        self, of: int, call: Mapping[str, Any], *, within_budget: bool
+    ) -> Coroutine[Any, Any, Tool]:
+        """Call number `of` of the turn.
 
-async def _finish_call(
-    of: int,
-    call: Mapping[str, Any],
-    tools: Mapping[str, _Called],
-    context: ItemContext,
-    slot: Slot | None,
-    refused: CallOutcome | None,
-) -> Tool:
-    began = time.perf_counter()
-    replayed = slot is not None and slot.value is not None
-    if slot is None:
-        assert refused is not None
-        result = refused
-    elif slot.value is not None:
-        result = CallOutcome.read(slot.value)
-        count_asked(call["name"], result.asked, context.ledger)
-    else:
-        result = await tools[call["name"]].answer(call, context, slot)
-        await context.journal.keep(slot, result.record())
-    about = {"of": of, "seconds": round(time.perf_counter() - began, 4), "replayed": replayed}
-    made = {"id": call["id"], "name": call["name"], "args": call["args"]}
-    event = Tool.read({"call": made, **about, **result.record()})
-    context.event(event)
-    return event
+        It takes its slot now, in the model's order, so that a replay matches.
+        """
+        refused = _refusal(call, self.tools) if within_budget else _NOT_RUN
+        slot = None if refused else self.context.journal.recall(_key(call))
+        return self._finish(of, call, slot, refused)
+
+    async def _finish(
+        self, of: int, call: Mapping[str, Any], slot: Slot | None, refused: CallOutcome | None
+    ) -> Tool:
+        began = time.perf_counter()
+        replayed = slot is not None and slot.value is not None
+        result = CallOutcome("", {})
+        try:
+            result = await self._result(of, call, slot, refused)
+        finally:
+            self.shown.end(of, result.content, result.artifact)
+        about = {"of": of, "seconds": round(time.perf_counter() - began, 4), "replayed": replayed}
+        made = {"id": call["id"], "name": call["name"], "args": call["args"]}
+        left = {"left": self._left(of)} if self.left and result is not _NOT_RUN else {}
+        event = Tool.read({"call": made, **about, **result.record(), **left})
+        self.context.event(event)
+        return event
+
+    async def _result(
+        self, of: int, call: Mapping[str, Any], slot: Slot | None, refused: CallOutcome | None
+    ) -> CallOutcome:
+        if slot is None:
+            assert refused is not None
+            return refused
+        if slot.value is not None:
+            result = CallOutcome.read(slot.value)
+            count_asked(call["name"], result.asked, self.context.ledger)
+            return result
+        shown = None if self.repeats else self.shown.at(of)
+        result = await self.tools[call["name"]].answer(call, self.context, slot, shown)
+        await self.context.journal.keep(slot, result.record())
+        return result
+
+    def _left(self, of: int) -> str:
+        assert self.left is not None
+        return self.left(self.spent.plus(calls=of + 1))
 
 
 def _refusal(call: Mapping[str, Any], tools: Mapping[str, _Called]) -> CallOutcome | None:
@@ -160,13 +200,16 @@ def _key(call: Mapping[str, Any]) -> CallKey:
     return CallKey("tool", str(call["name"]), hashlib.sha256(body).hexdigest())
 
 
-async def _invoke(tool: BaseTool, call: Mapping[str, Any], time_left: float) -> CallOutcome:
+async def _invoke(
+    tool: BaseTool, call: Mapping[str, Any], time_left: float, shown: ShownPassages | None
+) -> CallOutcome:
     """Run the tool; whatever it raises becomes a result that the model can act on."""
+    config = RunnableConfig(configurable={SHOWN: shown}) if shown else None
     request = {"type": "tool_call", "id": call["id"], "name": call["name"], "args": call["args"]}
     limit = max(time_left, MIN_TOOL_SECONDS)
     try:
         async with asyncio.timeout(limit):
-            message = await tool.ainvoke(request)
+            message = await tool.ainvoke(request, config)
     except TimeoutError:
         return _failure(f"no result within {limit:.0f} seconds")
     except ValidationError as error:

@@ -7,12 +7,23 @@ from typing_extensions import TypedDict
 
 
 class PassageRecord(TypedDict):
-    """A passage that a tool showed to the agent. The store keeps each passage's text once."""
+    """A passage that a tool showed to the agent. The store keeps each passage's text once.
+
+    `part`: which of how many passages of its title it is, from 1; missing for a title's only one.
+    """
 
     id: str
     title: str
     text: str
     score: float
+    part: NotRequired[list[int]]
+
+
+class RepeatRecord(TypedDict):
+    """A passage that a search found and that the agent has before it: it was shown by its title."""
+
+    id: str
+    title: str
 
 
 class MatchRecord(TypedDict):
@@ -44,8 +55,10 @@ class RowsRecord(TypedDict):
 
 
 class ToolArtifact(TypedDict):
-    """`passages` in the order shown; `rows` of a query; `matches` of a search by name."""
+    """`passages` in the order shown; `repeats`, found again and shown by their titles; `rows` of a
+    query; `matches` of a search by name."""
 
     passages: NotRequired[list[PassageRecord]]
+    repeats: NotRequired[list[RepeatRecord]]
     rows: NotRequired[RowsRecord]
     matches: NotRequired[list[MatchRecord]]

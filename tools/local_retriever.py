@@ -1,29 +1,49 @@
 """`local_retriever(query, k=3)`: search the corpus. Import lazily: it loads langchain."""
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
-from branchwise.corpora.text import unbroken
-from branchwise.tools.artifacts import PassageRecord, ToolArtifact
+from branchwise.corpora.titles import Titles
+from branchwise.tools.artifacts import PassageRecord, RepeatRecord, ToolArtifact
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.errors import ToolError
+from branchwise.tools.passage_blocks import (
+    NO_PASSAGE,
+    SHOWN,
+    ShownPassages,
+    blocks,
+    new_and_repeated,
+    passage_record,
+)
 
 NAME = "local_retriever"
 MAX_QUERY_CHARS = 4000
+MAX_MORE_QUERIES = 4
 
-_DESCRIPTION = """Search the passage collection and return the best matching passages.
+_IN_V1 = """Search the passage collection and return the best matching passages.
 
 Each passage is shown as "[id] Title" and its text. Ask for one thing at a time, in plain words, \
 and name the thing you mean: "capital of Bolivia" finds more than "what is its capital". \
 Passages that you have not found yet may need another wording or another name. The id in \
 brackets is what to cite."""
+_DESCRIPTION = """Search the passage collection and return the best matching passages.
+
+Each passage is shown as "[id] Title" and its text; "2 of 3" behind a title says that it has \
+several passages. Name the thing you mean, in plain words: "capital of Bolivia" finds more than \
+"what is its capital". Passages that you have not found yet may need another wording, another \
+name, or a look from the other side: what one passage leaves out may stand in another's."""
+_SHORTENS = " A passage that you have before you is only named again; the next one takes its place."
+_CITES = " The id in brackets is what to cite."
 
 
-class _Query(BaseModel):
+class _QueryInV1(BaseModel):
     query: str = Field(
         description="What to look for: a question or key words.",
         min_length=1,
@@ -31,37 +51,149 @@ class _Query(BaseModel):
     )
 
 
-class _QueryAndK(_Query):
+class _QueryAndKInV1(_QueryInV1):
     k: int = Field(default=DEFAULT_K, description="How many passages to return.", ge=1, le=MAX_K)
+
+
+class _Query(_QueryInV1):
+    more_queries: list[str] = Field(
+        default=[],
+        description="Other queries to answer in the same call, each on its own.",
+        max_length=MAX_MORE_QUERIES,
+    )
+
+
+class _QueryAndPage(_Query):
+    page: int = Field(
+        default=1,
+        description="Which passages: 1 for the best ones, 2 for the next, and so on.",
+        ge=1,
+        le=MAX_K,
+    )
+
+
+class _QueryAndK(_Query):
+    k: int = Field(
+        default=DEFAULT_K, description="How many passages to return for a query.", ge=1, le=MAX_K
+    )
+
+
+@dataclass(frozen=True)
+class SearchForm:
+    """How passages are searched for and shown.
+
+    `k`: passages a query; None leaves it to the model. `titles`: to say which part of a title a
+    passage is. `shortens`: a passage that the model has before it is named and not shown again.
+    `cites`: answers cite passages. `in_v1`: as the first prompt set has it, with one query a call
+    and without pages.
+    """
+
+    k: int | None = None
+    titles: Titles | None = None
+    shortens: bool = False
+    cites: bool = False
+    in_v1: bool = False
+
+    @property
+    def description(self) -> str:
+        """What the tool says of itself."""
+        if self.in_v1:
+            return _IN_V1
+        shortens, cites = _SHORTENS if self.shortens else "", _CITES if self.cites else ""
+        return f"{_DESCRIPTION}{shortens}{cites}"
+
+    @property
+    def arguments(self) -> type[BaseModel]:
+        """What the model gives."""
+        if self.in_v1:
+            return _QueryInV1 if self.k else _QueryAndKInV1
+        return _QueryAndPage if self.k else _QueryAndK
 
 
 class _LocalRetriever(BaseTool):
     """A separate class, because StructuredTool inspects its function's types at every call."""
 
     batcher: SkipValidation[Batcher]
-    default_k: int
+    form: SkipValidation[SearchForm]
 
-    def _run(self, query: str, k: int = 0) -> tuple[str, ToolArtifact]:
+    def _run(
+        self, query: str, k: int = 0, page: int = 1, more_queries: Sequence[str] = ()
+    ) -> tuple[str, ToolArtifact]:
+        ask = _Ask((query, *more_queries), k or self.form.k or DEFAULT_K, page)
         with _as_tool_errors():
-            return _result(self.batcher.search_blocking(query, k or self.default_k))
+            search = self.batcher.search_blocking
+            return ask.result([search(one, ask.depth) for one in ask.queries], self.form)
 
-    async def _arun(self, query: str, k: int = 0) -> tuple[str, ToolArtifact]:
+    async def _arun(
+        self,
+        config: RunnableConfig,
+        query: str,
+        k: int = 0,
+        page: int = 1,
+        more_queries: Sequence[str] = (),
+    ) -> tuple[str, ToolArtifact]:
+        shown: ShownPassages | None = config.get("configurable", {}).get(SHOWN)
+        known = shown.most if shown else 0
+        ask = _Ask((query, *more_queries), k or self.form.k or DEFAULT_K, page, known)
         with _as_tool_errors():
-            return _result(await self.batcher.search(query, k or self.default_k))
+            rankings = await asyncio.gather(
+                *(self.batcher.search(one, ask.depth) for one in ask.queries)
+            )
+        return ask.result(rankings, self.form, await shown.ids() if shown else ())
 
 
-def make_local_retriever(search: Batcher | Retriever, k: int | None = None) -> BaseTool:
-    """The tool over a retriever; with `k` given, the model cannot choose it.
+@dataclass(frozen=True)
+class _Ask:
+    """A call. `known`: how many hits may be known to the model already."""
+
+    queries: tuple[str, ...]
+    k: int
+    page: int = 1
+    known: int = 0
+
+    @property
+    def depth(self) -> int:
+        """How many hits are asked for."""
+        return min(MAX_K, self.page * self.k + self.known)
+
+    def result(
+        self, rankings: Sequence[Sequence[Hit]], form: SearchForm, shown: Collection[str] = ()
+    ) -> tuple[str, ToolArtifact]:
+        """The text for the model, and the artifact. Of two queries the second repeats nothing."""
+        known, texts = set(shown), list[str]()
+        artifact = ToolArtifact(passages=[])
+        for query, ranking in zip(self.queries, rankings, strict=True):
+            hits, repeats = new_and_repeated(ranking[(self.page - 1) * self.k :], self.k, known)
+            records = [passage_record(hit, form.titles) for hit in hits]
+            known |= {hit.passage.id for hit in hits}
+            artifact["passages"] += records
+            if repeats:
+                artifact["repeats"] = [*artifact.get("repeats", []), *repeats]
+            heading = [f"For {query!r}:"] if len(self.queries) > 1 else []
+            texts += [*heading, _text(records, repeats, self.page)]
+        return "\n\n".join(texts), artifact
+
+
+def _text(records: Sequence[PassageRecord], repeats: Sequence[RepeatRecord], page: int) -> str:
+    if records:
+        return blocks(records, repeats)
+    if repeats:
+        return "\n\n".join(["No other passage matches the query.", blocks([], repeats)])
+    return NO_PASSAGE if page == 1 else "No further passage matches the query."
+
+
+def make_local_retriever(search: Batcher | Retriever, form: SearchForm = SearchForm()) -> BaseTool:
+    """The tool over a retriever.
 
     Its result is text for the model and a `ToolArtifact` (ids, titles, texts, scores).
     """
     return _LocalRetriever(
         name=NAME,
-        description=_DESCRIPTION,
-        args_schema=_QueryAndK if k is None else _Query,
+        description=form.description,
+        args_schema=form.arguments,
         response_format="content_and_artifact",
         batcher=search if isinstance(search, Batcher) else Batcher(search),
-        default_k=k or DEFAULT_K,
+        form=form,
     )
 
 
@@ -72,19 +204,3 @@ def _as_tool_errors() -> Iterator[None]:
         yield
     except RetrieverError as error:
         raise ToolError(f"{error}; go on with the other tools, or ask again later") from None
-
-
-def _result(hits: Sequence[Hit]) -> tuple[str, ToolArtifact]:
-    records = [PassageRecord(id=p.id, title=p.title, text=p.text, score=score) for p, score in hits]
-    return passages_text(records), ToolArtifact(passages=records)
-
-
-def passages_text(records: Sequence[PassageRecord]) -> str:
-    """Passages as the agent sees them."""
-    return "\n\n".join(map(_shown, records)) or "No passage matches the query."
-
-
-def _shown(record: PassageRecord) -> str:
-    """`[id] Title`, and the text on one line, so that a passage cannot pose as the start of
-    another."""
-    return f"[{record['id']}] {unbroken(record['title'])}\n{unbroken(record['text'])}"

@@ -11,6 +11,7 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.loading import distribution_of, entry_points
 from branchwise.corpora.plugins.specs import is_mcp, is_plugin
 from branchwise.corpora.retrieval import Retriever
+from branchwise.corpora.titles import Titles
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_now, open_mcp_tools
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.plugins.injection import InjectionContext
 
 
-SEARCH_TOOL = "local_retriever"
+SEARCH_TOOL, OPENING_TOOL = "local_retriever", "open_passages"
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class ToolContext:
     """What tools are made from: the corpus searched (k where the user fixed it) and the graph.
 
     `corpus`: its folder, for plug-ins that read it. `settings`: of plug-ins, by their names.
-    `keys`: for MCP servers that have an address.
+    `keys`: for MCP servers that have an address. `shortens`, `cites`, `in_v1`: how passages are
+    shown (`SearchForm`).
     """
 
     retriever: Retriever | Batcher | None = None
@@ -37,6 +39,9 @@ class ToolContext:
     corpus: Path | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keys: Keys = NO_KEYS
+    shortens: bool = False
+    cites: bool = True
+    in_v1: bool = False
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -51,6 +56,7 @@ class _Entry:
     source: str  # the setting that names what it searches
     make: "Callable[[ToolContext], BaseTool]"
     section: str = ""  # the prompt file with the tool's part of the system prompt
+    by_default: bool = True
 
 
 def known_tools() -> dict[str, str]:
@@ -94,8 +100,10 @@ def _made(spec: str, context: ToolContext) -> "BaseTool":
 
 
 def default_tools(sources: Collection[str]) -> tuple[str, ...]:
-    """The tools of an agent for which none are named: all that have something to search."""
-    return tuple(name for name, entry in _TOOLS.items() if entry.source in sources)
+    """The tools of an agent for which none are named: those that have something to search."""
+    return tuple(
+        name for name, entry in _TOOLS.items() if entry.source in sources and entry.by_default
+    )
 
 
 def check_source(name: str, sources: Collection[str], words: SettingNames = FLAGS) -> None:
@@ -159,9 +167,26 @@ def check_known(name: str) -> None:
 
 
 def _local_retriever(context: ToolContext) -> "BaseTool":
-    from branchwise.tools.local_retriever import make_local_retriever
+    from branchwise.tools.local_retriever import SearchForm, make_local_retriever
 
-    return make_local_retriever(cast("Retriever | Batcher", context.retriever), context.k)
+    titles = None if context.in_v1 or context.corpus is None else _titles(context.corpus)
+    form = SearchForm(context.k, titles, context.shortens, context.cites, context.in_v1)
+    return make_local_retriever(cast("Retriever | Batcher", context.retriever), form)
+
+
+def _open_passages(context: ToolContext) -> "BaseTool":
+    from branchwise.tools.open_passages import make_open_passages
+
+    if context.corpus is None:
+        remedy = FLAGS.add("corpus", "DIR")
+        raise SettingError("tools", f"the tool {OPENING_TOOL} has no corpus folder", remedy=remedy)
+    return make_open_passages(_titles(context.corpus))
+
+
+def _titles(corpus: Path) -> Titles:
+    from branchwise.corpora.folder import Corpus
+
+    return Titles(Corpus.open(corpus))
 
 
 def _wikisparql(context: ToolContext) -> "BaseTool":
@@ -179,6 +204,12 @@ def _wikidata_search(context: ToolContext) -> "BaseTool":
 _TOOLS: dict[str, _Entry] = {
     SEARCH_TOOL: _Entry(
         "search the passages of --corpus: local_retriever(query, k=3)", "corpus", _local_retriever
+    ),
+    OPENING_TOOL: _Entry(
+        "open all passages of a title in --corpus: open_passages(title)",
+        "corpus",
+        _open_passages,
+        by_default=False,
     ),
     "wikidata_search": _Entry(
         'find entities and properties of --kg by name: wikidata_search(text, kind="item", limit=8)',

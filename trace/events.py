@@ -148,10 +148,11 @@ class Model(Body):
 @dataclass(frozen=True, kw_only=True)
 class Tool(Body):
     """A tool call came back. `of`: its place among the calls of the turn, from 0; `content`: what
-    the model reads; `failure`: which kind of error it is."""
+    the model reads; `failure`: which kind of error it is; `left`: what is left of the budget, as it
+    stands at the end of what the model reads."""
 
     KIND = "tool"
-    OPTIONAL = Body.OPTIONAL | frozenset({"printed", "asked"})
+    OPTIONAL = Body.OPTIONAL | frozenset({"printed", "asked", "left"})
     call: Call
     of: int
     seconds: float = 0.0
@@ -162,6 +163,7 @@ class Tool(Body):
     failure: str | None = None
     printed: str = ""
     asked: tuple[ModelQuestion, ...] = ()
+    left: str = ""
 
     @property
     def found(self) -> Artifact:

@@ -152,7 +152,7 @@ class _Sources:
         searches = (self.corpus, self.retriever, self.k) != (None, None, None)
         found = open_retriever(self.corpus, self.retriever, keys=self.keys) if searches else None
         graph = open_graph(self.kg, self.keys) if self.kg else None
-        return ToolContext(found, self.k, graph, keys=self.keys)
+        return ToolContext(found, self.k, graph, self.corpus, keys=self.keys)
 
     def _names(self, context: "ToolContext") -> tuple[str, ...]:
         from branchwise.corpora.errors import InputError

@@ -46,7 +46,11 @@ class Brief:
 
 @dataclass(frozen=True)
 class GraphParts:
-    """What a graph is made of. `plugins` are in their slots, those of one slot in order."""
+    """What a graph is made of. `plugins` are in their slots, those of one slot in order.
+
+    `shows_budget`: tool results end with what is left of it. `repeats_passages`: what the agent has
+    before it is shown whole again.
+    """
 
     models: "Models"
     tools: "Sequence[BaseTool]"
@@ -54,6 +58,8 @@ class GraphParts:
     flow: "Flow"
     budget: "Budget"
     plugins: "Sequence[MadeNode]" = ()
+    shows_budget: bool = False
+    repeats_passages: bool = True
 
     @property
     def route(self) -> Route:

@@ -26,7 +26,7 @@ def with_passages(message: "BaseMessage", passages: "Sequence[Mapping[str, Any]]
     """
     from langchain_core.messages import ToolMessage
 
-    from branchwise.tools.local_retriever import passages_text
+    from branchwise.tools.passage_blocks import passages_text
 
     if not isinstance(message, ToolMessage):
         raise ValueError(f"a {type(message).__name__} has no passages")

@@ -11,7 +11,7 @@ from branchwise.eval.store.connection import DATABASE
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.plugins.making import load_node
 from branchwise.graphs.system import Budget, System
-from branchwise.tools.local_retriever import passages_text
+from branchwise.tools.passage_blocks import passages_text
 from support.chat_server import call, calls, say
 from support.plugins.node_cases import (
     PASSAGES,

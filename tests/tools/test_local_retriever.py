@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from branchwise.corpora.passages import Passage
 from branchwise.corpora.retrieval import Hit
 from branchwise.tools.batcher import Batcher
-from branchwise.tools.local_retriever import make_local_retriever
+from branchwise.tools.local_retriever import SearchForm, make_local_retriever
 
 
 class Fixed:
@@ -39,8 +39,8 @@ def test_the_model_sees_query_and_k_with_its_bounds(echo):
 
 
 def test_a_fixed_k_leaves_the_schema(echo):
-    tool = make_local_retriever(echo, 7)
-    assert list(schema(tool)["parameters"]["properties"]) == ["query"]
+    tool = make_local_retriever(echo, SearchForm(7))
+    assert list(schema(tool)["parameters"]["properties"]) == ["query", "more_queries", "page"]
     message = asyncio.run(tool.ainvoke(call(query="a")))
     assert len(message.artifact["passages"]) == 7
     ignored = asyncio.run(tool.ainvoke(call(query="a", k=2)))
@@ -87,10 +87,10 @@ async def test_arguments_out_of_bounds_are_refused_before_any_search(echo, argum
 
 async def test_the_calls_of_several_tools_share_one_batcher(echo):
     batcher = Batcher(echo)
-    tools = [make_local_retriever(batcher), make_local_retriever(batcher, 2)]
+    tools = [make_local_retriever(batcher), make_local_retriever(batcher, SearchForm(2))]
     results = await asyncio.gather(*(tool.ainvoke(call(query="a")) for tool in tools))
     assert [len(r.artifact["passages"]) for r in results] == [3, 2]
 
 
 def test_it_works_without_an_event_loop(echo):
-    assert make_local_retriever(echo, 1).invoke({"query": "a"}) == "[a-1] a\ntext 1"
+    assert make_local_retriever(echo, SearchForm(1)).invoke({"query": "a"}) == "[a-1] a\ntext 1"

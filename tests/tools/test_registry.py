@@ -15,9 +15,9 @@ def test_a_named_tool_is_made_once(echo):
     assert [tool.name for tool in tools] == ["local_retriever"]
 
 
-def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo, graph):
+def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo, graph, corpus_dir):
     names = list(known_tools())
-    made = make_tools(names, ToolContext(echo, k=5, graph=graph))
+    made = make_tools(names, ToolContext(echo, k=5, graph=graph, corpus=corpus_dir))
     assert [tool.name for tool in made] == names
 
 
