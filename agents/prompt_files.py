@@ -22,6 +22,11 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "conditions_with_tools": frozenset(),
         "conditions_given": frozenset(),
         "conditions_directly": frozenset(),
+        "passages": frozenset(),
+        "graph": frozenset(),
+        "graph_names": frozenset(),
+        "graph_labels": frozenset(),
+        "graph_queries": frozenset(),
         "graph_tools": frozenset(),
         "repair": frozenset({"problem", "schema"}),
         "budget": frozenset({"turns", "calls"}),
@@ -43,7 +48,18 @@ SCORING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
 """Prompts that no answer depends on: a run may be scored with others than it began with."""
 PromptSet = Literal["v1", "v2"]
 NEWEST: PromptSet = "v2"
-SINCE_V2 = frozenset({"budget", "budget_left", "budget_low"})
+SINCE_V2 = frozenset(
+    {
+        "budget",
+        "budget_left",
+        "budget_low",
+        "passages",
+        "graph",
+        "graph_names",
+        "graph_labels",
+        "graph_queries",
+    }
+)
 """Prompts that the first set lacked: the digests of its systems cover all others."""
 MAX_BYTES = 200_000
 

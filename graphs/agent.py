@@ -116,8 +116,8 @@ class Agent:
         names = default_tools(around.sources) if system.tools is None else system.tools
         self.tools = make_tools(names, around)
         check_search(system, around.sources, [tool.name for tool in self.tools])
-        self._named = names
-        self._sections = [self.prompts.render(name) for name in sections(names)]
+        self._section_names = sections(names, in_v1=system.prompt_set == "v1")
+        self._sections = [self.prompts.render(name) for name in self._section_names]
         self._sections += plugin_sections(self.tools)
         self._shows_budget = system.budget_shown == "on" and bool(self.tools)
         if self._shows_budget:
@@ -179,7 +179,7 @@ class Agent:
         names = {prompt for one, prompt in self.flow.prompts.items() if one in settings}
         names |= {"repair", *self.flow.own_prompts}
         if self.tools:
-            names |= {"text_protocol", "budget_spent", *sections(self._named)}
+            names |= {"text_protocol", "budget_spent", *self._section_names}
             names |= BUDGET_PROMPTS if self._shows_budget else set()
         if self._models.expander:
             names |= {"expander", self.flow.readings}

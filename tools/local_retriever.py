@@ -153,8 +153,9 @@ class _Ask:
 
     @property
     def depth(self) -> int:
-        """How many hits are asked for."""
-        return min(MAX_K, self.page * self.k + self.known)
+        """How many hits are asked for: enough where all that may be known is among the best."""
+        others = (len(self.queries) - 1) * self.k
+        return min(MAX_K, self.page * self.k + self.known + others)
 
     def result(
         self, rankings: Sequence[Sequence[Hit]], form: SearchForm, shown: Collection[str] = ()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 SEARCH_TOOL, OPENING_TOOL = "local_retriever", "open_passages"
+NAMES_TOOL, QUERY_TOOL = "wikidata_search", "wikisparql"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,6 @@ class _Entry:
     summary: str
     source: str  # the setting that names what it searches
     make: "Callable[[ToolContext], BaseTool]"
-    section: str = ""  # the prompt file with the tool's part of the system prompt
     by_default: bool = True
 
 
@@ -149,10 +149,19 @@ def _is_same(one: "BaseTool", other: "BaseTool") -> bool:
     return plugins[0] is plugins[1]
 
 
-def sections(names: Sequence[str]) -> list[str]:
-    """The prompt files that these tools add to the system prompt, each once, in order."""
-    found = (_TOOLS[name].section for name in names if name in _TOOLS)
-    return list(dict.fromkeys(filter(None, found)))
+def sections(names: Collection[str], *, in_v1: bool = False) -> list[str]:
+    """The prompt files that these tools add to the system prompt, in order."""
+    queries_graph = not set(names).isdisjoint(GRAPH_TOOLS)
+    if in_v1:
+        return ["graph_tools"] if queries_graph else []
+    parts = {
+        "passages": SEARCH_TOOL in names,
+        "graph": queries_graph,
+        "graph_names": NAMES_TOOL in names,
+        "graph_labels": QUERY_TOOL in names and NAMES_TOOL not in names,
+        "graph_queries": QUERY_TOOL in names,
+    }
+    return [part for part, is_said in parts.items() if is_said]
 
 
 def check_known(name: str) -> None:
@@ -192,7 +201,7 @@ def _titles(corpus: Path) -> Titles:
 def _wikisparql(context: ToolContext) -> "BaseTool":
     from branchwise.tools.wikisparql import make_wikisparql
 
-    return make_wikisparql(cast(Graph, context.graph))
+    return make_wikisparql(cast(Graph, context.graph), in_v1=context.in_v1)
 
 
 def _wikidata_search(context: ToolContext) -> "BaseTool":
@@ -211,17 +220,11 @@ _TOOLS: dict[str, _Entry] = {
         _open_passages,
         by_default=False,
     ),
-    "wikidata_search": _Entry(
+    NAMES_TOOL: _Entry(
         'find entities and properties of --kg by name: wikidata_search(text, kind="item", limit=8)',
         "kg",
         _wikidata_search,
-        section="graph_tools",
     ),
-    "wikisparql": _Entry(
-        "query the graph of --kg in SPARQL: wikisparql(query)",
-        "kg",
-        _wikisparql,
-        section="graph_tools",
-    ),
+    QUERY_TOOL: _Entry("query the graph of --kg in SPARQL: wikisparql(query)", "kg", _wikisparql),
 }
 GRAPH_TOOLS = tuple(name for name, entry in _TOOLS.items() if entry.source == "kg")

@@ -17,9 +17,10 @@ MAX_AT_ONCE = 32
 _DESCRIPTION = """Ask the knowledge graph in SPARQL, in Wikidata's vocabulary.
 
 The usual prefixes (wd: wdt: p: ps: pq: rdfs: schema: skos: wikibase: bd: xsd:) are declared \
-already. Numbers of entities and properties cannot be guessed: look them up first (see the search \
-by name). `?xLabel` gives the label of ?x. Rows come back with labels; at most 100 are shown. Only \
-reading is possible."""
+already. Numbers of entities and properties cannot be guessed: look them up first{how}. `?xLabel` \
+gives the label of ?x. Rows come back with labels; at most 100 are shown. Only reading is \
+possible."""
+_IN_V1 = " (see the search by name)"
 
 
 class _Query(BaseModel):
@@ -44,14 +45,17 @@ class _WikiSparql(BaseTool):
         return await asyncio.get_running_loop().run_in_executor(self.threads, self._run, query)
 
 
-def make_wikisparql(graph: Graph, seconds: float = DEFAULT_SECONDS) -> BaseTool:
+def make_wikisparql(
+    graph: Graph, seconds: float = DEFAULT_SECONDS, *, in_v1: bool = False
+) -> BaseTool:
     """The tool over a graph; a query that takes longer than `seconds` is stopped.
 
-    Its result is text for the model and a `ToolArtifact` with the rows.
+    Its result is text for the model and a `ToolArtifact` with the rows. `in_v1`: as the first
+    prompt set describes it.
     """
     return _WikiSparql(
         name=NAME,
-        description=_DESCRIPTION,
+        description=_DESCRIPTION.format(how=_IN_V1 if in_v1 else ""),
         args_schema=_Query,
         response_format="content_and_artifact",
         graph=graph,

@@ -53,6 +53,7 @@ def make_system(
             tools=("local_retriever",),
             corpus=str(corpus),
             k=2,
+            budget_shown="off",
             decoding=Decoding(**{"attempts": 3, "timeout": 20.0, **decoding}),
             budget=Budget(**(budget or {})),
         )

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from branchwise.commands.tools import tools_app
 from branchwise.corpora.errors import InputError
 from branchwise.tools.registry import ToolContext, known_tools, make_tools
+from support.corpora.small import bare_corpus
 
 
 def test_a_named_tool_is_made_once(echo):
@@ -15,9 +16,10 @@ def test_a_named_tool_is_made_once(echo):
     assert [tool.name for tool in tools] == ["local_retriever"]
 
 
-def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo, graph, corpus_dir):
+def test_every_known_tool_can_be_made_and_is_called_by_its_name(echo, graph, tmp_path):
+    corpus = bare_corpus(tmp_path / "C", {"heat": "Heat\nA film."})
     names = list(known_tools())
-    made = make_tools(names, ToolContext(echo, k=5, graph=graph, corpus=corpus_dir))
+    made = make_tools(names, ToolContext(echo, k=5, graph=graph, corpus=corpus))
     assert [tool.name for tool in made] == names
 
 

@@ -1,0 +1,98 @@
+"""Sets of prompts: what a system is told, and which texts its digest covers."""
+
+from itertools import combinations
+
+import pytest
+
+from branchwise.agents.prompt_files import NEWEST, VARIABLES, Prompts
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.flows import FLOWS
+from branchwise.graphs.flows.flow import Brief
+from branchwise.graphs.system import System
+from branchwise.tools.registry import GRAPH_TOOLS, known_tools
+from support.corpora.small import bm25_corpus
+from support.graph.aurora import aurora_graph
+
+TOOLS = tuple(known_tools())
+SUBSETS = [named for size in range(1, len(TOOLS) + 1) for named in combinations(TOOLS, size)]
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory, process):
+    corpus = bm25_corpus(tmp_path_factory.mktemp("corpus"), {"heat": "Heat\nA film."})
+    return {"corpus": str(corpus), "kg": str(aurora_graph(tmp_path_factory.mktemp("graph")))}
+
+
+@pytest.fixture
+def agent_of(places):
+    """An agent with these tools, and only what they search."""
+    made = []
+
+    def _agent(tools, flow="branches", **changes):
+        used = {
+            "corpus": bool(set(tools) - set(GRAPH_TOOLS)),
+            "kg": bool(set(tools) & set(GRAPH_TOOLS)),
+        }
+        given = {place: folder for place, folder in places.items() if used[place]}
+        made.append(Agent(System(tools=tools, **given, **changes), FLOWS[flow]))
+        return made[-1]
+
+    yield _agent
+    for agent in made:
+        if agent._graph:
+            agent._graph.close()
+
+
+def told(agent):
+    """Everything that the model is told before a question: the system prompt and its tools."""
+    prompt = agent.flow.prompts["search" if agent.tools else "direct"]
+    start = agent.beginning(Brief(prompt, "Who?", "Who?")).state["pending"][0].text
+    return "\n".join([start, *(tool.description for tool in agent.tools)])
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("tools", SUBSETS, ids="+".join)
+def test_no_tool_is_named_that_is_not_there(agent_of, tools, flow):
+    text = told(agent_of(tools, flow))
+    assert [name for name in TOOLS if name in text and name not in tools] == []
+    if not set(tools) & set(GRAPH_TOOLS):
+        assert "SPARQL" not in text
+    if not set(tools) - set(GRAPH_TOOLS):
+        assert "collection of passages" not in text
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_ids_are_to_be_cited_only_where_answers_cite(agent_of, flow):
+    cites = FLOWS[flow].format.cites
+    assert ("is what to cite" in told(agent_of(("local_retriever",), flow))) == cites
+
+
+def test_a_digest_covers_the_prompts_that_a_system_can_use(agent_of, tmp_path):
+    before = agent_of(("local_retriever",)).digest
+    changes = {}
+    for name in VARIABLES:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"{name}.md").write_text("Another text.")
+        changes[name] = agent_of(("local_retriever",), prompts=str(folder)).digest != before
+    assert {name for name, changed in changes.items() if changed} == {
+        "answer_with_tools", "passages", "budget", "budget_left", "budget_low", "budget_spent",
+        "repair", "text_protocol",
+    }  # fmt: skip
+
+
+def test_a_system_of_before_is_read_as_it_was(places):
+    recorded = System(corpus=places["corpus"]).model_dump(mode="json")
+    assert System.recorded(recorded).prompt_set == NEWEST
+    for name in ("prompt_set", "budget_shown", "repeat_passages"):
+        del recorded[name]
+    begun = System.recorded(recorded)
+    assert (begun.prompt_set, begun.budget_shown, begun.repeat_passages) == ("v1", "off", True)
+    assert begun.since == {}
+
+
+def test_the_first_set_says_what_it_said():
+    first, newest = Prompts.load(of="v1"), Prompts.load()
+    assert "You may ask for more passages at a time." in first.texts["answer_with_tools"]
+    assert "more passages at a time" not in newest.texts["answer_with_tools"]
+    assert first.texts["judge"] == newest.texts["judge"]
