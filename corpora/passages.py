@@ -1,8 +1,11 @@
 """A passage and its id."""
 
 import hashlib
+import re
 
 from pydantic import BaseModel, ConfigDict
+
+_DISAMBIGUATOR = re.compile(r"(?<=\S)\s*\([^()]*\)$")
 
 
 class Passage(BaseModel):
@@ -18,6 +21,11 @@ class Passage(BaseModel):
     def contents(self) -> str:
         """Title and text on separate lines: what is encoded, and FlashRAG's `contents` field."""
         return f"{self.title}\n{self.text}"
+
+
+def name_of(title: str) -> str:
+    """A title without its disambiguator: `Heat` of `Heat (1995 film)`."""
+    return _DISAMBIGUATOR.sub("", title.strip())
 
 
 def passage_id(title: str, text: str) -> str:

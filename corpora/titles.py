@@ -53,7 +53,10 @@ class Titles:
         keys, rows = self._index
         key = np.uint64(_key(folded))
         first, last = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
-        return rows[first:last].tolist() if last - first <= MAX_PARTS else []
+        if last - first > MAX_PARTS:
+            return []
+        # A damaged index may hold any row.
+        return [row for row in rows[first:last].tolist() if row < len(self._corpus)]
 
     @cached_property
     def _index(self) -> "np.ndarray":

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from branchwise.agents.prompt_files import PromptSet
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, is_replay, located
 from branchwise.corpora.errors import InputError
@@ -130,6 +131,7 @@ def resume(
     expander: str | None = None,
     extractor: str | None = None,
     kg: str | None = None,
+    prompt_set: PromptSet | None = None,
     concurrency: int = 8,
     retry_failed: bool = False,
     observer: Observer | None = None,
@@ -141,7 +143,8 @@ def resume(
     No item that has ended is run again, no recorded response is asked for again. Raises
     InputError where the system would not be the one that began the run. `corpus` and `kg` say
     where its corpus and graph are now, `retriever`, `model`, `expander` and `extractor` where the
-    servers of the same retriever and models are now, `keys` which keys they get, before those that
+    servers of the same retriever and models are now, `prompt_set` which built-in prompts it began
+    with, should that not be known, `keys` which keys they get, before those that
     the run names.
     """
     _check_at_least_one(concurrency=concurrency)
@@ -156,6 +159,7 @@ def resume(
     with reading(Path(path)):
         begun = System.recorded(meta["system"])
     settings = begun.model_dump(mode="json") | {key: value for key, value in moved.items() if value}
+    settings["prompt_set"] = prompt_set or begun.prompt_set
     settings["roles"] = _moved_roles(
         Path(path), settings, {"expander": expander, "extractor": extractor}
     )
@@ -266,7 +270,12 @@ def _check_as_paid_for(path: Path, begun: Mapping[str, Any], now: Mapping[str, A
             )
 
 
-def _remedy(path: Path, changed: Collection[str]) -> str:
+def _remedy(path: Path, changed: Collection[str], agent: "Agent") -> str:
+    if "prompts" in changed:
+        return (
+            f"the prompts are now those of the set {agent.prompts.of}: continue with the set that "
+            f"it began with (`branchwise resume {path} --prompt-set NAME`), or start a new run"
+        )
     for option, (what, key) in _MAY_MOVE.items():
         if list(changed) == [key]:
             return (
@@ -284,7 +293,7 @@ def check_same_system(path: Path, meta: Mapping[str, Any], agent: "Agent") -> No
         raise InputError(
             f"the system is not the one that started this run (changed: {', '.join(changed)})",
             where=str(path),
-            remedy=_remedy(path, changed),
+            remedy=_remedy(path, changed, agent),
         )
     if meta["version"] != (now_version := version("branchwise")):
         warnings.warn(

@@ -112,6 +112,7 @@ class Agent:
             shortens=not repeats,
             cites=flow.format.cites,
             in_v1=system.prompt_set == "v1",
+            per_name=system.per_name,
         )
         names = default_tools(around.sources) if system.tools is None else system.tools
         self.tools = make_tools(names, around)

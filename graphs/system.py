@@ -76,10 +76,12 @@ class System(BaseModel):
     `package.module:NAME` (corpora/plugins/specs.py); `settings` are theirs, by their names. `nodes`
     are the plug-in steps, in order. `expand`: a model first writes the question's readings, for the
     agent to answer each. `extract`: the agent sees only what a model copied out of each retrieved
-    passage. `repeat_passages`: a passage that the agent has before it is shown whole again, instead
-    of by its title, when a search finds it. `budget_shown`: the prompt states the budget, and each
-    tool result what is left. `prompt_set`: the version of the built-in prompts and of what tools
-    say of themselves. `keys`: by HOST or HOST:PORT the environment variable whose key goes there
+    passage. `per_name`: of the passages whose titles differ only by a disambiguator in brackets,
+    this many come before others; None keeps the retriever's ranking. `repeat_passages`: a passage
+    that the agent has before it is shown whole again, instead of by its title, when a search finds
+    it. `budget_shown`: the prompt states the budget, and each tool result what is left.
+    `prompt_set`: the version of the built-in prompts and of what tools say of themselves.
+    `keys`: by HOST or HOST:PORT the environment variable whose key goes there
     (`corpora/keys.py`); no answer depends on them.
     """
 
@@ -140,6 +142,13 @@ class System(BaseModel):
             "Default: all that --corpus and --kg allow.",
             flag="--tool",
             none="all",
+        ),
+    ] = None
+    per_name: Annotated[
+        int | None,
+        Field(ge=1, le=MAX_K),
+        _tools(
+            "Passages of one name that come before others: of `Heat`, `Heat (song)`, ….", later=True
         ),
     ] = None
     repeat_passages: Annotated[

@@ -21,6 +21,7 @@ from branchwise.tools.passage_blocks import (
     blocks,
     new_and_repeated,
     passage_record,
+    spread,
 )
 
 NAME = "local_retriever"
@@ -85,7 +86,7 @@ class SearchForm:
     `k`: passages a query; None leaves it to the model. `titles`: to say which part of a title a
     passage is. `shortens`: a passage that the model has before it is named and not shown again.
     `cites`: answers cite passages. `in_v1`: as the first prompt set has it, with one query a call
-    and without pages.
+    and without pages. `per_name`: how many passages of one name come before others (`spread`).
     """
 
     k: int | None = None
@@ -93,6 +94,7 @@ class SearchForm:
     shortens: bool = False
     cites: bool = False
     in_v1: bool = False
+    per_name: int | None = None
 
     @property
     def description(self) -> str:
@@ -119,7 +121,7 @@ class _LocalRetriever(BaseTool):
     def _run(
         self, query: str, k: int = 0, page: int = 1, more_queries: Sequence[str] = ()
     ) -> tuple[str, ToolArtifact]:
-        ask = _Ask((query, *more_queries), k or self.form.k or DEFAULT_K, page)
+        ask = _Ask((query, *more_queries), k or self.form.k or DEFAULT_K, page, self._behind(0))
         with _as_tool_errors():
             search = self.batcher.search_blocking
             return ask.result([search(one, ask.depth) for one in ask.queries], self.form)
@@ -133,29 +135,33 @@ class _LocalRetriever(BaseTool):
         more_queries: Sequence[str] = (),
     ) -> tuple[str, ToolArtifact]:
         shown: ShownPassages | None = config.get("configurable", {}).get(SHOWN)
-        known = shown.most if shown else 0
-        ask = _Ask((query, *more_queries), k or self.form.k or DEFAULT_K, page, known)
+        behind = self._behind(shown.most if shown else 0)
+        ask = _Ask((query, *more_queries), k or self.form.k or DEFAULT_K, page, behind)
         with _as_tool_errors():
             rankings = await asyncio.gather(
                 *(self.batcher.search(one, ask.depth) for one in ask.queries)
             )
         return ask.result(rankings, self.form, await shown.ids() if shown else ())
 
+    def _behind(self, known: int) -> int:
+        """How many hits behind the page are looked at."""
+        return MAX_K if self.form.per_name else known
+
 
 @dataclass(frozen=True)
 class _Ask:
-    """A call. `known`: how many hits may be known to the model already."""
+    """A call. `behind`: how many hits more than the page's may be needed."""
 
     queries: tuple[str, ...]
     k: int
     page: int = 1
-    known: int = 0
+    behind: int = 0
 
     @property
     def depth(self) -> int:
         """How many hits are asked for: enough where all that may be known is among the best."""
         others = (len(self.queries) - 1) * self.k
-        return min(MAX_K, self.page * self.k + self.known + others)
+        return min(MAX_K, self.page * self.k + self.behind + others)
 
     def result(
         self, rankings: Sequence[Sequence[Hit]], form: SearchForm, shown: Collection[str] = ()
@@ -164,7 +170,8 @@ class _Ask:
         known, texts = set(shown), list[str]()
         artifact = ToolArtifact(passages=[])
         for query, ranking in zip(self.queries, rankings, strict=True):
-            hits, repeats = new_and_repeated(ranking[(self.page - 1) * self.k :], self.k, known)
+            order = spread(ranking, form.per_name) if form.per_name else ranking
+            hits, repeats = new_and_repeated(order[(self.page - 1) * self.k :], self.k, known)
             records = [passage_record(hit, form.titles) for hit in hits]
             known |= {hit.passage.id for hit in hits}
             artifact["passages"] += records

@@ -1,8 +1,10 @@
 """Passages as a model reads them: each whole once, then by its title."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from branchwise.corpora.passages import name_of
 from branchwise.corpora.retrieval import Hit
 from branchwise.corpora.text import unbroken
 from branchwise.corpora.titles import Titles
@@ -64,6 +66,21 @@ def shown_whole(content: str, passages: Iterable[Mapping[str, Any]]) -> Iterator
     for passage in passages:
         if {"id", "title", "text"} <= passage.keys() and block(passage) in content:
             yield str(passage["id"])
+
+
+def spread(ranking: Sequence[Hit], per_name: int) -> list[Hit]:
+    """A ranking with at most `per_name` passages of each name first, then the rest, each in order.
+
+    A name is a title without a disambiguator in brackets, in any case of letters.
+    """
+    first: list[Hit] = []
+    rest: list[Hit] = []
+    count: Counter[str] = Counter()
+    for hit in ranking:
+        name = name_of(hit.passage.title).casefold()
+        count[name] += 1
+        (first if count[name] <= per_name else rest).append(hit)
+    return first + rest
 
 
 def new_and_repeated(

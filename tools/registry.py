@@ -30,8 +30,8 @@ class ToolContext:
     """What tools are made from: the corpus searched (k where the user fixed it) and the graph.
 
     `corpus`: its folder, for plug-ins that read it. `settings`: of plug-ins, by their names.
-    `keys`: for MCP servers that have an address. `shortens`, `cites`, `in_v1`: how passages are
-    shown (`SearchForm`).
+    `keys`: for MCP servers that have an address. `shortens`, `cites`, `in_v1` and
+    `per_name`: how passages are shown (`SearchForm`).
     """
 
     retriever: Retriever | Batcher | None = None
@@ -43,6 +43,7 @@ class ToolContext:
     shortens: bool = False
     cites: bool = True
     in_v1: bool = False
+    per_name: int | None = None
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -179,7 +180,9 @@ def _local_retriever(context: ToolContext) -> "BaseTool":
     from branchwise.tools.local_retriever import SearchForm, make_local_retriever
 
     titles = None if context.in_v1 or context.corpus is None else _titles(context.corpus)
-    form = SearchForm(context.k, titles, context.shortens, context.cites, context.in_v1)
+    form = SearchForm(
+        context.k, titles, context.shortens, context.cites, context.in_v1, context.per_name
+    )
     return make_local_retriever(cast("Retriever | Batcher", context.retriever), form)
 
 

@@ -47,7 +47,7 @@ class ShownPassage(_View):
     # Read at once: they are looked up again and again.
     __slots__ = ("id", "text", "title")
     TEXTS = frozenset({"id", "title", "text"})
-    OTHERS = frozenset({"score"})
+    OTHERS = frozenset({"score", "part"})
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
@@ -60,6 +60,12 @@ class ShownPassage(_View):
     def score(self) -> Any:
         """A number; None where the retriever gives none."""
         return self.data.get("score")
+
+    @property
+    def part(self) -> str:
+        """`2 of 3`: which passage of its title it is; empty where it is the only one."""
+        value = self.data.get("part")
+        return " of ".join(map(str, value[:2])) if isinstance(value, list) else ""
 
     @property
     def whole(self) -> str:
@@ -169,7 +175,7 @@ class Artifact(_View):
     """What a tool returned beside its text."""
 
     __slots__ = ("_passages",)
-    OTHERS = _EVIDENCE | {RENDERED}
+    OTHERS = _EVIDENCE | {RENDERED, "repeats"}
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         super().__init__(data)
@@ -190,6 +196,11 @@ class Artifact(_View):
         if self._passages is None:
             self._passages = [ShownPassage(one) for one in listed(self.data.get("passages"))]
         return self._passages
+
+    @property
+    def repeats(self) -> list[ShownPassage]:
+        """Passages that the agent had before it already, shown by their titles."""
+        return [ShownPassage(one) for one in listed(self.data.get("repeats"))]
 
     @property
     def rows(self) -> ResultRows | None:

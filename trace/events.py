@@ -171,6 +171,11 @@ class Tool(Body):
         return Artifact(self.artifact)
 
     @property
+    def shown(self) -> str:
+        """What the model reads where no module changes it."""
+        return f"{self.content}\n\n{self.left}" if self.left else self.content
+
+    @property
     def step(self) -> str:
         return "tools"
 

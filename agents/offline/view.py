@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from branchwise.agents.offline.words import asked_name, base_name, unique
+from branchwise.agents.offline.words import asked_name, unique
+from branchwise.corpora.passages import name_of
 
 _SAYS = "may refer to"
 _MAX_TITLE_CHARS = 200
@@ -112,7 +113,7 @@ class Seen(NamedTuple):
     @property
     def base(self) -> str:
         """The title without its disambiguator."""
-        return base_name(self.title)
+        return name_of(self.title)
 
 
 @dataclass(frozen=True)

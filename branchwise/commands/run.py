@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.agents.prompt_files import PromptSet
 from branchwise.commands.options import Key, read_keys
 from branchwise.commands.scoring_options import (
     Judge,
@@ -112,6 +113,9 @@ def resume(
     extractor: Annotated[
         str | None, typer.Option(help="The same extractor at another address.")
     ] = None,
+    prompt_set: Annotated[
+        PromptSet | None, typer.Option(help="The set of prompts that the run began with.")
+    ] = None,
     key: Key = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed items again.")
@@ -141,6 +145,7 @@ def resume(
             expander=expander,
             extractor=extractor,
             kg=kg,
+            prompt_set=prompt_set,
             concurrency=concurrency,
             retry_failed=retry_failed,
             observer=progress,

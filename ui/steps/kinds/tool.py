@@ -60,7 +60,7 @@ class ToolWords(EventWords[Tool]):
             why = body.failure or "failed"
             yield from parts.text(body.error, f"error: {why}", kind="error")
             yield from parts.overlong(failure=body.failure)
-            yield from parts.text(body.content, _READ, folded=True)
+            yield from parts.text(body.shown, _READ, folded=True)
         else:
             yield from _rendered(body, looked)
             yield from _brought(body, around)
@@ -119,7 +119,7 @@ def _rendered(body: Tool, looked: Looked) -> Iterator[Block]:
 def _brought(body: Tool, around: Around) -> Iterator[Block]:
     found, looked = body.found, around.looked
     if found.is_text:
-        yield from parts.text(body.content, "result", looked=looked)
+        yield from parts.text(body.shown, "result", looked=looked)
         return
     extraction = next((one.extraction for one in around.calls if one.result is body), None)
     records = extraction.passages if extraction else ()
@@ -129,14 +129,18 @@ def _brought(body: Tool, around: Around) -> Iterator[Block]:
         yield from rows_blocks(found.rows, looked)
     if found.matches:
         yield from matches_blocks(found.matches, looked)
+    if found.repeats:
+        titles = "\n".join(parts.line(f"[{one.id}] {one.title}", MAX_FACT) for one in found.repeats)
+        yield from parts.text(titles, "shown before, by title only", looked=looked)
     is_empty = not (found.passages or found.rows or found.matches)
-    yield from parts.text(body.content, _READ, looked=looked, folded=not is_empty)
+    yield from parts.text(body.shown, _READ, looked=looked, folded=not is_empty)
 
 
 def _passage(passage: ShownPassage, record: Extracted | None, looked: Looked) -> Iterator[Block]:
     score = passage.score
     notes = [f"{score:.4g}" if isinstance(score, float) else str(score)]
     notes = [*(notes if score is not None else []), *([extracted(record)] if record else [])]
+    notes += [f"passage {passage.part}"] if passage.part else []
     marks = spans_in(passage.text, record.spans) if record else ()
     yield from parts.passage_blocks(passage, looked, notes=notes, marks=marks)
 
