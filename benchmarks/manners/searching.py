@@ -79,8 +79,10 @@ def reads_everything(seen: Conversation, offer: Offer) -> Calls:
 
 
 def _is_subject(title: str, question: str) -> bool:
-    """Whether a title's name is one of the question's."""
-    return base(title).lower() in {name.lower() for name in names(question)}
+    """Whether a title's name is one of the question's, which does not tell it apart itself."""
+    if base(title).lower() not in {name.lower() for name in names(question)}:
+        return False
+    return title in question or f"{base(title)} (" not in question
 
 
 def _opened(seen: Conversation, offer: Offer) -> Calls:
@@ -135,7 +137,8 @@ def _met(seen: Conversation) -> Iterator[str]:
         told = sorted(sentences(passage.text), key=lambda s: -_shared(s, seen.question))
         for name in [passage.title, *(name for sentence in told for name in names(sentence))]:
             query = titles.get(name.lower(), name)
-            if query.lower() not in asked and name.lower() not in asked:
+            is_new = query.lower() not in asked and name.lower() not in asked
+            if is_new and not any(known.startswith(query.lower()) for known in asked):
                 asked |= {query.lower(), name.lower()}
                 yield query
 

@@ -10,7 +10,12 @@ _LISTED = """
     these they this those through to under up was we were what when where which while who whom
     whose why will with would consider identify tell
 """
+_DATES = """
+    january february march april may june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday
+"""
 STOP_WORDS = frozenset(_LISTED.split())
+_DATE_WORDS = frozenset(_DATES.split())
 _CAPITAL = r"[^\W\d_a-zß-ÿ][\w'’-]*\.?"
 _LINK = r"(?:(?:of|the|at|for|de|la|von|van|&)[ ]){0,2}"
 _NAME = re.compile(rf"\b{_CAPITAL}(?:[ ]{_LINK}{_CAPITAL})*")
@@ -55,7 +60,8 @@ def _names_of(sentence: str) -> Iterator[str]:
         is_first = match.start() == 0
         while parts and parts[0].lower() in STOP_WORDS - {"the", "a"}:
             parts, is_first = parts[1:], False
-        if len(parts) > 1 or (parts and not is_first and parts[0].lower() not in STOP_WORDS):
+        alone = parts[0].lower() if len(parts) == 1 else ""
+        if len(parts) > 1 or (alone and not is_first and alone not in STOP_WORDS | _DATE_WORDS):
             yield " ".join(parts)
 
 
