@@ -40,6 +40,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "extract": {"extract": True},
 }
 """Settings of a `System`, beside those of all."""
+MODULES = {"expand", "extract"}
+"""Settings on which it does not depend what one search finds."""
 ALWAYS = {"retriever": RETRIEVER, "k": 5, "budget": {"seconds": 36_000}}
 WORLD_SEED, QUESTIONS_SEED, RECORDED_SEED = 1031, 43, 1007
 DEPTHS = (5, 10, 20)
@@ -157,13 +159,8 @@ def measure(options: argparse.Namespace, work: Path) -> None:
         report_manners(
             {(m, v): run(MANNERS[m], m, v) for m in options.manners for v in options.variants}
         )
-        report_alone(
-            {
-                (v, depth): run(asks_once, f"once-{depth}", v, k=depth)
-                for v in options.variants
-                for depth in DEPTHS
-            }
-        )
+        alone = [variant for variant in options.variants if MODULES.isdisjoint(VARIANTS[variant])]
+        report_alone({(v, k): run(asks_once, f"once-{k}", v, k=k) for v in alone for k in DEPTHS})
     if options.recorded:
         rows = list(replay(options, options.recorded, work))
         print(table(("recorded queries", *REPLAYED), rows))

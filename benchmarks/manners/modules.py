@@ -10,10 +10,13 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from manners.text import names, sentences, stems
 
 NOTHING = "NONE"
-_ANSWER_FORM = '"answers"'
+_ANSWER_FORM, _EXTRACTS = '"answers"', "copy"
+"""Words of instructions: of an agent's, of an extractor's."""
 _LINE = re.compile(r"^(Question|Searched for): (.*)$", re.MULTILINE)
 _PASSAGE = re.compile(r"^Passage(?: \[?([^\s\[\]:]+)\]?)?: (.*)$")
-_BEFORE_TITLE = re.compile(r"^(?:[-*•]\s+|\d+[.)]\s+|\[[^\[\]\s]+\]\s+|Passage[^:]*:\s+)*")
+_BEFORE_TITLE = re.compile(
+    r"^(?:[-*•]\s+|\d+[.)]\s+|\[[^\[\]\s]+\]\s+|(?:Passage|Title)[^:]*:\s+|[\"“])*"
+)
 
 
 def module_reply(messages: Sequence[BaseMessage]) -> str | None:
@@ -21,8 +24,8 @@ def module_reply(messages: Sequence[BaseMessage]) -> str | None:
     answer."""
     match messages:
         case [SystemMessage() as told, HumanMessage() as asked] if _ANSWER_FORM not in told.text:
-            request = ExtractionRequest.read(asked.text)
-            return expand(asked.text) if request is None else extract(request)
+            extracts = _EXTRACTS in told.text.lower()
+            return extract(ExtractionRequest.read(asked.text)) if extracts else expand(asked.text)
     return None
 
 
@@ -45,9 +48,11 @@ def _question(message: str) -> str:
 
 
 def _titles(message: str, name: str) -> list[str]:
-    """At the beginnings of lines, behind a bullet, a number or an id: `NAME (…)`, `NAME, …`."""
+    """`NAME (…)` and `NAME, …` at the beginnings of lines, behind a bullet, a number or an id, or
+    of the parts that semicolons divide."""
     title = re.compile(rf"{re.escape(name)}(?: \([^()]+\)|, [^\W\d_a-z][\w '’-]*(?=$|[:;—–]))")
-    lines = (_BEFORE_TITLE.sub("", line) for line in message.splitlines())
+    parts = (part for line in message.splitlines() for part in line.split("; "))
+    lines = (_BEFORE_TITLE.sub("", part) for part in parts)
     return list(dict.fromkeys(found[0] for line in lines if (found := title.match(line))))
 
 
@@ -69,18 +74,16 @@ class ExtractionRequest:
     passages: tuple[RequestedPassage, ...]
 
     @classmethod
-    def read(cls, message: str) -> "ExtractionRequest | None":
-        """Read a message; None where it holds no passage, so that it asks for something else."""
+    def read(cls, message: str) -> "ExtractionRequest":
+        """Read a message, whose passages come last, each headed by its title."""
         lines = message.splitlines()
         heads = [(n, found) for n, line in enumerate(lines) if (found := _PASSAGE.match(line))]
-        if not heads:
-            return None
         ends = [n for n, _ in heads[1:]] + [len(lines)]
         passages = tuple(
             RequestedPassage(found[1] or "", found[2], " ".join(lines[n + 1 : end]).strip())
             for (n, found), end in zip(heads, ends, strict=True)
         )
-        told = dict(_LINE.findall("\n".join(lines[: heads[0][0]])))
+        told = dict(_LINE.findall("\n".join(lines[: heads[0][0] if heads else None])))
         return cls(told.get("Question", ""), told.get("Searched for", ""), passages)
 
 

@@ -33,7 +33,7 @@ def _turns(reader: RunReader, item: int) -> Turns:
         if event.kind == Tool.KIND:
             tool = Tool.read(event.data)
             found = frozenset(passage.id for passage in tool.found.passages)
-            results[tool.call.id].append(found)
+            results[str(tool.call.id)].append(found)
     came: Counter[frozenset[str]] = Counter()
     turns: list[list[RecordedQuery]] = []
     for event in events:
@@ -42,7 +42,8 @@ def _turns(reader: RunReader, item: int) -> Turns:
         turns.append([])
         for call in Model.read(event.data).tool_calls:
             if call.name == SEARCH_TOOL:
-                found = results[call.id].pop(0) if results[call.id] else frozenset()
+                its = results[str(call.id)]
+                found = its.pop(0) if its else frozenset()
                 turns[-1].append(RecordedQuery(str(call.args["query"]), came[found]))
                 came[found] += bool(found)
     return [turn for turn in turns if turn]
