@@ -1,0 +1,37 @@
+"""Worlds, their indexes and questions, made once in a folder by the product's own commands."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ENTITIES = 3000
+AMBIGUOUS = 0.6
+INDEXES = ("bm25", "flat")
+RETRIEVER = "hybrid"
+
+
+def world(work: Path, seed: int) -> Path:
+    """The world of `ENTITIES` with this seed and both indexes; what is there already is kept."""
+    folder = work / f"world-{seed}"
+    if not folder.exists():
+        _branchwise("world", "make", "--entities", ENTITIES, "--seed", seed, "--out", folder)
+    for kind in INDEXES:
+        if not (folder / "index" / kind).exists():
+            _branchwise("corpus", "index", folder, "--kind", kind)
+    return folder
+
+
+def questions(world: Path, count: int, seed: int) -> Path:
+    """Generated questions over a world, `AMBIGUOUS` of them about a shared name."""
+    file = world / f"questions-{count}-{seed}.jsonl"
+    if not file.exists():
+        chosen = ("--n", count, "--ambiguous", AMBIGUOUS, "--seed", seed)
+        _branchwise("questions", "generate", "--kg", world, *chosen, "--out", file)
+    return file
+
+
+def _branchwise(*arguments: object) -> None:
+    command = [sys.executable, "-m", "branchwise", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr.strip().splitlines()[-1])

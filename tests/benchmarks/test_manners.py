@@ -1,0 +1,176 @@
+"""The scripted searchers do what their manners say, and see only messages and schemas."""
+
+import asyncio
+import json
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from manners.conversation import Conversation, shown_passages
+from manners.model import ScriptedSearcher, tokens
+from manners.offer import Offer
+from manners.searching import MANNERS, reads_everything
+
+from branchwise.agents.journal import MemoryJournal
+from branchwise.corpora.open import open_retriever
+from branchwise.corpora.questions import Question
+from branchwise.eval.tasks import get_task
+from branchwise.graphs.agent import Agent
+from branchwise.graphs.system import Budget, System
+from support.corpora.small import FILMS, bm25_corpus
+
+QUESTION = "Who directed King Kong?"
+SEARCH = {"name": "local_retriever", "parameters": {"properties": {"query": {"type": "string"}}}}
+
+
+@pytest.fixture(scope="module")
+def films(tmp_path_factory):
+    return open_retriever(bm25_corpus(tmp_path_factory.mktemp("films"), FILMS), "bm25")
+
+
+def answered(retriever, manner, **system):
+    """The outcome of QUESTION, and its trace."""
+    model = ScriptedSearcher(manner=MANNERS[manner])
+    agent = Agent(System(k=2, **system), model=model, retriever=retriever)
+    task, journal = get_task("branches"), MemoryJournal()
+    brief = task.brief(Question(id="q", question=QUESTION), has_tools=True)
+    return asyncio.run(agent.answer(brief, journal)), journal.events
+
+
+def queries_of(events):
+    return [data["call"]["args"]["query"] for kind, data in events if kind == "tool"]
+
+
+def test_who_stops_early_searches_the_question_and_its_names(films):
+    outcome, events = answered(films, "stops_early")
+    assert queries_of(events) == [QUESTION, "King Kong"]
+    assert "budget" not in dict(events)
+    assert outcome.prediction.answers == {
+        "King Kong (1933 film)": ("Merian C. Cooper",),
+        "King Kong (1976 film)": ("John Guillermin",),
+    }
+
+
+def test_who_repeats_itself_rewords_one_name_until_it_is_stopped(films):
+    outcome, events = answered(films, "repeats_itself", budget=Budget(calls=8))
+    queries = queries_of(events)
+    assert outcome.spent.calls == 8
+    assert all("King Kong" in query for query in queries)
+    assert len(set(queries)) == len(queries) == 9  # the last of nine is refused
+    assert dict(events)["budget"]["reason"] == "8 tool calls"
+    assert set(outcome.evidence) == {"kong-1933", "kong-1976"}
+
+
+def test_who_reads_everything_follows_titles_and_names(films):
+    _, events = answered(films, "reads_everything", budget=Budget(calls=9))
+    assert queries_of(events)[:4] == [
+        QUESTION,
+        "King Kong",
+        "King Kong (1933 film) directed",
+        "King Kong (1976 film) directed",
+    ]
+    assert {"Merian C. Cooper", "John Guillermin"} <= set(queries_of(events))
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_the_same_question_is_searched_in_the_same_way(films, manner):
+    first, second = (answered(films, manner)[1] for _ in range(2))
+    assert queries_of(first) == queries_of(second)
+
+
+def conversation(*results, calls=None):
+    """A conversation in which the calls of one turn brought these results."""
+    made = calls or [{"query": f"query {n}"} for n in range(len(results))]
+    asked = [
+        {"name": "local_retriever", "args": args, "id": str(n), "type": "tool_call"}
+        for n, args in enumerate(made)
+    ]
+    answers = [ToolMessage(text, tool_call_id=str(n)) for n, text in enumerate(results)]
+    return Conversation.of([HumanMessage(QUESTION), AIMessage("", tool_calls=asked), *answers])
+
+
+def test_passages_are_read_with_what_stands_behind_their_titles():
+    result = "[a] Heat (film) — 1 of 3\nHeat is a film.\n\n[b] Heat (shown above)\n[c] Ox\nAn ox."
+    assert [tuple(passage) for passage in shown_passages(result)] == [
+        ("a", "Heat (film)", "Heat is a film.", 3),
+        ("b", "Heat", "", 1),
+        ("c", "Ox", "An ox.", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("[7 of 24 calls left]", 7),
+        ("17 tool calls left, 9 turns left", 17),
+        ("1 call is left.", 1),
+        ("3 more searches remain", 3),
+        ("Calls left: 12", 12),
+        ("No budget line, left over from 1990.", None),
+    ],
+)
+def test_the_budget_line_is_understood(line, left):
+    assert conversation(f"[a] Ox\nAn ox.\n\n{line}").left == left
+
+
+def test_the_latest_and_lowest_budget_line_counts():
+    assert conversation("8 of 24 calls left", "7 of 24 calls left").left == 7
+
+
+@pytest.mark.parametrize(("left", "most"), [(7, 4), (5, 3), (3, 1), (2, 0), (0, 0)])
+def test_with_little_left_it_answers(left, most):
+    found = conversation(f"[k] King Kong (film)\nAnn Bell, Bob Cole.\n\n{left} calls left")
+    assert len(reads_everything(found, Offer.of([{"function": SEARCH}]))) <= most
+    assert bool(reads_everything(found, Offer.of([{"function": SEARCH}]))) is bool(most)
+
+
+def test_it_uses_what_the_tools_offer():
+    properties = {
+        "queries": {"type": "array", "maxItems": 3},
+        "page": {"type": "integer"},
+    }
+    search = {"name": "local_retriever", "parameters": {"properties": properties}}
+    opens = {"name": "open_passages", "parameters": {"properties": {"title": {"type": "string"}}}}
+    offer = Offer.of([{"function": search}, {"function": opens}])
+    found = conversation(
+        "[k] King Kong (film)\nKing Kong is by Ann Bell.\n\n[o] Ox (1 of 2)\nAn ox.",
+        calls=[{"queries": ["King Kong"]}],
+    )
+    assert reads_everything(found, offer) == [
+        ("open_passages", {"title": "King Kong (film)"}),
+        ("open_passages", {"title": "Ox"}),
+        ("local_retriever", {"queries": ["King Kong (film) directed"]}),
+        ("local_retriever", {"queries": ["King Kong"], "page": 2}),
+    ]
+
+
+def said(system, user):
+    request = [SystemMessage(system), HumanMessage(user)]
+    return ScriptedSearcher(manner=reads_everything)._generate(request).generations[0].message.text
+
+
+def test_an_expander_writes_only_readings_that_it_sees():
+    assert said("Write readings.", QUESTION) == QUESTION
+    listed = (
+        f"Question: {QUESTION}\n\n- King Kong (1933 film)\n- Ox\n[k] King Kong (novel)\nA book."
+    )
+    assert said("Write readings.", listed).splitlines() == [
+        "Who directed King Kong (1933 film)?",
+        "Who directed King Kong (novel)?",
+    ]
+
+
+def test_an_extractor_copies_sentences_that_share_words():
+    asked = f"Question: {QUESTION}\nSearched for: apes"
+    one = f"{asked}\nPassage: King Kong\nAnn Bell directed it. It rains. He has an ape."
+    assert said("Copy.", one) == "Ann Bell directed it."
+    assert said("Copy.", f"{asked}\nPassage: Ox\nIt rains.") == "NONE"
+    several = f"{asked}\nPassage [a]: Ox\nIt rains.\nPassage [b]: King Kong\nAnn directed it."
+    assert said("Copy.", several).splitlines() == ["[a]", "NONE", "[b]", "Ann directed it."]
+
+
+def test_tokens_are_a_quarter_of_the_characters():
+    call = {"name": "t", "args": {"q": "x"}, "id": "1", "type": "tool_call"}
+    as_json = json.dumps({"name": "t", "args": {"q": "x"}})
+    assert tokens([HumanMessage("a" * 9), AIMessage("", tool_calls=[call])]) == -(
+        -(9 + len(as_json)) // 4
+    )
