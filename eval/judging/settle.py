@@ -7,7 +7,6 @@ from typing import Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.journal import Journal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
@@ -80,7 +79,7 @@ class Settling:
     decoding: Decoding = DEFAULT_DECODING
     keys: Keys = NO_KEYS
     roles: RoleDecoding = field(default_factory=dict)
-    headers: Mapping[str, str] = NO_HEADERS
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
         """Ask about whatever names and spelling leave open and has no kept reply.
