@@ -57,10 +57,6 @@ def test_each_setting_is_the_roles_where_it_has_one(agent, own):
         assert getattr(made, name) == own.get(name, agent.get(name, default))
 
 
-def test_settings_of_roles_are_those_of_sampling():
-    assert set(VALUES) == set(Sampling.model_fields)
-
-
 def test_digests_change_with_the_settings_of_modules_that_are_on_alone():
     plain = Agent(System(**ON)).digest
     for same in ({}, {"expander": {}}, {"judge": {"seed": 1}}, {"extractor": {"seed": 1}}):
