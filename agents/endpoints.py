@@ -117,7 +117,8 @@ class OpenAIServer:
             named = {"name": "answer", "schema": schema, "strict": False}
             extra["response_format"] = {"type": "json_schema", "json_schema": named}
         body = self._connected().body(messages, extra)
-        left_out = tuple(name for name in OPTIONAL_FIELDS if name in body and name in self.refused)
+        ours = body.keys() - self._decoding.extra_body.keys()
+        left_out = tuple(name for name in OPTIONAL_FIELDS if name in ours and name in self.refused)
         held_back = self._is_held_back and any(map(native_of, messages))
         for name in left_out:
             value, other = body.pop(name), OTHER_LIMIT.get(name)

@@ -141,3 +141,40 @@ def test_bounds_are_those_of_each_role(tmp_path, corpus):
     plan = plan_of(loaded, loaded.systems(), questions, loaded.prices())
     # The agent's answer and a repair of 128,000 + 9 tokens each, and one expansion of 4,000 + 100.
     assert plan.systems[0].within.tokens == 2 * 128_009 + 4_100
+
+
+STUDY = """
+name: bodies
+questions: questions.jsonl
+base:
+  model: MODEL
+  tools: []
+  expansion: on
+  roles: {expander: {temperature: 0}}
+factors:
+  extra_body: [null, {chat_template_kwargs: {enable_thinking: false}}]
+  roles: [null, {expander: {temperature: 0}}]
+headers: {X-Title: Films}
+"""
+
+
+def test_a_study_varies_both_and_its_report_says_so(chat_server, question_file, tmp_path, type_in):
+    chat_server.play(SCRIPT)
+    question_file(1)
+    study = tmp_path / "s.yaml"
+    study.write_text(STUDY.replace("MODEL", f"openai:scripted@{chat_server.url}"))
+    code, _, err = type_in("ablate", study, "--out", tmp_path / "S")
+    assert code == 0, err
+    expanded = [body for body in chat_server.requests if role_of(body) == "expander"]
+    asked = [(body.get("temperature"), "chat_template_kwargs" in body) for body in expanded]
+    assert sorted(asked, key=str) == [(0.0, False), (0.0, True), (None, False)]
+    assert {headers.get("X-Title") for headers in chat_server.headers} == {"Films"}
+    assert all("tools" not in body for body in chat_server.requests)
+    before = len(chat_server.requests)
+    code, out, err = type_in("report", tmp_path / "S", "--markdown", "-")
+    assert code == 0, err
+    assert "extra_body: chat_template_kwargs.enable_thinking=false" in out.replace("\\", "")
+    assert "roles: the agent's" in out
+    # The same command goes on where the study stopped: there is nothing left to ask.
+    assert type_in("ablate", study, "--out", tmp_path / "S")[0] == 0
+    assert len(chat_server.requests) == before
