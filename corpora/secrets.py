@@ -28,10 +28,10 @@ _PROXIES = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_PROXY"),
 )
 _FORM = re.compile(
-    r"(?:\b|_)(?:sk|pk|rk)-[\w-]{8,}|\b(?:hf|gh[opsu]|github_pat|xox[abps]|gsk|r8)[_-]\w{8,}"
-    r"|\bAIza[\w-]{20,}|\bAKIA[A-Z0-9]{12,}|\beyJ[\w-]{10,}\.[\w-]+|-----BEGIN"
-    r"|\b(?:Bearer|Basic)\s+\S{6,}",
-    re.IGNORECASE,
+    r"(?:\b|_)sk-[\w-]{8,}|\b[spr]k_(?:live|test)_\w{8,}"
+    r"|\b(?:hf|gh[oprsu]|github_pat|gsk|r8)_\w{20,}|\bxox[abps]-[\w-]{10,}"
+    r"|\bAIza[\w-]{20,}|\bAKIA[A-Z0-9]{12,}|\beyJ[\w-]{10,}\.[\w-]+|-----BEGIN "
+    r"|\bBearer\s+[\w.~+/-]{12,}"
 )
 """How keys of common services begin."""
 _VARIABLES = {OPENAI_KEY}

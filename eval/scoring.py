@@ -38,7 +38,7 @@ from branchwise.eval.store.damage import reading
 from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scores
 from branchwise.eval.tasks import get_task
-from branchwise.graphs.role_decoding import RoleDecoding, checked_roles
+from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class ScoringSettings:
     `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
     the whole corpus where gold names no support. `saves`: keep the result beside the run.
     `decoding`: how matcher and judge are asked; its patience is in no score. `keys`: for their
-    servers, before those that the run names.
+    servers, before those that the run names. `roles`: decoding of matcher and judge, each setting
+    before the run's own.
     """
 
     choice: ScoringChoice | None = None
@@ -61,6 +62,7 @@ class ScoringSettings:
     decoding: Decoding = DEFAULT_DECODING
     metrics: tuple[Named, ...] = ()
     keys: Keys = NO_KEYS
+    roles: RoleDecoding = field(default_factory=dict)
     progress: RoleProgress | None = None
     passage_progress: PassageProgress = silent
 
@@ -157,7 +159,9 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
     with reading(reader.path):
-        roles = checked_roles(reader.system.get("role_decoding"))
+        kept = checked_roles(reader.system.get("role_decoding"))
+        roles = {role: {**kept.get(role, {}), **settings.roles.get(role, {})} for role in SCORERS}
+        roles = checked_roles(roles)
         headers = checked_headers(reader.system.get("headers") or {})
     asking = _Asking(choice, prompts, keys, roles, headers)
     settled = _settled(reader, items, asking, settings)

@@ -1,19 +1,22 @@
 """Decoding settings of single roles, where they are not the agent's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
+from pydantic_core import PydanticCustomError
 
 from branchwise.agents.decoding import Decoding, Sampling
 from branchwise.agents.setting import refused
-from branchwise.corpora.errors import did_you_mean
+from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.corpora.plugins.settings import read_settings
 
 RoleDecoding = Mapping[str, Mapping[str, JsonValue]]
 """By role the decoding settings that it has of its own; null leaves one to the server."""
 NO_ROLES: RoleDecoding = MappingProxyType({})
 ROLES = ("expander", "extractor", "matcher", "judge")
+SCORERS = ("matcher", "judge")
 _SETTINGS = tuple(Sampling.model_fields)
 
 
@@ -32,6 +35,21 @@ def checked_roles(given: Any) -> dict[str, dict[str, Any]]:
             raise refused("is not a role with settings of its own", _remedy(role), str(role)[:60])
     read = {role: _checked(role, given[role]) for role in ROLES if role in given}
     return {role: own for role, own in read.items() if own}
+
+
+def read_scorers(texts: Sequence[str], option: str = "--role") -> RoleDecoding:
+    """Read ROLE.KEY=VALUE of those who score. Raises InputError, also for another role."""
+    try:
+        read = checked_roles(read_settings(texts, option))
+    except PydanticCustomError as error:
+        context = error.context or {}
+        where = f"{option} {'.'.join(context['place'])}".strip()
+        raise InputError(context["what"], where=where, remedy=context["remedy"]) from None
+    if other := next((role for role in read if role not in SCORERS), None):
+        raise InputError(
+            f"{other} takes no part in scoring", where=option, remedy=f"set {' or '.join(SCORERS)}"
+        )
+    return read
 
 
 def decoding_with(decoding: Decoding, own: Mapping[str, Any]) -> Decoding:

@@ -191,7 +191,7 @@ def test_fields_that_only_sound_like_credentials_are_taken():
         ("X-Api-Key=a", "X-Api-Key: looks like a key's header"),
         ("x-goog-iam-authority-token=a", "looks like a key's header"),
         ("X-Title=sk-or-v1-canary000000", "X-Title: has a value that looks like a key"),
-        ("X-Title=Basic canary000000", "X-Title: has a value that looks like a key"),
+        ("X-Title=Bearer canary000000", "X-Title: has a value that looks like a key"),
         ("sk-canary0000000=a", "has a name that looks like a key"),
         ("X-Title=a\r\nAuthorization: b", "not printable ASCII"),
         ("X-Title=naïve", "not printable ASCII"),
@@ -219,6 +219,14 @@ def test_a_header_given_twice_is_refused():
 @pytest.mark.parametrize("name", ["HTTP-Referer", "X-Title", "X-OpenRouter-Categories", "X-Author"])
 def test_headers_that_say_who_asks_are_taken(name):
     assert system_of({"header": [f"{name}=a = b"]}).headers == {name: "a = b"}
+
+
+@pytest.mark.parametrize(
+    "text", ["Basic research", "task-12345678", "hf-inference", "Bearer of it"]
+)
+def test_words_that_only_begin_like_keys_are_taken(text):
+    assert system_of({"header": [f"X-Title={text}"]}).headers == {"X-Title": text}
+    assert Decoding(extra_body={"provider": text}).extra_body == {"provider": text}
 
 
 def test_no_tools_stand_alone(corpus_like):

@@ -1,6 +1,7 @@
 """Each role is asked with its own decoding, in a run, in its resumption, and when it is scored."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.plan import plan_of
 from branchwise.eval.studies.schema import load_study
 from branchwise.graphs.agent import Agent
+from branchwise.graphs.role_decoding import read_scorers
 from support.by_role import by_role, role_of
 from support.chat_server import fail, say, search_then_answer
 from support.stores import execute
@@ -128,6 +130,33 @@ def test_a_judge_and_a_matcher_are_asked_with_their_own(chat_server, make_system
     assert "decoding" not in one.to_json()
     assert other.decoding == as_set
     assert one.digest != other.digest
+    given = replace(settings, roles=read_scorers(["judge.temperature=0.5", "judge.seed=1"]))
+    before = len(chat_server.requests)
+    scorer = score_run(tmp_path / "R1", given).scores.scorer
+    judge = {"temperature": 0.5, "seed": 1}
+    assert scorers(chat_server.requests[before:]) == {"judge": judge}
+    assert scorer.decoding == {"matcher": {"seed": 3}, "judge": judge}
+
+
+def test_the_score_command_sets_who_scores(chat_server, tmp_path, type_in):
+    chat_server.play(lambda _: say('{"verdict": "different"}'))
+    (tmp_path / "q.jsonl").write_text(
+        json.dumps({"id": "q1", "question": "Who directed Heat?", "answers": GOLD})
+    )
+    said = {"id": "q1", "answers": {"Heat (1995 film)": ["M. Mann"]}}
+    (tmp_path / "p.jsonl").write_text(json.dumps(said))
+    files = ("--questions", tmp_path / "q.jsonl", "--predictions", tmp_path / "p.jsonl")
+    judge = ("--judge", f"openai:scripted@{chat_server.url}")
+    type_in("score", *files, *judge, "--role", "judge.temperature=0")
+    assert scorers(chat_server.requests) == {"judge": {"temperature": 0.0}}
+    for wrong, error in {
+        "expander.seed=1": "--role: expander takes no part in scoring; set matcher or judge",
+        "judge.temperature=9": "--role judge.temperature: is 9; input should be less than",
+        "judge": "--role: 'judge' is not a setting",
+    }.items():
+        code, _, err = type_in("score", *files, *judge, "--role", wrong)
+        assert code == 2
+        assert err.startswith(f"branchwise: {error}")
 
 
 def test_bounds_are_those_of_each_role(tmp_path, corpus):
