@@ -12,8 +12,10 @@ from weakref import WeakKeyDictionary
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.endpoints import Endpoint, InProcess, NoServer, OpenAIServer
+from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.journal import CallKey, Journal
 from branchwise.agents.prompt_files import Prompts
+from branchwise.agents.refusals import demands_reasoning_back
 from branchwise.agents.replay import RecordedModel
 from branchwise.agents.reply import Completion, FailureKind, Finish, ModelError, Reply
 from branchwise.agents.request_digest import ToolSet, canonical, fingerprint
@@ -42,8 +44,9 @@ class ModelCaller:
     `model` puts an in-process chat model in the place of the spec's (for embedding and
     benchmarks); `sleep` is how retries wait, in seconds; `restraints` hold requests back.
     A spec without an address is asked at `OPENAI_BASE_URL` where that is set; `keys` say which key
-    its server gets. `recorded` answers where the spec is a replay: its identity is the caller's,
-    so that equal requests have the digests under which they were recorded.
+    its server gets, and `headers` go with every request. `recorded` answers where the spec is a
+    replay: its identity is the caller's, so that equal requests have the digests under which they
+    were recorded.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class ModelCaller:
         restraints: Restraints = UNRESTRAINED,
         recorded: RecordedModel | None = None,
         keys: Keys = NO_KEYS,
+        headers: Mapping[str, str] = NO_HEADERS,
     ) -> None:
         spec = spec if model else spec.addressed()
         self.spec, self.decoding, self.prompts = spec, decoding, prompts
@@ -64,7 +68,7 @@ class ModelCaller:
         self._limiter = restraints.limiter(spec) if model is None else None
         self._allowance = restraints.allowance
         self._recorded = recorded
-        self._endpoint = _endpoint(spec, decoding, model, keys)
+        self._endpoint = _endpoint(spec, decoding, model, keys, headers)
         # In-process models take calls as they are: no server is involved that might not support
         # them.
         self._text = decoding.tool_protocol == "text" and isinstance(self._endpoint, OpenAIServer)
@@ -129,7 +133,8 @@ class ModelCaller:
     ) -> str:
         digest = hashlib.sha256(self._prefix)
         digest.update(tools.canonical)
-        digest.update(canonical([schema, [fingerprint(message) for message in messages]]))
+        seen = [fingerprint(message, reasoning=self._sends_back) for message in messages]
+        digest.update(canonical([schema, seen]))
         return digest.hexdigest()
 
     def _tool_set(self, tools: Sequence[BaseTool]) -> ToolSet:
@@ -149,6 +154,12 @@ class ModelCaller:
         Digests follow the choice alone, so that a run can be continued whatever its server refuses.
         """
         return self._text or "tools" in self._endpoint.refused
+
+    @property
+    def _sends_back(self) -> bool:
+        """Whether requests hold the reasoning of earlier turns by choice: what a server demands is
+        in no digest, as little as what it refuses."""
+        return self.identity.get("reasoning_back") == "on"
 
     def _text_prompt(self) -> str:
         return self.prompts.render("text_protocol", tools="") if self._text else ""
@@ -179,12 +190,16 @@ class ModelCaller:
         )
 
     async def _timed(self, request: _Request) -> tuple[Completion, float]:
-        """Sent again without each field that the server refuses: at most once a field."""
+        """Sent again without each field that the server refuses, and with the reasoning that it
+        demands: at most once each."""
         while True:
             started = time.perf_counter()
             try:
                 completion = await self._paid(request)
             except ModelError as error:
+                if error.demands_reasoning:
+                    request.tell_retry(1, error, 0.0)
+                    continue
                 if error.refused is None:
                     raise
                 refused = error.refused
@@ -225,7 +240,8 @@ class ModelCaller:
 
     def _most_tokens(self, request: _Request) -> Usage:
         """More than a request can take: every token is a byte of its text at least."""
-        messages = [fingerprint(message) for message in request.messages]
+        sends_back = self._sends_back or demands_reasoning_back(self.spec)
+        messages = [fingerprint(message, reasoning=sends_back) for message in request.messages]
         body = canonical([request.schema, messages])
         instructions = self._instructions(request.tools) if self._speaks_text else ""
         read = len(body) + len(request.tools.canonical)
@@ -279,10 +295,14 @@ class _Request:
 
 
 def _endpoint(
-    spec: ModelSpec, decoding: Decoding, model: BaseChatModel | None, keys: Keys
+    spec: ModelSpec,
+    decoding: Decoding,
+    model: BaseChatModel | None,
+    keys: Keys,
+    headers: Mapping[str, str],
 ) -> Endpoint:
     if model is None and spec.provider == "openai":
-        return OpenAIServer(spec, decoding, keys)
+        return OpenAIServer(spec, decoding, keys, headers)
     if model is None and spec.provider == "replay":
         return NoServer(spec)
     if model is None:

@@ -20,6 +20,7 @@ from langchain_openai import ChatOpenAI
 from openai import AsyncStream, DefaultAsyncHttpxClient, DefaultHttpxClient
 from pydantic import SecretStr
 
+from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.refusals import MAX_COMPLETION_TOKENS, MAX_TOKENS
 from branchwise.agents.reply import ModelError
 from branchwise.agents.response_bodies import StreamFold, read_body
@@ -82,7 +83,12 @@ class ChatCompletions(ChatOpenAI):
         return read_body(fold.body())
 
 
-def make_client(spec: ModelSpec, decoding: Decoding, keys: Keys = NO_KEYS) -> ChatCompletions:
+def make_client(
+    spec: ModelSpec,
+    decoding: Decoding,
+    keys: Keys = NO_KEYS,
+    headers: Mapping[str, str] = NO_HEADERS,
+) -> ChatCompletions:
     """The client of `spec`, with a connection pool of its own (LangChain's default pool is
     shared by all event loops of the process, and breaks when one of them ends).
 
@@ -97,6 +103,8 @@ def make_client(spec: ModelSpec, decoding: Decoding, keys: Keys = NO_KEYS) -> Ch
         # Else it warns, on standard error, of a client that nothing here uses.
         http_socket_options=(),
         temperature=decoding.temperature,
+        top_p=decoding.top_p,
+        reasoning_effort=decoding.reasoning_effort,
         max_completion_tokens=decoding.max_tokens,
         seed=decoding.seed,
         streaming=decoding.stream,
@@ -108,16 +116,17 @@ def make_client(spec: ModelSpec, decoding: Decoding, keys: Keys = NO_KEYS) -> Ch
         http_async_client=DefaultAsyncHttpxClient(
             timeout=decoding.timeout,
             verify=_certificates(),
-            event_hooks={"request": [_Guard(spec.url, keys)]},
+            event_hooks={"request": [_Guard(spec.url, keys, headers)]},
         ),
     )
 
 
 class _Guard:
-    """Sees each request as it goes out, those after redirects, too, and gives it its key."""
+    """Sees each request as it goes out, those after redirects, too, and gives it its key and
+    its headers."""
 
-    def __init__(self, url: str, keys: Keys) -> None:
-        self._url, self._keys = url, keys
+    def __init__(self, url: str, keys: Keys, headers: Mapping[str, str]) -> None:
+        self._url, self._keys, self._headers = url, keys, headers
 
     async def __call__(self, request: Any) -> None:
         """Raises ModelError for a request that would leave the server's origin."""
@@ -128,6 +137,7 @@ class _Guard:
                 f"{self._url} redirects to another server, which is not followed; "
                 "give the address of the model server itself",
             )
+        request.headers.update(self._headers)
         key = self._keys.key(url, of_model=True)
         request.headers.pop("Authorization", None)
         if key is not None:

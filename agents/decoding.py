@@ -1,43 +1,102 @@
 """How a model is called: sampling, protocol, timeouts."""
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from branchwise.agents.setting import Setting, digested
+from branchwise.agents.extra_body import checked_body
+from branchwise.agents.setting import Setting, digested, refused
 
-_PANEL = "Decoding"
+PANEL = "Decoding"
+_WORD = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
 
-class Decoding(BaseModel):
-    """Settings of one model's calls; None leaves the choice to the server.
+def _word(value: str | None) -> str | None:
+    # Servers differ in which words they have, and get more: which of them is right they say.
+    if value is not None and not _WORD.fullmatch(value):
+        raise refused("is not a short word", "write low, medium, high, or what the server takes")
+    return value
 
-    `tool_protocol`: `native` sends tool schemas, `text` describes the tools in the system message
-    and reads fenced calls from the reply. `structured`: `auto` asks for the answer's JSON schema
-    where the server takes one. `timeout`: seconds a request; `attempts`: requests a call, at most.
+
+class Sampling(BaseModel):
+    """How a model's replies are sampled; None leaves the choice to the server.
+
+    `reasoning_effort`: a word that the server knows. `extra_body`: further fields of every
+    request, JSON-serialisable, their keys sorted.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     temperature: Annotated[
-        float | None, Field(ge=0, le=2), Setting("Sampling temperature.", _PANEL)
+        float | None, Field(ge=0, le=2), Setting("Sampling temperature.", PANEL)
     ] = None
-    max_tokens: Annotated[int | None, Field(ge=1), Setting("Output tokens a call.", _PANEL)] = None
-    seed: Annotated[int | None, Setting("Sampling seed, where the server has one.", _PANEL)] = None
+    top_p: Annotated[
+        float | None,
+        Field(gt=0, le=1),
+        Setting("Nucleus sampling: the share of probability to sample from.", PANEL, later=True),
+    ] = None
+    max_tokens: Annotated[int | None, Field(ge=1), Setting("Output tokens a call.", PANEL)] = None
+    seed: Annotated[int | None, Setting("Sampling seed, where the server has one.", PANEL)] = None
+    reasoning_effort: Annotated[
+        str | None,
+        AfterValidator(_word),
+        Setting(
+            "How much to reason, in the server's words: none, minimal, low, medium, high, …",
+            PANEL,
+            later=True,
+        ),
+    ] = None
+    extra_body: Annotated[
+        Mapping[str, JsonValue],
+        BeforeValidator(checked_body),
+        Setting(
+            'Further fields of every request, as JSON: {"top_k": 20}.',
+            PANEL,
+            none="none",
+            later=True,
+        ),
+    ] = {}
+
+    def __hash__(self) -> int:
+        # Mappings have no hash; their keys are sorted.
+        return hash(self.model_dump_json())
+
+
+class Decoding(Sampling):
+    """Settings of one model's calls.
+
+    `tool_protocol`: `native` sends tool schemas, `text` describes the tools in the system message
+    and reads fenced calls from the reply. `structured`: `auto` asks for the answer's JSON schema
+    where the server takes one. `reasoning_back`: whether the reasoning of turns that called tools
+    goes into the question's later requests; `auto`: once the server refuses one without it.
+    `timeout`: seconds a request; `attempts`: requests a call, at most.
+    """
+
     tool_protocol: Annotated[
         Literal["native", "text"],
-        Setting("native, or text for servers without tool calls.", _PANEL),
+        Setting("native, or text for servers without tool calls.", PANEL),
     ] = "native"
     structured: Annotated[
         Literal["auto", "off"],
-        Setting("auto or off: the provider's structured output for answers.", _PANEL),
+        Setting("auto or off: the provider's structured output for answers.", PANEL),
+    ] = "auto"
+    reasoning_back: Annotated[
+        Literal["auto", "on", "off"],
+        Setting(
+            "auto, on or off: send the reasoning of turns that call tools back to the server; "
+            "auto: where it refuses to go on without it.",
+            PANEL,
+            later=True,
+        ),
     ] = "auto"
     stream: Annotated[
         bool,
-        Setting("Use streamed responses.", _PANEL, flag="--stream/--no-stream", changes="requests"),
+        Setting("Use streamed responses.", PANEL, flag="--stream/--no-stream", changes="requests"),
     ] = False
     timeout: Annotated[
-        float, Field(gt=0), Setting("Seconds a request may take.", _PANEL, changes="requests")
+        float, Field(gt=0), Setting("Seconds a request may take.", PANEL, changes="requests")
     ] = 120.0
     attempts: int = Field(default=6, ge=1, le=100)
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from branchwise.agents.decoding import Decoding
+from branchwise.agents.extra_body import named_in
 from branchwise.agents.failures import classify, error_line, refusal
+from branchwise.agents.headers import NO_HEADERS
+from branchwise.agents.reasoning import demands_reasoning, native_of, send_back
 from branchwise.agents.refusals import (
+    BACK,
     OPTIONAL_FIELDS,
     OTHER_LIMIT,
+    demands_reasoning_back,
     mentions_schema,
+    note_demand,
     refusals_of,
     refused_field,
 )
@@ -60,8 +66,14 @@ class Endpoint(Protocol):
 class OpenAIServer:
     """An OpenAI-compatible server. The client is built at the first request."""
 
-    def __init__(self, spec: ModelSpec, decoding: Decoding, keys: Keys = NO_KEYS) -> None:
-        self._spec, self._decoding, self._keys = spec, decoding, keys
+    def __init__(
+        self,
+        spec: ModelSpec,
+        decoding: Decoding,
+        keys: Keys = NO_KEYS,
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> None:
+        self._spec, self._decoding, self._keys, self._headers = spec, decoding, keys, headers
         self.refused: MutableMapping[str, str] = refusals_of(spec)
         self._client: ChatCompletions | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -74,14 +86,20 @@ class OpenAIServer:
         seconds: float,
     ) -> Completion:
         body: dict[str, Any] = {}
+        sent: frozenset[str] = frozenset()
         try:
             body, left_out = self._body(messages, tools, schema)
+            sent = frozenset(body)
+            if self._sends_back and send_back(
+                messages, body["messages"], demanded=demands_reasoning_back(self._spec)
+            ):
+                sent |= {BACK}
             # The client's own limit is for each read: a server that drips would never meet it.
             async with asyncio.timeout(seconds):
                 completion = await self._connected().complete(body, seconds)
             return replace(completion, left_out=left_out)
         except Exception as error:  # noqa: BLE001 -- on any error the item must end recorded
-            failure = self._advised(self._failure(error, body))
+            failure = self._advised(self._failure(error, sent))
         # Outside the handler: the cause's request headers hold the key.
         raise failure
 
@@ -92,14 +110,16 @@ class OpenAIServer:
         schema: Mapping[str, Any] | None,
     ) -> tuple[dict[str, Any], tuple[str, ...]]:
         """The request without what the server refuses, and what that was."""
-        extra: dict[str, Any] = {}
+        extra: dict[str, Any] = dict(self._decoding.extra_body)
         if tools:
             extra["tools"] = tools
         if schema is not None and self._decoding.structured == "auto":
             named = {"name": "answer", "schema": schema, "strict": False}
             extra["response_format"] = {"type": "json_schema", "json_schema": named}
         body = self._connected().body(messages, extra)
-        left_out = tuple(name for name in OPTIONAL_FIELDS if name in body and name in self.refused)
+        ours = body.keys() - self._decoding.extra_body.keys()
+        left_out = tuple(name for name in OPTIONAL_FIELDS if name in ours and name in self.refused)
+        held_back = self._is_held_back and any(map(native_of, messages))
         for name in left_out:
             value, other = body.pop(name), OTHER_LIMIT.get(name)
             if other in self.refused:
@@ -109,17 +129,42 @@ class OpenAIServer:
                 body[other] = value
         if "stream" not in body:
             body.pop("stream_options", None)
-        return body, left_out
+        return body, (*left_out, BACK) if held_back else left_out
 
-    def _failure(self, error: Exception, body: Mapping[str, Any]) -> ModelError:
+    @property
+    def _sends_back(self) -> bool:
+        """Whether the reasoning of earlier turns is in requests."""
+        how = self._decoding.reasoning_back
+        wanted = how == "on" or (how == "auto" and demands_reasoning_back(self._spec))
+        return wanted and BACK not in self.refused
+
+    @property
+    def _is_held_back(self) -> bool:
+        """Whether they would have it if the server took it."""
+        return self._decoding.reasoning_back == "on" and BACK in self.refused
+
+    def _failure(self, error: Exception, sent: Collection[str]) -> ModelError:
         import openai
 
         failure = classify(error, str(self._spec))
         if not isinstance(error, openai.APIError) or failure.kind == "context_length":
             return failure
-        field = refused_field(error, body.keys())
+        if (
+            BACK not in sent
+            and self._decoding.reasoning_back == "auto"
+            and demands_reasoning(error)
+        ):
+            note_demand(self._spec)
+            return ModelError(
+                "bad_request", str(failure), status=failure.status, demands_reasoning=True
+            )
+        # A user's own fields are never left out: then the error stands, and names them.
+        field = refused_field(error, set(sent) - self._decoding.extra_body.keys())
         if field is None:
-            if "response_format" in body and mentions_schema(str(failure)):
+            if own := named_in(str(failure), self._decoding.extra_body):
+                failure.args = (f"{str(failure)[:250]} (extra_body sets {', '.join(own)})"[:400],)
+                return failure
+            if "response_format" in sent and mentions_schema(str(failure)):
                 failure.args = (f"{str(failure)[:250]} (--structured off asks for no schema)",)
             return failure
         failure = refusal(error, str(self._spec), field)
@@ -142,7 +187,8 @@ class OpenAIServer:
         if self._client is None or self._loop is not loop:
             from branchwise.agents.chat_completions import make_client
 
-            self._client, self._loop = make_client(self._spec, self._decoding, self._keys), loop
+            made = make_client(self._spec, self._decoding, self._keys, self._headers)
+            self._client, self._loop = made, loop
         return self._client
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from branchwise.agents.spec import ModelSpec
 
 MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
+BACK = "reasoning_back"
+"""Not a field of the body, but of the messages in it: the reasoning that goes back."""
 OTHER_LIMIT: Mapping[str, str] = {
     MAX_TOKENS: MAX_COMPLETION_TOKENS,
     MAX_COMPLETION_TOKENS: MAX_TOKENS,
@@ -34,7 +36,10 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
         MAX_TOKENS: r"\bmax_tokens\b",
         MAX_COMPLETION_TOKENS: r"\bmax_completion_tokens\b",
         "seed": r"\bseed\b",
+        "top_p": r"\btop_p\b",
         "temperature": r"\btemperature\b",
+        BACK: r"\breasoning_(content|details)\b|\bmessages\b\S*\breasoning\b",
+        "reasoning_effort": r"\breasoning_effort\b|\bnot support (thinking|reasoning)\b",
         "tools": r"\btools\b|\btool[ _](use|calling)\b|\btool choice\b|\bfunction[ _]calling\b",
     }.items()
 }
@@ -49,7 +54,10 @@ INSTEAD: Mapping[str, str] = {
     MAX_TOKENS: f"{MAX_COMPLETION_TOKENS} takes its place",
     MAX_COMPLETION_TOKENS: f"{MAX_TOKENS} takes its place",
     "seed": "sampling cannot be repeated",
+    "top_p": "the server chooses it",
     "temperature": "the server chooses it",
+    BACK: "turns that called tools go back without their reasoning",
+    "reasoning_effort": "the server decides how much the model reasons",
     "tools": "they are described in the text, as with --tool-protocol text",
 }
 """What a request without the field means."""
@@ -65,6 +73,8 @@ _NOT_TAKEN = re.compile(
     r"|only (allowed|supported)",
     re.IGNORECASE,
 )
+_OTHER_WORDS = re.compile(r"unsupported[ _]value|supported values|invalid[ _]value", re.IGNORECASE)
+"""Of an effort: the server has the field, but not the word."""
 _SCHEMA_NOT_TAKEN = re.compile(
     r"(must|should) be|\bexpected|failed to (parse|compile|convert|initiali[sz]e)|missing field",
     re.IGNORECASE,
@@ -75,11 +85,14 @@ _OTHER_MATTERS = frozenset({401, 402, 403, 407, 408, 409, 413, 425, 429})
 _PASSING = frozenset({502, 503, 504, 529})
 _REPEATED = frozenset({"input", "ctx", "request", "request_body", "messages", "url", "headers"})
 """Keys of a body under which servers repeat the request."""
+_NO_FIELDS = frozenset({"", "None", "null", "validation_error"})
+"""What servers write as `param` where they name none."""
 _ECHO = re.compile(r"""\bmessages['"\\]*\s*[:=]\s*\[""")
 _SENTENCE_END = re.compile(r"[.;!?]\s+")
 _MAX_TEXT, _MAX_ENTRIES, _MAX_DEPTH = 20_000, 50, 8
 
 _KNOWN: dict[tuple[str | None, str], dict[str, str]] = {}
+_DEMANDING: set[tuple[str | None, str]] = set()
 
 
 def refusals_of(spec: ModelSpec) -> dict[str, str]:
@@ -90,9 +103,20 @@ def refusals_of(spec: ModelSpec) -> dict[str, str]:
     return _KNOWN.setdefault((spec.base_url, spec.name), {})
 
 
+def demands_reasoning_back(spec: ModelSpec) -> bool:
+    """Whether the model's server has refused, in this process, turns without their reasoning."""
+    return (spec.base_url, spec.name) in _DEMANDING
+
+
+def note_demand(spec: ModelSpec) -> None:
+    """Remember that it has."""
+    _DEMANDING.add((spec.base_url, spec.name))
+
+
 def forget_refusals() -> None:
-    """Forget all refusals, so that every server is sent all fields again."""
+    """Forget all refusals and demands, so that every server is sent what it is at first."""
     _KNOWN.clear()
+    _DEMANDING.clear()
 
 
 def refused_field(error: openai.APIError, sent: Collection[str]) -> str | None:
@@ -110,7 +134,10 @@ def refused_field(error: openai.APIError, sent: Collection[str]) -> str | None:
         return None
     is_clear = status is not None and status < 500
     for field in (name for name in OPTIONAL_FIELDS if name in sent):
-        about = [s for s in sentences if (_names(field, s) if named is None else named == field)]
+        if field == "reasoning_effort" and any(map(_OTHER_WORDS.search, sentences)):
+            continue
+        is_open = named is None or (field == BACK and named == "messages")
+        about = [s for s in sentences if (_names(field, s) if is_open else named == field)]
         if about and ((field in _OURS and is_clear) or any(_is_refusal(field, s) for s in about)):
             return field
     return None
@@ -149,7 +176,7 @@ def _unwrapped(body: Any) -> Any:
 def _parameter(body: Any) -> str | None:
     """The field that OpenAI's `param` is about, without a path into it; None where it says none."""
     param = body.get("param") if isinstance(body, Mapping) else None
-    if not isinstance(param, str) or param in ("", "None", "null"):
+    if not isinstance(param, str) or param in _NO_FIELDS:
         return None
     return re.split(r"[.\[]", param.removeprefix("body."), maxsplit=1)[0]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from branchwise.agents.reasoning import DETAILS, USUAL_FIELD, native
 from branchwise.trace.parts import Usage
 
 if TYPE_CHECKING:
@@ -33,12 +34,16 @@ class Completion:
 
     `tool_calls` hold `{name, args, id, type}`, `invalid_tool_calls` `{name, args, id, error,
     type}` with the arguments as the model wrote them (LangChain's two shapes). `left_out`: optional
-    fields that the request lacked because the server refuses them.
+    fields that the request lacked because the server refuses them. `reasoning_field`: the name
+    under which the server sent the reasoning; `reasoning_details`: blocks of it that it wants back
+    unchanged.
     """
 
     text: str
     finish: Finish
     reasoning: str = ""
+    reasoning_field: str = USUAL_FIELD
+    reasoning_details: tuple[Mapping[str, Any], ...] = ()
     tool_calls: tuple[Mapping[str, Any], ...] = ()
     invalid_tool_calls: tuple[Mapping[str, Any], ...] = ()
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
@@ -55,7 +60,14 @@ class Completion:
             "usage": asdict(self.usage),
             "seconds": seconds,
             **({"left_out": list(self.left_out)} if self.left_out else {}),
+            **self._native(),
         }
+
+    def _native(self) -> dict[str, Any]:
+        """What is kept of the reasoning's form, where it is not the usual one."""
+        field, details = self.reasoning_field, self.reasoning_details
+        named = {"reasoning_field": field} if field != USUAL_FIELD else {}
+        return named | ({DETAILS: list(details)} if details else {})
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Completion:
@@ -68,6 +80,8 @@ class Completion:
             invalid_tool_calls=tuple(payload["invalid_tool_calls"]),
             usage=Usage(**payload["usage"]),
             left_out=tuple(payload.get("left_out", ())),
+            reasoning_field=payload.get("reasoning_field", USUAL_FIELD),
+            reasoning_details=tuple(payload.get(DETAILS, ())),
         )
 
     def with_calls(self, text: str, valid: list[Any], invalid: list[Any]) -> Completion:
@@ -99,6 +113,8 @@ class Reply:
     finish: Finish
     waited: float = 0.0
     left_out: tuple[str, ...] = ()
+    reasoning_field: str = USUAL_FIELD
+    reasoning_details: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def of(
@@ -111,6 +127,9 @@ class Reply:
             content=completion.text,
             tool_calls=list(completion.tool_calls),
             invalid_tool_calls=list(completion.invalid_tool_calls),
+            additional_kwargs=native(
+                completion.reasoning, completion.reasoning_field, completion.reasoning_details
+            ),
         )
         return cls(
             message=message,
@@ -121,6 +140,8 @@ class Reply:
             finish=completion.finish,
             waited=waited,
             left_out=completion.left_out,
+            reasoning_field=completion.reasoning_field,
+            reasoning_details=completion.reasoning_details,
         )
 
 
@@ -129,7 +150,8 @@ class ModelError(Exception):
 
     `retryable` and `retry_after` (seconds that the server asked to wait) steer the retries.
     `refused`: the optional field of the request that the server does not take; without it the
-    request can be made again.
+    request can be made again. `demands_reasoning`: it can be made again with the reasoning of
+    earlier turns.
     """
 
     def __init__(
@@ -141,6 +163,7 @@ class ModelError(Exception):
         retry_after: float | None = None,
         status: int | None = None,
         refused: str | None = None,
+        demands_reasoning: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
@@ -148,3 +171,4 @@ class ModelError(Exception):
         self.retry_after = retry_after
         self.status = status
         self.refused = refused
+        self.demands_reasoning = demands_reasoning

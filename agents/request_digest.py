@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from branchwise.agents.reasoning import native_of
+
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
     from langchain_core.tools import BaseTool
@@ -43,12 +45,16 @@ def canonical(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def fingerprint(message: BaseMessage) -> list[Any]:
-    """What the model sees of a message; ids and metadata that it does not see are left out."""
+def fingerprint(message: BaseMessage, *, reasoning: bool = False) -> list[Any]:
+    """What the model sees of a message; ids and metadata that it does not see are left out.
+
+    `reasoning`: whether that of earlier turns goes back to it.
+    """
     kind = message.type
     if kind == "tool":
         return [kind, message.content, getattr(message, "tool_call_id", None)]
     if kind == "ai":
         calls = getattr(message, "tool_calls", [])
-        return [kind, message.content, calls, getattr(message, "invalid_tool_calls", [])]
+        seen = [kind, message.content, calls, getattr(message, "invalid_tool_calls", [])]
+        return [*seen, native_of(message)] if reasoning else seen
     return [kind, message.content]

@@ -1,7 +1,7 @@
 """Response bodies of the chat-completions protocol, read without trust.
 
 https://platform.openai.com/docs/api-reference/chat: the body, its stream of chunks, `usage`.
-`reasoning_content` (vLLM, DeepSeek) and `reasoning` (OpenRouter, newer vLLM) carry the thinking.
+`reasoning_content` (DeepSeek, Kimi) and `reasoning` (OpenRouter, vLLM) carry the thinking.
 Keys that a server repeats are struck out here, before a reply is used or recorded.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from branchwise.agents.reasoning import DETAILS, TEXT_FIELDS, USUAL_FIELD, read_details
 from branchwise.agents.reply import Completion, Finish, ModelError
 from branchwise.agents.think import split_thinking
 from branchwise.corpora.text import storable
@@ -20,6 +21,8 @@ MAX_TEXT = 1_000_000
 """Characters of a reply that are kept; a longer one is cut and counts as `length`."""
 MAX_CALLS = 64
 """Tool calls of one reply that are kept."""
+_PIECES = frozenset({"text", "summary", "data"})
+"""Fields of a reasoning block that come in pieces."""
 _FINISHES: Mapping[str, Finish] = {
     "length": "length",
     "max_tokens": "length",
@@ -42,7 +45,8 @@ def read_body(body: Any) -> Completion:
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
         raise ModelError("invalid_response", "the response has no message in it", retryable=True)
     said, thought = split_thinking(_text(message.get("content")))
-    reasoning = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+    texts = {name: _text(message.get(name)) for name in TEXT_FIELDS}
+    field = next((name for name, text in texts.items() if text), USUAL_FIELD)
     refusal = _text(message.get("refusal"))
     valid, invalid = _read_calls(message.get("tool_calls"))
     finish = _FINISHES.get(str(choice.get("finish_reason")), "stop")
@@ -54,7 +58,10 @@ def read_body(body: Any) -> Completion:
     return Completion(
         text=text[:MAX_TEXT],
         finish="length" if len(text) > MAX_TEXT else finish,
-        reasoning="\n".join(part for part in (reasoning, thought) if part)[:MAX_TEXT],
+        reasoning="\n".join(part for part in (texts[field], thought) if part)[:MAX_TEXT],
+        # Only what calls tools is followed by another request of its turn.
+        reasoning_field=field if valid or invalid else USUAL_FIELD,
+        reasoning_details=read_details(message) if valid or invalid else (),
         tool_calls=tuple(valid),
         invalid_tool_calls=tuple(invalid),
         usage=read_usage(body.get("usage")),
@@ -76,6 +83,7 @@ class StreamFold:
 
     def __init__(self) -> None:
         self._texts: dict[str, list[str]] = {}
+        self._details: list[dict[str, Any]] = []
         self._calls: list[dict[str, str]] = []
         self._open: dict[int, dict[str, str]] = {}
         self._finish: str | None = None
@@ -91,12 +99,29 @@ class StreamFold:
             return
         self._finish = choices[0].get("finish_reason") or self._finish
         delta = _part(choices[0], "delta")
-        for name in ("content", "reasoning_content", "reasoning", "refusal"):
+        for name in ("content", *TEXT_FIELDS, "refusal"):
             if isinstance(delta.get(name), str):
                 self._texts.setdefault(name, []).append(delta[name])
+        details = delta.get(DETAILS)
+        for detail in details if isinstance(details, list) else []:
+            self._add_detail(detail)
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else []:
             self._add_call(call)
+
+    def _add_detail(self, part: Any) -> None:
+        """Pieces of one block have its number and type, and a part of its text each."""
+        if not isinstance(part, Mapping):
+            return
+        last = self._details[-1] if self._details else {}
+        if not last or any(part.get(key) != last.get(key) for key in ("index", "type")):
+            self._details.append(dict(part))
+            return
+        for key, value in part.items():
+            if key in _PIECES and isinstance(value, str) and isinstance(last.get(key), str):
+                last[key] += value
+            elif value is not None:
+                last[key] = value
 
     def _add_call(self, part: Any) -> None:
         if not isinstance(part, Mapping):
@@ -124,6 +149,7 @@ class StreamFold:
         if self._finish is None:
             raise ModelError("cut", "the stream ended before its end", retryable=True)
         message: dict[str, Any] = {name: "".join(parts) for name, parts in self._texts.items()}
+        message[DETAILS] = self._details
         message["tool_calls"] = [{"id": call["id"], "function": call} for call in self._calls]
         return {
             "choices": [{"message": message, "finish_reason": self._finish}],

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
 
 SettingKind = Literal["value", "model", "folder", "graph", "retriever"]
 """What a text means: a model spec, a folder, a graph's folder or address, a retriever's name."""
@@ -81,6 +82,14 @@ class Declared:
     def is_choice(self) -> bool:
         """Whether it is one of some words."""
         return get_origin(self.kind) is Literal
+
+
+def refused(what: str, remedy: str, *place: str) -> PydanticCustomError:
+    """The refusal of a value, as its validator raises it: each place that reads settings tells it
+    in a line of its own. `place`: the keys within the value that lead to what is wrong.
+    """
+    context = {"what": what, "remedy": remedy, "place": place}
+    return PydanticCustomError("setting", "{what}", context)
 
 
 def declared(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Declared]:

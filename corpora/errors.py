@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Iterable
 
 _LONGEST = 1_000
+_OPTIONS = {"role_decoding": "role", "tools": "tool"}
+"""Options that are not called as their fields are."""
 
 
 class InputError(Exception):
@@ -27,7 +29,7 @@ class SettingNames:
 
     def name(self, setting: str) -> str:
         """The setting itself: `--corpus`."""
-        return f"--{setting}"
+        return f"--{_OPTIONS.get(setting, setting)}"
 
     def add(self, setting: str, value: str = "") -> str:
         """What to do where it is missing: `add --corpus DIR`."""

@@ -27,6 +27,13 @@ _PROXIES = (
     *("http_proxy", "https_proxy", "all_proxy"),
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "OPENAI_PROXY"),
 )
+_FORM = re.compile(
+    r"(?:\b|_)sk-[\w-]{8,}|\b[spr]k_(?:live|test)_\w{8,}"
+    r"|\b(?:hf|gh[oprsu]|github_pat|gsk|r8)_\w{20,}|\bxox[abps]-[\w-]{10,}"
+    r"|\bAIza[\w-]{20,}|\bAKIA[A-Z0-9]{12,}|\beyJ[\w-]{10,}\.[\w-]+|-----BEGIN "
+    r"|\bBearer\s+[\w.~+/-]{12,}"
+)
+"""How keys of common services begin."""
 _VARIABLES = {OPENAI_KEY}
 _LOCK = threading.Lock()
 
@@ -57,6 +64,11 @@ def bytes_without_keys(body: bytes) -> bytes:
     text = body.decode("latin-1")
     struck = without_keys(text)
     return body if struck is text else struck.encode("latin-1")
+
+
+def looks_secret(text: str) -> bool:
+    """Whether a text holds a known secret, or what has the form of a key."""
+    return bool(_FORM.search(text)) or without_keys(text) != text
 
 
 def without_users(text: str) -> str:

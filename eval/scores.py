@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from branchwise.eval.plugins.measuring import Measure
 
 
+_LATER = frozenset({"metrics", "decoding"})
+
+
 @dataclass(frozen=True)
 class Scorer:
     """What scores depend on besides the items; its digest names them in a run's store.
@@ -26,6 +29,7 @@ class Scorer:
     `model` and `judge`: the models that aligned branches and accepted answers, without their
     addresses; `prompts`: digest of what they were told. None where names alone decide. `metrics`:
     further ones, of plug-ins, each as its column and its source (`LoadedMetric.to_json`).
+    `decoding`: by role what `model` and `judge` were called with, where a system says it.
     """
 
     task: str
@@ -38,14 +42,13 @@ class Scorer:
     judge: str | None = None
     prompts: str | None = None
     metrics: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
+    decoding: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def to_json(self) -> dict[str, Any]:
-        """Without `metrics` if there are none, so that digests stay what they were before metrics
-        existed."""
+        """Without `metrics` and `decoding` if there are none, so that digests stay what they were
+        before these existed."""
         whole = dict(vars(self))
-        if not whole["metrics"]:
-            del whole["metrics"]
-        return whole
+        return {key: value for key, value in whole.items() if value or key not in _LATER}
 
     @property
     def columns(self) -> tuple[Column, ...]:

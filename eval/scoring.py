@@ -4,12 +4,13 @@ The results are saved beside the run.
 """
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from branchwise.agents.decoding import Decoding
+from branchwise.agents.headers import checked_headers
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
@@ -37,6 +38,7 @@ from branchwise.eval.store.damage import reading
 from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scores
 from branchwise.eval.tasks import get_task
+from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class ScoringSettings:
     `asks`: whether models may be asked for what is not kept. `read_passages`: look for answers in
     the whole corpus where gold names no support. `saves`: keep the result beside the run.
     `decoding`: how matcher and judge are asked; its patience is in no score. `keys`: for their
-    servers, before those that the run names.
+    servers, before those that the run names. `roles`: decoding of matcher and judge, each setting
+    before the run's own.
     """
 
     choice: ScoringChoice | None = None
@@ -59,6 +62,7 @@ class ScoringSettings:
     decoding: Decoding = DEFAULT_DECODING
     metrics: tuple[Named, ...] = ()
     keys: Keys = NO_KEYS
+    roles: RoleDecoding = field(default_factory=dict)
     progress: RoleProgress | None = None
     passage_progress: PassageProgress = silent
 
@@ -137,6 +141,16 @@ class _LookedUp(NamedTuple):
     key: str | None
 
 
+class _Asking(NamedTuple):
+    """Who aligns and judges, and how they are asked: what the run and the user say of it."""
+
+    choice: ScoringChoice
+    prompts: Prompts
+    keys: Keys
+    roles: RoleDecoding
+    headers: Mapping[str, str]
+
+
 def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _LookedUp | None]:
     keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
@@ -144,11 +158,17 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     items = list(reader.answered_items())
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
-    settled = _settled(reader, items, choice, prompts, settings, keys)
+    with reading(reader.path):
+        kept = checked_roles(reader.system.get("role_decoding"))
+        roles = {role: {**kept.get(role, {}), **settings.roles.get(role, {})} for role in SCORERS}
+        roles = checked_roles(roles)
+        headers = checked_headers(reader.system.get("headers") or {})
+    asking = _Asking(choice, prompts, keys, roles, headers)
+    settled = _settled(reader, items, asking, settings)
     pending = reader.progress()["pending"]
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
-        scorer = scorer_of(task, by, prompts, settled)
+        scorer = scorer_of(task, by, prompts, settled, roles)
         found = score_items(task, chosen, scorer=scorer, metrics=metrics)
         return replace(found, counts=replace(found.counts, pending=pending))
 
@@ -202,11 +222,10 @@ def _prompts(reader: RunReader) -> Prompts:
 def _settled(
     reader: RunReader,
     items: Sequence[AnsweredItem],
-    choice: ScoringChoice,
-    prompts: Prompts,
+    asking: _Asking,
     settings: ScoringSettings,
-    keys: Keys,
 ) -> Settled:
+    choice, keys = asking.choice, asking.keys
     if not choice.asks:
         return Settled(items)
 
@@ -227,12 +246,14 @@ def _settled(
         settling = Settling(
             choice,
             kept,
-            prompts,
+            asking.prompts,
             settings.concurrency,
             settings.progress,
             ready if settings.asks else unasked,
             settings.decoding,
             keys,
+            asking.roles,
+            asking.headers,
         )
         return run_blocking(settling.settle(items))
 

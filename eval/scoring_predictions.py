@@ -88,7 +88,7 @@ def score_predictions(
     settled = _settled(items, predictions, choice, prompts, settings)
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
-        scorer = scorer_of(task, by, prompts, settled)
+        scorer = scorer_of(task, by, prompts, settled, settings.roles)
         return score_items(task, chosen, scorer=scorer, metrics=metrics)
 
     scores, lexical = scores_of(settled.items, choice), None
@@ -131,5 +131,6 @@ def _settled(
             partial(check_ready, keys=settings.keys),
             settings.decoding,
             settings.keys,
+            settings.roles,
         )
         return run_blocking(settling.settle(items))

@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
+from branchwise.agents.reasoning import native
 from branchwise.agents.reply import Reply
 from branchwise.agents.response_bodies import make_call
 from branchwise.graphs.state import AgentState
@@ -22,6 +23,8 @@ def recorded_turn(reply: Reply, *, turn: int | None = None, role: str | None = N
         tool_calls=tuple(map(_call, message.tool_calls)),
         invalid_tool_calls=tuple(map(_call, message.invalid_tool_calls)),
         reasoning=reply.reasoning,
+        reasoning_field=reply.reasoning_field,
+        reasoning_details=reply.reasoning_details,
         finish=reply.finish,
         usage=reply.usage,
         seconds=round(reply.seconds, 4),
@@ -33,7 +36,13 @@ def message_of(turn: Model) -> AIMessage:
     """The reply that a turn recorded."""
     valid = [{**call.record(), "type": "tool_call"} for call in turn.tool_calls]
     invalid = [_invalid(call) for call in turn.invalid_tool_calls]
-    return AIMessage(content=turn.text, tool_calls=valid, invalid_tool_calls=invalid)
+    reasoning = native(turn.reasoning, turn.reasoning_field, turn.reasoning_details)
+    return AIMessage(
+        content=turn.text,
+        tool_calls=valid,
+        invalid_tool_calls=invalid,
+        additional_kwargs=reasoning,
+    )
 
 
 def calls_of(state: AgentState) -> list[Mapping[str, Any]]:

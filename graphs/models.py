@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.caller import ModelCaller
+from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.replay import OpenRecordings, RecordedModel, Replays
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.graphs.role_decoding import decoding_with
 from branchwise.graphs.system import System
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 class Models:
     """The model for each role. `expander` and `extractor` are None if the module is off.
 
-    Roles with the same spec share one caller and its connections.
+    Roles with the same spec and decoding share one caller and its connections.
     """
 
     agent: ModelCaller
@@ -78,7 +80,7 @@ class Models:
 
 @dataclass
 class _Callers:
-    """The callers made so far, by spec; a recorded run has one model per role."""
+    """The callers made so far, by spec and decoding; a recorded run has one model per role."""
 
     system: System
     prompts: Prompts
@@ -87,32 +89,35 @@ class _Callers:
     replays: Replays
     spec: ModelSpec
     keys: Keys
-    made: dict[tuple[ModelSpec, str], ModelCaller] = field(default_factory=dict)
+    made: dict[tuple[ModelSpec, Decoding, str], ModelCaller] = field(default_factory=dict)
 
     def of(self, role: str, text: str | None) -> ModelCaller:
         """The model for a role; the agent's if `text` is empty."""
-        known = {spec for spec, _ in self.made}
+        known = {spec for spec, *_ in self.made}
         spec = self.spec if text is None else _ready(f"--{role}", text, known, self.keys)
         is_given = self.model is not None and spec == self.spec
         is_replay = spec.provider == "replay" and not is_given
-        key = (spec, role if is_replay else "")
+        decoding = self.system.decoding_of(role)
+        key = (spec, decoding, role if is_replay else "")
         if key not in self.made:
             self.made[key] = ModelCaller(
                 spec,
-                self.system.decoding,
+                decoding,
                 self.prompts,
                 model=self.model if is_given else None,
                 restraints=self.restraints,
                 recorded=self._recorded(spec, role) if is_replay else None,
                 keys=self.keys,
+                headers=self.system.headers,
             )
         return self.made[key]
 
     def _recorded(self, spec: ModelSpec, role: str) -> RecordedModel:
         recorded = self.replays.model(spec, role)
-        # The decoding is the agent's; replayed modules have none of their own.
-        if role == "agent":
-            recorded.check_decoding(self.system.decoding)
+        # What is set for the agent is not said of modules, whose replies may be of another run.
+        if role == "agent" or role in self.system.role_decoding:
+            own = self.system.role_decoding.get(role, {})
+            recorded.check_decoding(decoding_with(Decoding(), own) if own else self.system.decoding)
         return recorded
 
 

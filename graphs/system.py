@@ -8,14 +8,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from branchwise.agents.decoding import Decoding
+from branchwise.agents import headers as model_headers
+from branchwise.agents.decoding import PANEL, Decoding
 from branchwise.agents.prompt_files import NEWEST, PromptSet
 from branchwise.agents.setting import Setting, declared
 from branchwise.corpora.keys import HELP, OPTION
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.graphs.role_decoding import RoleDecoding, checked_roles, decoding_with
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
 """Settings of plug-ins by their names."""
@@ -82,7 +84,8 @@ class System(BaseModel):
     it. `budget_shown`: the prompt states the budget, and each tool result what is left.
     `prompt_set`: the version of the built-in prompts and of what tools say of themselves.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there
-    (`corpora/keys.py`); no answer depends on them.
+    (`corpora/keys.py`); no answer depends on them, nor on `headers`, which go to model servers.
+    `role_decoding`: by role the decoding settings that are not the agent's.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -96,6 +99,11 @@ class System(BaseModel):
         ),
     ] = "offline"
     keys: Annotated[Mapping[str, str], _model(HELP, word=None, flag=OPTION)] = {}
+    headers: Annotated[
+        Mapping[str, str],
+        BeforeValidator(model_headers.checked_headers),
+        _model(model_headers.HELP, word=None, flag=model_headers.OPTION, changes="requests"),
+    ] = {}
     prompts: Annotated[
         str | None,
         _model(
@@ -139,7 +147,7 @@ class System(BaseModel):
         tuple[str, ...] | None,
         _tools(
             "Tool, repeatable: a name, file.py:NAME, package.module:NAME or mcp:COMMAND. "
-            "Default: all that --corpus and --kg allow.",
+            "Default: all that --corpus and --kg allow; none alone: no tool.",
             flag="--tool",
             none="all",
         ),
@@ -194,6 +202,18 @@ class System(BaseModel):
         Literal["on", "off"],
         _budget("Tell the agent what is left with each result.", later=True, before="off"),
     ] = "on"
+    role_decoding: Annotated[
+        RoleDecoding,
+        BeforeValidator(checked_roles),
+        Setting(
+            "Decoding of a role's own, repeatable: extractor.temperature=0. Roles: expander, "
+            "extractor, matcher, judge.",
+            PANEL,
+            word="roles",
+            flag="--role",
+            none="the agent's",
+        ),
+    ] = {}
     budget: Budget = Budget()
 
     @classmethod
@@ -222,7 +242,11 @@ class System(BaseModel):
 
     def __hash__(self) -> int:
         # Mappings have no hash; equal systems are also equal in the rest.
-        return hash(self.model_dump_json(exclude={"settings", "keys"}))
+        return hash(self.model_dump_json(exclude={"settings", "keys", "headers"}))
+
+    def decoding_of(self, role: str) -> Decoding:
+        """How a role's model is called: the agent's decoding with the role's own settings in it."""
+        return decoding_with(self.decoding, self.role_decoding.get(role, {}))
 
     @classmethod
     def of(cls, values: Mapping[tuple[str, ...], Any]) -> Self:

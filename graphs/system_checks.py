@@ -26,7 +26,7 @@ def tools_of(system: System) -> tuple[str, ...]:
 def check_system(system: System, words: SettingNames = FLAGS) -> None:
     """Raise SettingError where settings do not fit each other.
 
-    A model for a module that is off is a module that was forgotten.
+    A model or decoding for a module that is off is a module that was forgotten.
     """
     for role, module in MODULES.items():
         if getattr(system.roles, role) and not getattr(system, module):
@@ -35,6 +35,13 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
                 f"has no effect without {words.name(module)}",
                 where=words.name(role),
                 remedy=f"{words.add(module)}, or leave out {words.name(role)}",
+            )
+        if role in system.role_decoding and not getattr(system, module):
+            raise SettingError(
+                "role_decoding",
+                f"what is set for the {role} has no effect without {words.name(module)}",
+                where=words.name("role_decoding"),
+                remedy=f"{words.add(module)}, or leave it out",
             )
     check_search(system, sources_of(system), tools_of(system), words)
 
@@ -54,9 +61,11 @@ def check_search(
     for tool in tools:
         check_source(tool, sources, words)
     if system.extract and not tools:
+        # With no tools by choice a corpus would not help.
+        source = "name a tool" if system.tools == () else words.add("corpus", "DIR")
         raise SettingError(
             "extract",
             "no tool returns passages to extract evidence from",
             where=words.name("extract"),
-            remedy=f"{words.add('corpus', 'DIR')}, or leave out {words.name('extract')}",
+            remedy=f"{source}, or leave out {words.name('extract')}",
         )

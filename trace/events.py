@@ -112,16 +112,20 @@ class Model(Body):
     """A model turn, or with the role `repair` the answer written once more.
 
     Calls that cannot be made come behind those that can: the place of a call is its `of`.
+    `reasoning_field` and `reasoning_details`: how the server sent the reasoning, if not as usual.
     """
 
     KIND = "model"
-    OPTIONAL = Body.OPTIONAL | frozenset({"role", "turn"})
+    OPTIONAL = Body.OPTIONAL | frozenset({"role", "turn", "reasoning_field", "reasoning_details"})
+    AROUND = Body.AROUND | frozenset({"reasoning_field", "reasoning_details"})
     role: str | None = None
     turn: int | None = None
     text: str
     tool_calls: tuple[Call, ...]
     invalid_tool_calls: tuple[Call, ...]
     reasoning: str = ""
+    reasoning_field: str = "reasoning_content"
+    reasoning_details: tuple[Mapping[str, Any], ...] = ()
     finish: str
     usage: Usage
     seconds: float

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import Key, read_keys
+from branchwise.commands.options import Key, read_keys, read_tools
 from branchwise.eval.bounds import MAX_EPOCHS
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ def fork(
     ] = 0,
     model: Annotated[str | None, typer.Option(help="Use another model from this step on.")] = None,
     tool: Annotated[
-        list[str] | None, typer.Option(help="Use these tools from this step on; repeatable.")
+        list[str] | None,
+        typer.Option(help="Use these tools, or none, from this step on; repeatable."),
     ] = None,
     edit: Annotated[
         Path | None,
@@ -55,7 +56,7 @@ def fork(
     """
     from branchwise.eval.forks import Changes, make_fork, read_edit
 
-    tools = tuple(tool) if tool else None
+    tools = read_tools(tool) if tool else None
     changes = Changes(model, tools, read_edit(edit) if edit else None)
     keys = read_keys(key)
     made = make_fork(

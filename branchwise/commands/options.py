@@ -9,6 +9,9 @@ from branchwise.corpora.keys import HELP, METAVAR, OPTION
 if TYPE_CHECKING:
     from branchwise.corpora.keys import Keys
 
+NO_TOOLS = "none"
+"""As a tool's name: the system has none, whatever there is to search."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
 
@@ -20,3 +23,18 @@ def read_keys(given: list[str] | None) -> "Keys":
     keys = Keys.parse(given)
     keys.check()
     return keys
+
+
+def read_tools(given: list[str]) -> tuple[str, ...]:
+    """The tools that `--tool` names; `none` alone: no tool at all. Raises InputError."""
+    from branchwise.corpora.errors import InputError
+
+    if NO_TOOLS not in given:
+        return tuple(given)
+    if set(given) != {NO_TOOLS}:
+        raise InputError(
+            f"{NO_TOOLS} is given beside other tools",
+            where="--tool",
+            remedy="leave it out, or give it alone",
+        )
+    return ()

@@ -1,5 +1,6 @@
 """`branchwise score`: scores of a run, or of a predictions file."""
 
+import json
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from branchwise.commands.scoring_options import (
     Matcher,
     MetricOption,
     PriceFile,
+    RoleOption,
     ScanCorpus,
     Timeout,
     chosen,
@@ -47,6 +49,7 @@ def score(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
+    role: RoleOption = None,
     metric: MetricOption = None,
     scan_corpus: ScanCorpus = False,
     prices: PriceFile = None,
@@ -64,6 +67,7 @@ def score(
     """
     from branchwise.agents.decoding import Decoding
     from branchwise.eval.scoring import ScoringSettings
+    from branchwise.graphs.role_decoding import read_scorers
 
     settings = ScoringSettings(
         chosen(matcher, judge_entities, judge),
@@ -73,6 +77,7 @@ def score(
         decoding=Decoding(timeout=timeout, attempts=attempts),
         metrics=tuple(metric or ()),
         keys=read_keys(key),
+        roles=read_scorers(role or ()),
     )
     if path is not None and questions is None and predictions is None and task is None:
         _score_run(path, settings, as_json=json_output)
@@ -137,6 +142,11 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
             why = "interrupted"
     options = f" {settings.choice.options}" if settings.choice else ""
     options += "".join(f" --key {host}={name}" for host, name in settings.keys.variables.items())
+    options += "".join(
+        f" --role {shlex.quote(f'{role}.{name}={json.dumps(value)}')}"
+        for role, own in settings.roles.items()
+        for name, value in own.items()
+    )
     options += "".join(f" --metric {shlex.quote(str(one))}" for one in settings.metrics)
     line = f"branchwise: {why}; finished work is kept; continue with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)

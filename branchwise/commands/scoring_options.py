@@ -36,6 +36,15 @@ Judge = Annotated[
         help="Model that judges entities; implies --judge-entities.", rich_help_panel=SCORING
     ),
 ]
+RoleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--role",
+        metavar="ROLE.KEY=VALUE",
+        help="Decoding of matcher or judge, repeatable: judge.temperature=0.",
+        rich_help_panel=SCORING,
+    ),
+]
 PriceFile = Annotated[
     Path | None,
     typer.Option(

@@ -14,12 +14,23 @@ import click
 import typer
 from typer.core import TyperCommand
 
-from branchwise.commands.options import read_keys
+from branchwise.commands.options import read_keys, read_tools
 from branchwise.corpora.keys import METAVAR
 
 if TYPE_CHECKING:
     from branchwise.agents.setting import Declared
     from branchwise.graphs.system import System
+
+
+_JSON = frozenset({"extra_body"})
+"""Settings that are written as one JSON object."""
+_METAVARS: Mapping[str, str] = {
+    "keys": METAVAR,
+    "headers": "NAME=VALUE",
+    "extra_body": "JSON",
+    "settings": "NAME.KEY=VALUE",
+    "role_decoding": "ROLE.KEY=VALUE",
+}
 
 
 class SystemCommand(TyperCommand):
@@ -77,7 +88,10 @@ def system_of(options: Mapping[str, Any]) -> "System":
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         at = next(one for one in settings.values() if one.path == first["loc"][: len(one.path)])
-        raise InputError(str(first["msg"]), where=at.flag, remedy="see --help") from None
+        context = first.get("ctx", {})
+        where = f"{at.flag} {'.'.join(context.get('place', ()))}".strip()
+        remedy = context.get("remedy", "see --help")
+        raise InputError(str(first["msg"]), where=where, remedy=remedy) from None
     check_system(system)
     return system
 
@@ -104,7 +118,7 @@ def _parameters() -> list[click.Parameter]:
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=one.info.default or None if _is_list(one) else one.info.default,
+            default=None if one.info.default in ((), {}) else one.info.default,
             annotation=_annotation(one),
         )
         for name, one in _settings().items()
@@ -121,10 +135,12 @@ def _annotation(one: "Declared") -> Any:
         one.flag,
         help=one.setting.help,
         rich_help_panel=one.setting.panel,
-        metavar=METAVAR if one.name == "keys" else None,
+        metavar=_METAVARS.get(one.name),
         click_type=_range(one),
     )
-    kind = list[str] if _is_list(one) else str if one.is_choice else one.kind
+    kind = list[str] if _is_list(one) else one.kind
+    if one.is_choice or one.name in _JSON:
+        kind = str
     if one.setting.holds == "folder":
         kind = Path
     return Annotated[kind | None if one.info.default in (None, (), {}) else kind, option]
@@ -155,17 +171,37 @@ def _bounds(bound: Any) -> dict[str, Any]:
 
 def _is_list(one: "Declared") -> bool:
     """Whether the option is repeatable."""
-    return one.info.default in ((), {}) or one.name == "tools"
+    return one.name == "tools" or (one.info.default in ((), {}) and one.name not in _JSON)
 
 
 def _read(one: "Declared", value: Any) -> Any:
     """What an option's value is in the system."""
+    from branchwise.agents.headers import read_headers
     from branchwise.corpora.plugins.settings import read_settings
 
     if one.name == "keys":
         return dict(read_keys(value).variables)
-    if one.name == "settings":
-        return read_settings(value)
+    if one.name == "headers":
+        return read_headers(value)
+    if one.name in _JSON:
+        return _read_json(value, one.flag)
+    if one.name in ("settings", "role_decoding"):
+        return read_settings(value, str(one.flag))
+    if one.name == "tools":
+        return read_tools(value)
     if one.setting.holds == "folder":
         return str(Path(value))
     return tuple(value) if _is_list(one) else value
+
+
+def _read_json(text: str, option: str | None) -> Any:
+    import json
+
+    from branchwise.corpora.errors import InputError
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+        remedy = f"""write {option} '{{"top_k": 20}}'"""
+        raise InputError(f"is not JSON: {why}", where=option, remedy=remedy) from None

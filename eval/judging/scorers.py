@@ -8,10 +8,18 @@ from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.tasks import Task
 from branchwise.graphs.ledger import RoleUsage
+from branchwise.graphs.role_decoding import NO_ROLES, RoleDecoding
 
 
-def scorer_of(task: Task, choice: ScoringChoice, prompts: Prompts, settled: Settled) -> Scorer:
-    """The scorer of a resolved choice; of `both`, the one with the model.
+def scorer_of(
+    task: Task,
+    choice: ScoringChoice,
+    prompts: Prompts,
+    settled: Settled,
+    roles: RoleDecoding = NO_ROLES,
+) -> Scorer:
+    """The scorer of a resolved choice; of `both`, the one with the model. `roles`: the decoding of
+    matcher and judge.
 
     If no reply of the model was usable, the scorer says so: such scores must neither pass for the
     model's nor replace them in a run's store.
@@ -24,7 +32,11 @@ def scorer_of(task: Task, choice: ScoringChoice, prompts: Prompts, settled: Sett
     if judge and "judge" in settled.in_vain:
         judge = f"{judge} (brought nothing)"
     told = prompts.digest_of(SCORING_PROMPTS)[:16] if model or judge else None
-    return Scorer(task.name, task.version, matcher, model=model, judge=judge, prompts=told)
+    asked = {"matcher": model, "judge": judge}
+    own = {role: dict(roles[role]) for role, asks in asked.items() if asks and role in roles}
+    return Scorer(
+        task.name, task.version, matcher, model=model, judge=judge, prompts=told, decoding=own
+    )
 
 
 def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, RoleSpending]:

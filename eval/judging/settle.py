@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from branchwise.agents.caller import ModelCaller
@@ -17,6 +17,7 @@ from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.matcher import MatcherReport, align_with_model
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.graphs.role_decoding import RoleDecoding, decoding_with
 
 RoleProgress = Callable[[str, int, int], None]
 """Gets the role (`matcher`, `judge`) and the numbers of answered and of all requests."""
@@ -64,7 +65,10 @@ class Settled:
 
 @dataclass(frozen=True)
 class Settling:
-    """How models are asked: the resolved choice, their cache and prompts."""
+    """How models are asked: the resolved choice, their cache and prompts.
+
+    `roles`: by role the decoding settings that it has of its own. `headers`: of all requests.
+    """
 
     choice: ScoringChoice
     judgements: Journal
@@ -74,6 +78,8 @@ class Settling:
     ready: Ready = check_ready
     decoding: Decoding = DEFAULT_DECODING
     keys: Keys = NO_KEYS
+    roles: RoleDecoding = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
         """Ask about whatever names and spelling leave open and has no kept reply.
@@ -86,7 +92,7 @@ class Settling:
             lexical = items if self.choice.matcher == "both" else None
             matcher, agreed = None, None
             if self.choice.matcher != "lexical":
-                caller = self._caller(self.choice.model, callers)
+                caller = self._caller("matcher", self.choice.model, callers)
                 matched = await align_with_model(
                     items, caller, self.judgements, **self._settings("matcher")
                 )
@@ -94,7 +100,7 @@ class Settling:
                 agreed = agreement(items) if lexical is not None else None
             judge = lexical_judge = None
             if self.choice.judge_entities:
-                caller = self._caller(self.choice.judge, callers)
+                caller = self._caller("judge", self.choice.judge, callers)
                 settings = self._settings("judge")
                 judged = await judge_entities(items, caller, self.judgements, **settings)
                 items, judge, verdicts = judged
@@ -105,9 +111,15 @@ class Settling:
                     )
         return Settled(items, lexical, matcher, judge, agreed, lexical_judge)
 
-    def _caller(self, spec: str | None, callers: AsyncExitStack) -> ModelCaller:
+    def _caller(self, role: str, spec: str | None, callers: AsyncExitStack) -> ModelCaller:
         assert spec is not None, "the choice was not resolved"
-        caller = ModelCaller(ModelSpec.parse(spec), self.decoding, self.prompts, keys=self.keys)
+        caller = ModelCaller(
+            ModelSpec.parse(spec),
+            decoding_with(self.decoding, self.roles.get(role, {})),
+            self.prompts,
+            keys=self.keys,
+            headers=self.headers,
+        )
         callers.push_async_callback(caller.aclose)
         return caller
 

@@ -38,7 +38,8 @@ def first_error(
     if kind == "missing":
         name = str(place[-1])
         return StudyError(f"{name} is missing", place[:-1], _MISSING.get(name))
-    if kind == "study":
+    if kind in ("study", "setting"):
+        place = (*place, *problem["ctx"].get("place", ()))
         return StudyError(f"{_named(place)} {problem['msg']}", place, problem["ctx"]["remedy"])
     value = shown(problem["input"])
     remedy = _wanted(place, kind, problem["input"], problem.get("ctx", {}))
@@ -130,6 +131,8 @@ def _wanted(place: KeyPath, kind: str, value: Any, context: Mapping[str, Any]) -
 def _list_wanted(place: KeyPath, value: Any) -> str:
     is_plain = isinstance(value, bool | str | int | float)
     example = value if isinstance(value, str) else shown(value) if is_plain else "..."
+    if value == "none":
+        return "write [] for no tools"
     if place[0] == "factors":
         if len(place) > 2:
             return f"each value of tools is a list of tools: write [[{example[:40]}], [...]]"

@@ -9,7 +9,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.specs import is_mcp, is_plugin, short_spec
 from branchwise.corpora.text import printable
-from branchwise.eval.studies.settings import FIELDS, MODELS, Value
+from branchwise.eval.studies.settings import FIELDS, MODELS, Value, flat
 
 BASE = "base"
 MAX_NAME, MAX_SLUG, _MAX_VALUE = 80, 60, 40
@@ -32,6 +32,8 @@ def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> s
         return f"+{key}" if value else f"-{key}"
     if key == "tools":
         return f"tools: {_bounded(_tools(value, before), _MAX_VALUE + 20)}"
+    if isinstance(value, Mapping):
+        return f"{key}: {_bounded(flat(value) or FIELDS[key].setting.none, _MAX_VALUE + 20)}"
     brief = [_brief(key, one) for one in levels]
     own = _brief(key, value)
     said = own if brief.count(own) == 1 else str(value)

@@ -162,19 +162,26 @@ def _system_plan(named: NamedSystem, items: int, prices: Prices) -> SystemPlan:
 
 def _roles(system: System) -> list[_Role]:
     """The models that a system asks, with the most calls of each for one item."""
-    reply, tool_calls = system.decoding.max_tokens or REPLY, _tool_calls(system)
+    tool_calls = _tool_calls(system)
     turns = 1 + min(system.budget.turns - 1, tool_calls)
     # The turn that spends the last tokens, the answer, a repair.
-    agent = _Role(AGENT, system.model, turns + 1, min(3, turns + 1), AGENT_INPUT, reply)
+    agent = _Role(
+        AGENT, system.model, turns + 1, min(3, turns + 1), AGENT_INPUT, _reply(system, AGENT)
+    )
     roles = [agent]
     if system.expand:
         model = system.roles.expander or system.model
-        roles.append(_Role(EXPANDER, model, 1, 0, MODULE_INPUT, reply))
+        roles.append(_Role(EXPANDER, model, 1, 0, MODULE_INPUT, _reply(system, EXPANDER)))
     if system.extract:
         model = system.roles.extractor or system.model
         searched = tool_calls * (system.k or MAX_K) if SEARCH_TOOL in tools_of(system) else 0
+        reply = _reply(system, EXTRACTOR)
         roles.append(_Role(EXTRACTOR, model, searched, searched, MODULE_INPUT, reply))
     return [role for role in roles if role.calls]
+
+
+def _reply(system: System, role: str) -> int:
+    return system.decoding_of(role).max_tokens or REPLY
 
 
 def _tool_calls(system: System) -> int:

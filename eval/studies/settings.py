@@ -1,6 +1,7 @@
 """The settings of a system as a study file writes them, derived from those that `System`
 declares."""
 
+import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, Literal, get_origin
@@ -20,7 +21,7 @@ from pydantic_core import PydanticCustomError
 from branchwise.agents.setting import Declared
 from branchwise.graphs.system import SETTINGS
 
-Value = bool | int | float | str | tuple[str, ...] | None
+Value = bool | int | float | str | tuple[str, ...] | Mapping[str, Any] | None
 """What a setting can be; null is the default of those that have none of their own."""
 
 FIELDS: Mapping[str, Declared] = {one.word: one for one in SETTINGS if one.word}
@@ -78,8 +79,8 @@ def _as_tuple(value: Any) -> Any:
 
 
 def _as_word(value: Any) -> Any:
-    """The word off, which YAML reads as false."""
-    return "off" if value is False else value
+    """The words off and on, which YAML reads as false and true."""
+    return ("on" if value else "off") if isinstance(value, bool) else value
 
 
 Text = Annotated[str, AfterValidator(no_empty_text)]
@@ -124,7 +125,20 @@ def _check_distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
 def _in_words(value: Value) -> str:
     from branchwise.eval.yaml_lines import shown
 
+    if isinstance(value, Mapping):
+        return flat(value)[:80] or "{}"
     return f"[{', '.join(value)}]"[:80] if isinstance(value, tuple) else shown(value)
+
+
+def flat(value: Mapping[str, Any], above: str = "") -> str:
+    """Keys and values in words, without braces: `provider.order=["a"] top_k=20`."""
+    parts = [
+        flat(one, f"{above}{key}.")
+        if isinstance(one, Mapping) and one
+        else f"{above}{key}={one if isinstance(one, str) else json.dumps(one)}"
+        for key, one in value.items()
+    ]
+    return " ".join(parts)
 
 
 def _factor(kind: Any) -> Any:

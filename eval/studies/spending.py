@@ -119,7 +119,7 @@ def recorded_cost(
 def check_bounded(systems: Sequence[NamedSystem], prices: Prices) -> None:
     """Raise InputError if the cost of a call has no upper bound that is known in advance."""
     for named in systems:
-        for model in _models(named.system):
+        for role, model in _models(named.system):
             price = prices.price(model)
             if price is None:
                 raise InputError(
@@ -127,7 +127,7 @@ def check_bounded(systems: Sequence[NamedSystem], prices: Prices) -> None:
                     where=OPTION,
                     remedy=f"name it in --prices FILE, or leave out {OPTION}",
                 )
-            if price.output and named.system.decoding.max_tokens is None:
+            if price.output and named.system.decoding_of(role).max_tokens is None:
                 raise InputError(
                     f"a call of {model} has no limit of output tokens (system {named.name!r})",
                     where=OPTION,
@@ -135,14 +135,11 @@ def check_bounded(systems: Sequence[NamedSystem], prices: Prices) -> None:
                 )
 
 
-def _models(system: System) -> Iterator[str]:
-    """The models that the system asks."""
+def _models(system: System) -> Iterator[tuple[str, str]]:
+    """The roles that the system asks, with their models."""
     settings = system.model_dump()
-    yield role_model(settings, AGENT)
-    if system.expand:
-        yield role_model(settings, EXPANDER)
-    if system.extract:
-        yield role_model(settings, EXTRACTOR)
+    roles = {AGENT: True, EXPANDER: system.expand, EXTRACTOR: system.extract}
+    yield from ((role, role_model(settings, role)) for role, asked in roles.items() if asked)
 
 
 def _bound(price: Price | None, most: Usage) -> float:

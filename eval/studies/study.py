@@ -14,6 +14,7 @@ from pydantic import (
     ValidationInfo,
 )
 
+from branchwise.agents.headers import checked_headers
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 from branchwise.eval.studies.settings import (
     Text,
@@ -82,8 +83,8 @@ class Study(BaseModel):
     (`factorial`). `max_cost` in USD. `matcher`, `judge_entities` and `judge` as on the command
     line. `nodes`: plug-ins' steps by names of the file's own, which are on or off in `base` and
     `factors`; `settings`: those of plug-ins, by the plug-ins' names; `metrics`: further metrics.
-    `keys`: by HOST or HOST:PORT the environment variable whose key goes there. Paths are relative
-    to the study file.
+    `keys`: by HOST or HOST:PORT the environment variable whose key goes there; `headers`: of
+    requests to model servers. Paths are relative to the study file.
     """
 
     model_config = _STRICT
@@ -103,6 +104,7 @@ class Study(BaseModel):
     settings: Mapping[str, Mapping[str, JsonValue]] = Field(default={})
     metrics: Texts = ()
     keys: Mapping[str, Text] = Field(default={})
+    headers: Annotated[Mapping[str, str], BeforeValidator(checked_headers)] = Field(default={})
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; `Study.model_validate` reads it back."""

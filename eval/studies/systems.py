@@ -31,6 +31,8 @@ from branchwise.graphs.system_checks import tools_of
 from branchwise.tools.registry import GRAPH_TOOLS, SEARCH_TOOL
 
 MAX_SYSTEMS = 256
+ROLES = WORDS["role_decoding"]
+"""The key of decoding by role."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,7 @@ class _Systems:
 
     def checked(self) -> tuple[NamedSystem, ...]:
         self._check_values()
+        self._check_scorers()
         self._check_plugins()
         base, levels = self._base(), self._levels()
         all_changes = list(self._changes(base, levels))
@@ -89,7 +92,10 @@ class _Systems:
     def _base(self) -> dict[str, Value]:
         """The base's settings; where a factor's is not given it is the first of its values."""
         firsts = {key: values[0] for key, values in self.study.factors.items()}
-        return firsts | dict(self.study.base)
+        base = firsts | dict(self.study.base)
+        if ROLES in firsts:
+            base[ROLES] = _of_modules(self.study.base.get(ROLES)) or firsts[ROLES]
+        return base
 
     def _levels(self) -> dict[str, tuple[Value, ...]]:
         """All values of each factor: the base's before them where they do not have it."""
@@ -114,6 +120,7 @@ class _Systems:
     def _system(self, settings: Mapping[str, Value]) -> System:
         nodes = [name for name in self.study.nodes if settings.get(name)]
         given = {key: value for key, value in settings.items() if key not in self.study.nodes}
+        given |= {ROLES: self._roles(given)} if ROLES in given else {}
         plugins = self._plugins.settings_of(nodes, given.get("tools"), given.get("retriever"))
         return System.of(
             {
@@ -125,8 +132,19 @@ class _Systems:
                 ("nodes",): self._located("nodes", tuple(self.study.nodes[name] for name in nodes)),
                 ("settings",): plugins,
                 ("keys",): self.study.keys,
+                ("headers",): self.study.headers,
             }
         )
+
+    def _roles(self, given: Mapping[str, Value]) -> dict[str, Any]:
+        """The decoding of the roles that the system asks, and of those who score."""
+        scoring = {
+            role: own
+            for role, own in _by_role(self.study.base.get(ROLES)).items()
+            if role not in MODULES
+        }
+        asked = _of_modules(given[ROLES]).items()
+        return scoring | {role: own for role, own in asked if given.get(WORDS[MODULES[role]])}
 
     def _located(self, key: str, value: Value) -> Value:
         """The value with the paths in it made absolute."""
@@ -172,6 +190,24 @@ class _Systems:
                 remedy = f"write {module}: on in base, make it a factor, or leave out {role}"
                 what = f"no {role} is used: {module} is off in every system"
                 raise StudyError(what, (section, role), remedy)
+            at = next((place for place, own in self._named_roles() if role in own), None)
+            if at and not any(getattr(one.system, setting) for one in found):
+                what = f"no {role} is used: {module} is off in every system"
+                remedy = f"write {module}: on in base, make it a factor, or leave it out"
+                raise StudyError(what, (*at, role), remedy)
+
+    def _named_roles(self) -> list[tuple[KeyPath, Mapping[str, Any]]]:
+        """Each place with decoding by role, and what is there."""
+        factor = enumerate(self.study.factors.get(ROLES, ()))
+        levels = [(("factors", ROLES, n), _by_role(value)) for n, value in factor]
+        return [(("base", ROLES), _by_role(self.study.base.get(ROLES))), *levels]
+
+    def _check_scorers(self) -> None:
+        """Refuse decoding of those who score as a part of what is varied."""
+        for place, own in self._named_roles():
+            if place[0] == "factors" and (role := next((r for r in own if r not in MODULES), None)):
+                remedy = "all systems are scored alike: write it below roles in base"
+                raise StudyError(f"{role} is not a factor", (*place, role), remedy)
 
     def _check(self, named: NamedSystem) -> None:
         """Raise StudyError where the parts of a system do not fit, by the command line's rules."""
@@ -227,6 +263,15 @@ def _asked(key: str, given: Mapping[str, Value]) -> bool:
     return module is None or bool(given.get(WORDS[module]))
 
 
+def _by_role(value: Value) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _of_modules(value: Value) -> dict[str, Any]:
+    """Of decoding by role, that of modules: they alone are varied."""
+    return {role: own for role, own in _by_role(value).items() if role in MODULES}
+
+
 def _alone(
     base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
 ) -> Iterator[dict[str, Value]]:
@@ -248,8 +293,8 @@ def _combined(
 def _effective(system: System) -> System:
     """The system reduced to what its answers depend on: systems that agree in this are the same.
 
-    Left out: a module's model that is the agent's own, what belongs to a tool that is not there,
-    where prompts lie, and who scores.
+    Left out: a module's model and decoding that are the agent's own, what belongs to a tool that is
+    not there, where prompts lie, and who scores.
     """
     tools = tools_of(system)
     agent = ModelSpec.parse(system.model)
@@ -257,8 +302,14 @@ def _effective(system: System) -> System:
     own = {role: str(ModelSpec.parse(spec)) for role, spec in specs.items() if spec}
     roles = Roles(**{role: spec for role, spec in own.items() if spec != str(agent)})
     retriever = retriever_of(system)
+    own_decoding = {
+        role: system.decoding_of(role).identity
+        for role in MODULES
+        if system.decoding_of(role) != system.decoding
+    }
     update: dict[str, Any] = {
         "tools": tools, "model": str(agent), "roles": roles, "retriever": retriever,
+        "role_decoding": own_decoding,
     }  # fmt: skip
     if system.prompts is not None:
         own_prompts, built_in = Prompts.load(Path(system.prompts)).digest, Prompts.load().digest

@@ -40,6 +40,7 @@ class Answer:
     tool_calls: tuple[tuple[str, str], ...] = ()
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_details: tuple[Mapping[str, Any], ...] = ()
     refusal: str | None = None
     finish: str | None = None
     status: int = 200
@@ -270,6 +271,11 @@ def _deltas(answer: Answer) -> Iterable[Body]:
     for name in ("reasoning_content", "reasoning", "content", "refusal"):
         for piece in _pieces(getattr(answer, name) or ""):
             yield {name: piece}
+    for detail in answer.reasoning_details:
+        for piece in _pieces(detail.get("text", "")) or [""]:
+            # As OpenRouter does: the text in pieces, the rest with each of them.
+            part = {**detail, "text": piece} if "text" in detail else detail
+            yield {"reasoning_details": [part]}
     for index, (name, arguments) in enumerate(answer.tool_calls):
         head = {"name": name, "arguments": ""}
         yield {"tool_calls": [{"index": index, "id": f"c{index}", "function": head}]}
@@ -286,6 +292,8 @@ def _message(answer: Answer) -> Body:
     for name in ("reasoning_content", "reasoning"):
         if getattr(answer, name) is not None:
             message[name] = getattr(answer, name)
+    if answer.reasoning_details:
+        message["reasoning_details"] = list(answer.reasoning_details)
     if answer.tool_calls:
         message["tool_calls"] = [
             {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": arguments}}

@@ -13,6 +13,7 @@ from branchwise.eval.reporting.tables.table import (
     system_column,
 )
 from branchwise.eval.scores import Scorer, Scores
+from branchwise.eval.studies.settings import flat
 from branchwise.eval.tasks import Column as Metric
 
 _INTERVAL = "In brackets: 95% bootstrap interval, questions being drawn."
@@ -95,6 +96,8 @@ def _value(value: Any) -> str:
         return "on" if value else "off"
     if isinstance(value, list | tuple):
         return " + ".join(map(_value, value)) or "none"
+    if isinstance(value, Mapping):
+        return flat(value) or "none"
     return "default" if value is None else str(value)
 
 

@@ -33,6 +33,27 @@ def test_a_temperature_that_is_refused_is_left_out(proxy, system, questions, tmp
     assert len(proxy.failures) == 1
 
 
+def test_an_effort_is_left_out_where_the_model_has_none(proxy, system, questions, tmp_path):
+    settings = system("answers", top_p=0.9, reasoning_effort="low", extra_body={"top_k": 5})
+    outcomes, left_out = ended(run(questions(2), settings, out=tmp_path / "R", concurrency=1))
+    assert [outcome["error"] for outcome in outcomes] == [None, None]
+    assert left_out == {"reasoning_effort"}
+    assert {(one.body["top_p"], one.body["top_k"]) for one in proxy.exchanges} == {(0.9, 5)}
+
+
+def test_a_model_that_reasons_takes_an_effort_and_a_proxy_headers(
+    proxy, system, questions, tmp_path
+):
+    own = {"HTTP-Referer": "https://films.example", "X-Title": "Films"}
+    settings = system("o-series", reasoning_effort="high", reasoning_back="on")
+    settings = settings.model_copy(update={"headers": own})
+    outcomes, left_out = ended(run(questions(2), settings, out=tmp_path / "R", concurrency=1))
+    assert [outcome["error"] for outcome in outcomes] == [None, None]
+    assert left_out == set()
+    assert [one.headers for one in proxy.exchanges] == [own, own]
+    assert proxy.failures == []
+
+
 def test_a_server_that_fails_is_asked_as_often_as_is_allowed(proxy, system, questions, tmp_path):
     outcomes, _ = ended(run(questions(2), system("crashes"), out=tmp_path / "R", concurrency=1))
     assert all(outcome["error"].startswith("server: ") for outcome in outcomes)

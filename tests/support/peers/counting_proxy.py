@@ -1,7 +1,8 @@
 """A proxy before a model server that keeps every exchange, and can end one early."""
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
@@ -13,11 +14,17 @@ ASKED_AGAIN = frozenset({0, 408, 409, 425, 429, *range(500, 600)})
 """Statuses after which a request may come again; 0: the answer was cut."""
 
 
+_OWN = re.compile(r"HTTP-Referer|X-(?!Stainless)", re.IGNORECASE)
+"""Headers of a user's own, not the client's."""
+
+
 @dataclass
 class Exchange:
-    """A chat request's body, the status and text of its answer; status 0 where it was cut."""
+    """A chat request's body and own headers, the status and text of its answer; status 0 where it
+    was cut."""
 
     body: dict[str, Any]
+    headers: dict[str, str] = field(default_factory=dict)
     status: int = 0
     text: str = ""
 
@@ -52,14 +59,15 @@ class CountingProxy(LoopbackServer):
         return app
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
-        exchange = Exchange(await request.json())
+        own = {name: value for name, value in request.headers.items() if _OWN.match(name)}
+        exchange = Exchange(await request.json(), own)
         self.exchanges.append(exchange)
         cuts, self.cuts_next = self.cuts_next, False
         url = f"{self._upstream}/v1/chat/completions"
         patience = aiohttp.ClientTimeout(total=None)
         async with (
             aiohttp.ClientSession(timeout=patience) as session,
-            session.post(url, json=exchange.body) as answer,
+            session.post(url, json=exchange.body, headers=own) as answer,
         ):
             response = web.StreamResponse(
                 status=answer.status, headers={"Content-Type": answer.content_type}
