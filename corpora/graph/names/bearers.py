@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import Match, SearchKind
 from branchwise.corpora.graph.names.name_keys import fold
+from branchwise.corpora.graph.names.property_search import PropertyFound
 from branchwise.corpora.graph.names.words import Meant
 from branchwise.corpora.graph.vocabulary import is_wikidata_id, local_name
 
@@ -24,6 +25,10 @@ _BEARERS = (
     _COLUMNS + ", bearers.text FROM bearers_{kind} AS bearers JOIN things"
     " ON things.number = bearers.thing WHERE bearers.name = ?"
     " ORDER BY statements DESC, used DESC, things.id LIMIT ?"
+)
+_NAMED = (
+    _COLUMNS + ", bearers.text FROM bearers_property AS bearers JOIN things"
+    " ON things.number = bearers.thing WHERE bearers.name = ? AND bearers.thing = ?"
 )
 
 
@@ -55,6 +60,17 @@ def thing(connection: sqlite3.Connection, identifier: str) -> list[Match]:
 def most_used(connection: sqlite3.Connection, limit: int) -> list[Match]:
     """Properties by how often they are used."""
     return _shown(connection, [_Bearer(*row) for row in connection.execute(_MOST_USED, (limit,))])
+
+
+def properties(connection: sqlite3.Connection, found: Sequence[PropertyFound]) -> list[Match]:
+    """The properties found, in their order."""
+    rows = [
+        _Bearer(*row)
+        for one in found
+        for row in connection.execute(_NAMED, (one.name, one.property))
+    ]
+    shown = zip(_shown(connection, rows), found, strict=True)
+    return [match._replace(near=one.near) for match, one in shown]
 
 
 def bearers(

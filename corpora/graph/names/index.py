@@ -11,7 +11,7 @@ from urllib.parse import quote
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
 from branchwise.corpora.graph.description import NAMES_FILE, read_description
-from branchwise.corpora.graph.names.bearers import bearers, labels_of, most_used, thing
+from branchwise.corpora.graph.names.bearers import bearers, labels_of, most_used, properties, thing
 from branchwise.corpora.graph.names.item_search import meant_items
 from branchwise.corpora.graph.names.property_search import meant_properties
 from branchwise.corpora.graph.names.readings import NameReadings, readings
@@ -20,7 +20,6 @@ from branchwise.corpora.graph.vocabulary import short_id, written_id
 from branchwise.corpora.text import encodable
 
 MAX_LIMIT = 50
-_NAMES_A_PROPERTY = 4  # that may find the same one
 # SQLite's words on a damaged file may hold bytes of it, which are not text.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
@@ -76,8 +75,7 @@ class NameIndex:
                 return itself
             names = NameWords(connection, kind)
             if kind == "property":
-                meant = meant_properties(names, text, _NAMES_A_PROPERTY * limit)
-                return bearers(connection, kind, meant)[:limit]
+                return properties(connection, meant_properties(names, text, limit))
             return bearers(connection, kind, meant_items(names, text, limit))
 
     def labels(self, iris: Iterable[str]) -> dict[str, str]:

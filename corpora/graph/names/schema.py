@@ -51,6 +51,15 @@ ON CONFLICT (id) DO UPDATE SET kind = 'property', statements = excluded.statemen
 RETURNING number
 """
 
+ENDS = """
+CREATE TABLE ends (
+    thing INTEGER PRIMARY KEY,
+    subjects TEXT NOT NULL, -- names of the kinds of things that it leads from, a line each
+    objects TEXT NOT NULL   -- and to
+)
+"""
+ADD_ENDS = "INSERT INTO ends VALUES (?, ?, ?)"
+
 NAMES = """
 CREATE TABLE names_{kind} (number INTEGER PRIMARY KEY, key TEXT NOT NULL, squeezed TEXT NOT NULL);
 -- The text is left out where it is the thing's label.
@@ -81,6 +90,10 @@ ADD_WORDS = "INSERT INTO words_{kind} (rowid, name, about) VALUES (?, ?, ?)"
 SAID_OF_BEARERS = """
 SELECT description, types, years FROM bearers_{kind} JOIN things ON number = thing
 WHERE name = ? LIMIT ?
+"""
+
+ENDS_OF_BEARERS = """
+SELECT subjects, objects FROM bearers_property JOIN ends USING (thing) WHERE name = ? LIMIT ?
 """
 
 SPELLINGS = """

@@ -1,12 +1,13 @@
 """Filling `names.sqlite`: things are staged with their names, then numbered and indexed."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import SearchKind
 from branchwise.corpora.graph.names import schema as sql
+from branchwise.corpora.graph.names.ends import Sampled, end_rows
 from branchwise.corpora.graph.names.name_keys import fold
 from branchwise.corpora.graph.names.spelling import deletion_codes
 from branchwise.corpora.graph.names.things import Thing
@@ -50,10 +51,16 @@ class NameTables:
         """Stage how often ids are objects."""
         self._connection.executemany("INSERT INTO staging.used VALUES (?, ?)", used)
 
-    def finish(self, usage: dict[str, int]) -> NameCounts:
-        """Make the tables that are searched. `usage`: how often each property is used."""
+    def finish(self, usage: dict[str, int], sampled: Mapping[str, Sequence[Sampled]]) -> NameCounts:
+        """Make the tables that are searched.
+
+        `usage`: how often each property is used; `sampled`: some statements of each.
+        """
         self._run(sql.ADD_USED)
         self._add_predicates(usage)
+        self._run(sql.ENDS)
+        rows = list(end_rows(self._connection, sampled))
+        self._connection.executemany(sql.ADD_ENDS, rows)
         for kind in sql.KINDS:
             self._run(sql.NAMES.format(kind=kind))
             self._index_words(kind)
@@ -98,13 +105,16 @@ class NameTables:
         )
 
     def _said(self, kind: SearchKind, name: int) -> str:
-        """Folded words of what is said of a name's bearers: descriptions, types, years."""
+        """Folded words of what is said of a name's bearers: descriptions, types, years, ends."""
         rows = self._connection.execute(sql.SAID_OF_BEARERS.format(kind=kind), (name, _MAX_SAID))
         words: dict[str, None] = {}
         for description, types, years in rows:
             words |= dict.fromkeys([*fold(description).words, *years.split()])
             for identifier in types.splitlines():
                 words |= dict.fromkeys(fold(self._label(identifier)).words)
+        if kind == "property":
+            for ends in self._connection.execute(sql.ENDS_OF_BEARERS, (name, _MAX_SAID)):
+                words |= dict.fromkeys(" ".join(ends).split())
         return " ".join(words)
 
     def _label(self, identifier: str) -> str:
