@@ -21,6 +21,11 @@ _MOST_USED = (
     _COLUMNS + ", NULL FROM things WHERE kind = 'property' AND statements"
     " ORDER BY statements DESC, id LIMIT ?"
 )
+_HAS_CLASSES = "SELECT 1 FROM sqlite_master WHERE name = 'classes'"
+_MEMBERS = (
+    "SELECT id, members FROM classes JOIN things ON number = thing"
+    " WHERE id IN (SELECT value FROM json_each(?))"
+)
 _BEARERS = (
     _COLUMNS + ", bearers.text FROM bearers_{kind} AS bearers JOIN things"
     " ON things.number = bearers.thing WHERE bearers.name = ?"
@@ -95,6 +100,18 @@ def bearers(
     return [
         match._replace(near=match.id in near) for match in _shown(connection, list(first.values()))
     ]
+
+
+def counts_classes(connection: sqlite3.Connection) -> bool:
+    """Whether the sizes of classes were counted when the graph was built."""
+    return connection.execute(_HAS_CLASSES).fetchone() is not None
+
+
+def with_members(connection: sqlite3.Connection, found: Sequence[Match]) -> list[Match]:
+    """The matches, with how many things are instances of them."""
+    ids = json.dumps([match.id for match in found])
+    members = dict(connection.execute(_MEMBERS, (ids,)).fetchall())
+    return [match._replace(members=members.get(match.id, 0)) for match in found]
 
 
 def labels_of(connection: sqlite3.Connection, identifiers: Iterable[str]) -> dict[str, str]:

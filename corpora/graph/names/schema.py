@@ -29,7 +29,8 @@ CREATE TABLE things (
     used INTEGER NOT NULL DEFAULT 0        -- how often it is an object
 );
 CREATE TABLE staging.named (thing INTEGER, kind TEXT, text TEXT, key TEXT, squeezed TEXT);
-CREATE TABLE staging.used (id TEXT, uses INTEGER)
+CREATE TABLE staging.used (id TEXT, uses INTEGER);
+CREATE TABLE staging.members (id TEXT, members INTEGER)
 """
 
 ADD_THING = """
@@ -59,6 +60,12 @@ CREATE TABLE ends (
 )
 """
 ADD_ENDS = "INSERT INTO ends VALUES (?, ?, ?)"
+
+CLASSES = """
+CREATE TABLE classes (thing INTEGER PRIMARY KEY, members INTEGER NOT NULL);
+INSERT INTO classes SELECT number, sum(members) FROM staging.members JOIN things USING (id)
+GROUP BY number
+"""
 
 NAMES = """
 CREATE TABLE names_{kind} (number INTEGER PRIMARY KEY, key TEXT NOT NULL, squeezed TEXT NOT NULL);

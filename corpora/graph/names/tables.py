@@ -1,6 +1,7 @@
 """Filling `names.sqlite`: things are staged with their names, then numbered and indexed."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from branchwise.corpora.graph.names.things import Thing
 from branchwise.corpora.graph.vocabulary import is_property_id, local_name
 
 _MAX_TEXT = 1_000  # characters of a label or description that are kept
+_CLASSES_AT_ONCE = 200_000  # counted in memory
 _MAX_SAID = 50  # bearers of a name whose descriptions can be searched together with it
 
 
@@ -30,6 +32,7 @@ class NameTables:
     """`names.sqlite` while it is made."""
 
     def __init__(self, path: Path) -> None:
+        self._members: Counter[str] = Counter()
         self._staging = path.with_suffix(".staging")
         self._connection = sqlite3.connect(path, isolation_level=None)
         self._connection.execute("ATTACH ? AS staging", (str(self._staging),))
@@ -46,6 +49,15 @@ class NameTables:
         added = self._connection.execute(sql.ADD_THING, (*row, years, thing.statements))
         assert added.lastrowid is not None
         self._name(added.lastrowid, kind, thing.names())
+        self._members.update(set(thing.types))
+        if len(self._members) > _CLASSES_AT_ONCE:
+            self._stage_members()
+
+    def _stage_members(self) -> None:
+        self._connection.executemany(
+            "INSERT INTO staging.members VALUES (?, ?)", sorted(self._members.items())
+        )
+        self._members.clear()
 
     def add_used(self, used: Iterable[tuple[str, int]]) -> None:
         """Stage how often ids are objects."""
@@ -58,6 +70,8 @@ class NameTables:
         """
         self._run(sql.ADD_USED)
         self._add_predicates(usage)
+        self._stage_members()
+        self._run(sql.CLASSES)
         self._run(sql.ENDS)
         rows = list(end_rows(self._connection, sampled))
         self._connection.executemany(sql.ADD_ENDS, rows)
