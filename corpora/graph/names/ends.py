@@ -18,10 +18,7 @@ SAMPLED = 200
 """Statements of a property whose two ends are looked at."""
 
 _KINDS, _NAMES_A_KIND = 12, 6  # of an end, the commonest; of a kind, the label and aliases
-_HEAD, _MODIFIER = (
-    0.7,
-    0.35,
-)  # of the word for a kind, and of those beside it: a film award is no film
+_HEAD, _MODIFIER = 0.7, 0.35  # of the word for a kind, and beside it: no film is a film award
 _RARER = 0.97  # of the next kind, which is rarer
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _NUMBERS = frozenset(
@@ -79,9 +76,6 @@ class Ends(NamedTuple):
 
     subjects: Mapping[str, float]
     values: Mapping[str, float]
-
-
-NO_ENDS = Ends({}, {})
 
 
 def ends_of(connection: sqlite3.Connection, properties: Iterable[int]) -> dict[int, Ends]:

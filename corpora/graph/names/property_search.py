@@ -1,9 +1,9 @@
 """Which properties a phrase may mean: "starred in", "who directed", "plays in league"."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from branchwise.corpora.graph.names.ends import NO_ENDS, Ends
+from branchwise.corpora.graph.names.ends import Ends
 from branchwise.corpora.graph.names.name_keys import MAX_CHARACTERS, STOPS, fold
 from branchwise.corpora.graph.names.word_forms import other_forms, root, stem
 from branchwise.corpora.graph.names.words import Name, NameWords, covers, phrase
@@ -19,6 +19,7 @@ _SAID = 0.5  # of a word that a property has, in a name or at an end
 _ASKING, _LIGHT = 0.4, 0.2  # of words of questions, and of words such as "in"
 _ASKED = frozenset({"who", "whom", "whose", "when", "where", "many", "much"})
 _SMALL = STOPS | {"as", "into", "onto", "out", "there", "their", "them", "him", "her", "his", "you"}
+_SAME = 2.0  # of a name that is the text: above all others
 _MISSED, _UNASKED = 0.6, 0.4  # of words that only the text has, and that only the name has
 
 
@@ -67,13 +68,12 @@ def meant_properties(names: NameWords, text: str, limit: int) -> list[PropertyFo
     whole = fold(split_words(text[:MAX_CHARACTERS]))
     same = set(names.same(whole))
     words = _words(names, whole.words)
-    borne = names.borne(dict.fromkeys([*same, *_candidates(names, words)]))
+    candidates = dict.fromkeys([*same, *_candidates(names, words)])
+    alike = {name: [_best(word, name.words) for word in words] for name in candidates}
+    borne = names.borne(candidates)
     ends = names.ends(borne)
     found = {
-        number: max(
-            (_found(words, name, called, ends.get(number, NO_ENDS), same) for name in called),
-            key=_order,
-        )
+        number: _best_name(words, {name: alike[name] for name in called}, ends.get(number), same)
         for number, called in borne.items()
     }
     likely = sorted(
@@ -118,28 +118,44 @@ def _one_of(word: _Word) -> str:
     return " OR ".join(sorted(terms))
 
 
-def _found(
-    words: Sequence[_Word], name: Name, others: Sequence[Name], ends: Ends, same: set[Name]
+def _best_name(
+    words: Sequence[_Word],
+    called: Mapping[Name, Sequence[float]],
+    ends: Ends | None,
+    same: set[Name],
 ) -> _Found:
-    """How well a name says the words, with the property's other names that have one of them."""
-    if name in same:
-        return _Found(near=False, score=2.0, name=name)
-    sides = [ends.subjects, ends.values]
-    own = [_best(word, name.words) for word in words]
-    alike = [
-        mine or max(_OTHER_NAME * _best_of(word, others), _at_an_end(word, sides))
-        for word, mine in zip(words, own, strict=True)
-    ]
-    weights = [word.weight for word in words]
-    shared = sum(map(float.__mul__, weights, alike))
-    missed = sum(weights) - shared
-    unasked = sum(map(_weight, name.words)) - sum(map(float.__mul__, weights, own))
-    telling = [word.text for word in words if word.tells]
-    said = any(map(_SAID.__lt__, own)) and all(
-        part > _SAID for word, part in zip(words, alike, strict=True) if word.tells
+    """The name of a property that says the text best. `called`: how much each says each word."""
+    sides = [ends.subjects, ends.values] if ends else []
+    at_ends = [_at_an_end(word, sides) for word in words]
+    in_names = [_OTHER_NAME * max(said) for said in zip(*called.values(), strict=True)]
+    elsewhere = list(map(max, at_ends, in_names))
+    found = (
+        _Found(near=False, score=_SAME, name=name)
+        if name in same
+        else _scored(words, name, own, elsewhere)
+        for name, own in called.items()
     )
-    total = shared + _MISSED * missed + _UNASKED * max(0.0, unasked)
-    return _Found(not (said or covers(name, telling)), shared / total if total else 0.0, name)
+    return max(found, key=_order)
+
+
+def _scored(
+    words: Sequence[_Word], name: Name, own: Sequence[float], elsewhere: Sequence[float]
+) -> _Found:
+    said = [mine or other for mine, other in zip(own, elsewhere, strict=True)]
+    weights = [word.weight for word in words]
+    shared = _product(weights, said)
+    missed = sum(weights) - shared
+    unasked = max(0.0, sum(map(_weight, name.words)) - _product(weights, own))
+    telling = [word.text for word in words if word.tells]
+    sure = max(own) > _SAID and all(
+        part > _SAID for word, part in zip(words, said, strict=True) if word.tells
+    )
+    total = shared + _MISSED * missed + _UNASKED * unasked
+    return _Found(not (sure or covers(name, telling)), shared / total if total else 0.0, name)
+
+
+def _product(left: Sequence[float], right: Sequence[float]) -> float:
+    return sum(one * other for one, other in zip(left, right, strict=True))
 
 
 def _at_an_end(word: _Word, sides: list[Mapping[str, float]]) -> float:
@@ -149,10 +165,6 @@ def _at_an_end(word: _Word, sides: list[Mapping[str, float]]) -> float:
     if most and word.tells:
         del sides[said.index(most)]
     return most
-
-
-def _best_of(word: _Word, names: Iterable[Name]) -> float:
-    return max((_best(word, name.words) for name in names), default=0.0)
 
 
 def _best(word: _Word, others: Sequence[str]) -> float:
