@@ -14,7 +14,7 @@ from branchwise.corpora.graph.names.name_keys import fold
 from branchwise.corpora.graph.names.word_forms import stem
 from branchwise.corpora.graph.vocabulary import DATES
 
-SAMPLED = 200
+SAMPLED = 100
 """Statements of a property whose two ends are looked at."""
 
 _KINDS, _NAMES_A_KIND = 12, 6  # of an end, the commonest; of a kind, the label and aliases
