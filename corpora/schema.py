@@ -121,6 +121,7 @@ class Domain(_Declared):
     """One file of a schema."""
 
     types: dict[str, EntityType] = {}
+    aliases: dict[str, tuple[str, ...]] = {}  # property -> what else it is called
     relations: dict[str, Relation] = {}
     items: dict[str, dict[str, str]] = {}
     since: dict[str, int] = {}  # for making worlds only: items that came up in some year
@@ -172,6 +173,7 @@ def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
     Raises InputError where two declare the same name.
     """
     types: dict[str, EntityType] = {}
+    aliases: dict[str, tuple[str, ...]] = {}
     relations: dict[str, Relation] = {}
     items: dict[str, dict[str, str]] = {}
     for name, domain in domains.items():
@@ -180,6 +182,8 @@ def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
                 raise InputError(f"{twice[0]!r} is declared twice", where=name)
         types |= domain.types
         relations |= domain.relations
+        for number, names in domain.aliases.items():
+            aliases[number] = (*aliases.get(number, ()), *names)
         for group, entries in domain.items.items():
             items[group] = items.get(group, {}) | entries
     since = {number: year for d in domains.values() for number, year in d.since.items()}
@@ -189,7 +193,7 @@ def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
             name: kind.model_copy(update={"second": _known(kind.second, types)})
             for name, kind in types.items()
         }
-    return Schema(types=types, relations=relations, items=items, since=since)
+    return Schema(types=types, aliases=aliases, relations=relations, items=items, since=since)
 
 
 def _possible(relations: Mapping[str, Relation], types: Mapping[str, Any]) -> dict[str, Relation]:

@@ -29,7 +29,8 @@ class RepeatRecord(TypedDict):
 class MatchRecord(TypedDict):
     """An entity or property that a search by name showed to the agent.
 
-    `near`: its name is only similar to the text. Older traces lack this field.
+    `near`: its name is only similar to the text. `members`: how many things are instances of it,
+    if it is a class. Older traces lack these fields.
     """
 
     id: str
@@ -39,6 +40,7 @@ class MatchRecord(TypedDict):
     types: list[str]
     statements: int
     near: NotRequired[bool]
+    members: NotRequired[int]
 
 
 class RowsRecord(TypedDict):

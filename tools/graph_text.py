@@ -102,14 +102,23 @@ def matches_text(text: str, matches: Sequence[Match]) -> str:
 
 def _match_line(match: Match) -> str:
     kinds = ", ".join(match.types)
-    about = "; ".join(filter(None, [kinds, _count(match.statements)]))
+    about = "; ".join(filter(None, [kinds, _counts(match)]))
     alias = f" (found as {match.name!r})" if match.name != match.label else ""
     described = f": {match.description}" if match.description else ""
     return _one_line(f"{match.id}  {match.label}{alias}{described} [{about}]")
 
 
-def _count(statements: int) -> str:
-    return f"{statements} statement{'s' if statements != 1 else ''}"
+def _counts(match: Match) -> str:
+    """What may be asked of it. A class without statements is used all the same, as a value."""
+    own = f"{match.statements} statement{'s' if match.statements != 1 else ''}"
+    if not match.members:
+        return own
+    return "; ".join([own] * bool(match.statements) + [class_size(match.members)])
+
+
+def class_size(members: int) -> str:
+    """How many things are instances of a class, in words."""
+    return f"class of {members:,} thing{'s' if members != 1 else ''}"
 
 
 def _one_line(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
-from branchwise.corpora.graph.answers import Graph, GraphError
+from branchwise.corpora.graph.answers import Graph, GraphError, Match
 from branchwise.tools.artifacts import MatchRecord, ToolArtifact
 from branchwise.tools.errors import ToolError
 from branchwise.tools.graph_text import matches_text
@@ -45,18 +45,7 @@ class _WikidataSearch(BaseTool):
             matches = self.graph.search(text, kind, limit)
         except GraphError as error:
             raise ToolError(str(error)) from None
-        records = [
-            MatchRecord(
-                id=match.id,
-                label=match.label,
-                description=match.description,
-                name=match.name,
-                types=list(match.types),
-                statements=match.statements,
-                near=match.near,
-            )
-            for match in matches
-        ]
+        records = [_record(match) for match in matches]
         return matches_text(text, matches), ToolArtifact(matches=records)
 
     async def _arun(
@@ -64,6 +53,21 @@ class _WikidataSearch(BaseTool):
     ) -> tuple[str, ToolArtifact]:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.threads, self._run, text, kind, limit)
+
+
+def _record(match: Match) -> MatchRecord:
+    record = MatchRecord(
+        id=match.id,
+        label=match.label,
+        description=match.description,
+        name=match.name,
+        types=list(match.types),
+        statements=match.statements,
+        near=match.near,
+    )
+    if match.members:
+        record["members"] = match.members
+    return record
 
 
 def make_wikidata_search(graph: Graph) -> BaseTool:

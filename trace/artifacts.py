@@ -74,7 +74,10 @@ class ShownPassage(_View):
 
 
 class ShownMatch(_View):
-    """Something of a graph that a search by name found. `near`: its name is only like the text."""
+    """Something of a graph that a search by name found. `near`: its name is only like the text.
+
+    `members`: how many things are instances of it; 0 where it is no class, or that is not recorded.
+    """
 
     __slots__ = ()
 
@@ -107,6 +110,11 @@ class ShownMatch(_View):
     @property
     def near(self) -> bool:
         return bool(self.data.get("near"))
+
+    @property
+    def members(self) -> int:
+        value = self.data.get("members")
+        return value if isinstance(value, int) else 0
 
 
 class ResultCell(NamedTuple):

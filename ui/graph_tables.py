@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.corpora.graph.answers import Match, QueryResult, Term
 from branchwise.corpora.text import printable
-from branchwise.tools.graph_text import short_iri
+from branchwise.tools.graph_text import class_size, short_iri
 from branchwise.ui.console import console, error_console, print_line
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def _named(match: Match) -> str:
 
 
 def _about(match: Match) -> str:
-    return match.description or ", ".join(match.types)
+    size = [class_size(match.members)] * bool(match.members)
+    return "; ".join([match.description or ", ".join(match.types), *size]).removeprefix("; ")
 
 
 def _cell(answer: QueryResult, variable: str, term: Term | None) -> str:

@@ -76,7 +76,7 @@ def _index_names(
             if number % _THINGS_BETWEEN_REPORTS == 0:
                 progress(harvest.triples, total)
         tables.add_used(harvest.take_used())
-        counts = tables.finish(harvest.usage())
+        counts = tables.finish(harvest.usage(), harvest.sampled)
     finally:
         tables.close()
     progress(total, total)

@@ -9,7 +9,7 @@ PROP = "http://www.wikidata.org/prop/"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _SCHEMA = ("http://schema.org/", "https://schema.org/")
-_RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _WIKIBASE = "http://wikiba.se/ontology#"
 
 LABELS = frozenset(
@@ -21,7 +21,8 @@ ALIASES = frozenset(
 )
 DESCRIPTIONS = frozenset({f"{_RDFS}comment"} | {f"{schema}description" for schema in _SCHEMA})
 NAMING = LABELS | ALIASES | DESCRIPTIONS
-TYPES = frozenset({f"{PROP}direct/P31", _RDF_TYPE})
+INSTANCE_OF = f"{PROP}direct/P31"
+TYPES = frozenset({INSTANCE_OF, RDF_TYPE})
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 DATES = frozenset({f"{_XSD}dateTime", f"{_XSD}date", f"{_XSD}gYear", f"{_XSD}gYearMonth"})
 OCCUPATION = f"{PROP}direct/P106"

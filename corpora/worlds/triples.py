@@ -82,10 +82,12 @@ def _full_statement(qid: str, number: str, object: str, value: FactValue, fact: 
 
 
 def vocabulary(schema: Schema) -> Iterator[str]:
-    """Labels of the properties and items that a world uses."""
+    """Labels and aliases of the properties and items that a world uses."""
     properties: dict[str, tuple[str, set[str]]] = {}
     for relation in schema.relations.values():
-        label, aliases = properties.setdefault(relation.property, (relation.label, set()))
+        number = relation.property
+        also_called = set(schema.aliases.get(number, ()))
+        _, aliases = properties.setdefault(number, (relation.label, also_called))
         aliases |= set(relation.aliases)
     properties |= {number: (label, set()) for number, label in QUALIFIERS.items()}
     for number, (label, aliases) in sorted(properties.items()):
@@ -93,5 +95,7 @@ def vocabulary(schema: Schema) -> Iterator[str]:
         yield f"<{ENTITY}{number}> <{_TYPE}> <{_WIKIBASE}Property> .\n"
         yield f"<{ENTITY}{number}> <{_WIKIBASE}directClaim> <{_PROP}direct/{number}> .\n"
     items = {Item(*entry) for entries in schema.items.values() for entry in entries.items()}
+    nouns = {kind.class_id: kind.noun for kind in schema.types.values() if kind.class_id}
     for item in sorted(items):
-        yield terms(ENTITY + item.qid, item.label)
+        noun = nouns.get(item.qid, item.label)
+        yield terms(ENTITY + item.qid, item.label, [noun] * (noun != item.label))

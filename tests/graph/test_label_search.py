@@ -94,6 +94,13 @@ def test_items_and_properties_are_kept_apart(remote: RemoteGraph) -> None:
     assert all(match.id.startswith("P") for match in remote.search("film", "property"))
 
 
+def test_a_class_says_how_many_things_are_instances_of_it(
+    remote: RemoteGraph, plain: PlainGraph
+) -> None:
+    films = [subject for subject, kind in plain.pairs("wdt:P31") if kind == "wd:Q11424"]
+    assert remote.search("film", "item")[0].members == len(films) > 0
+
+
 @pytest.mark.parametrize("text", ['" } DROP ALL #\\', "\x00\n\r\t?!", "}" * 999, "ﬁlm\u202e'''"])
 def test_any_text_is_only_a_text(remote: RemoteGraph, text: str) -> None:
     assert remote.search(text) == []

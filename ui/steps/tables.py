@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branchwise.tools.graph_text import short_iri
+from branchwise.tools.graph_text import class_size, short_iri
 from branchwise.trace.artifacts import ResultCell, ResultRows, ShownMatch
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block, Mark
@@ -48,7 +48,8 @@ def matches_blocks(matches: Sequence[ShownMatch], looked: Looked) -> Iterator[Bl
 
 def _match(match: ShownMatch) -> list[str]:
     near = " (only like it)" if match.near else ""
-    own = [match.id, match.label, match.description, ", ".join(match.types)]
+    size = [class_size(match.members)] * bool(match.members)
+    own = [match.id, match.label, match.description, ", ".join([*match.types, *size])]
     return [*own, match.statements, f"{match.name}{near}"]
 
 

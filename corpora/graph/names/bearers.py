@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import Match, SearchKind
 from branchwise.corpora.graph.names.name_keys import fold
+from branchwise.corpora.graph.names.property_search import PropertyFound
 from branchwise.corpora.graph.names.words import Meant
 from branchwise.corpora.graph.vocabulary import is_wikidata_id, local_name
 
@@ -20,10 +21,19 @@ _MOST_USED = (
     _COLUMNS + ", NULL FROM things WHERE kind = 'property' AND statements"
     " ORDER BY statements DESC, id LIMIT ?"
 )
+_HAS_CLASSES = "SELECT 1 FROM sqlite_master WHERE name = 'classes'"
+_MEMBERS = (
+    "SELECT id, members FROM classes JOIN things ON number = thing"
+    " WHERE id IN (SELECT value FROM json_each(?))"
+)
 _BEARERS = (
     _COLUMNS + ", bearers.text FROM bearers_{kind} AS bearers JOIN things"
     " ON things.number = bearers.thing WHERE bearers.name = ?"
     " ORDER BY statements DESC, used DESC, things.id LIMIT ?"
+)
+_NAMED = (
+    _COLUMNS + ", bearers.text FROM bearers_property AS bearers JOIN things"
+    " ON things.number = bearers.thing WHERE bearers.name = ? AND bearers.thing = ?"
 )
 
 
@@ -57,6 +67,17 @@ def most_used(connection: sqlite3.Connection, limit: int) -> list[Match]:
     return _shown(connection, [_Bearer(*row) for row in connection.execute(_MOST_USED, (limit,))])
 
 
+def properties(connection: sqlite3.Connection, found: Sequence[PropertyFound]) -> list[Match]:
+    """The properties found, in their order."""
+    rows = [
+        _Bearer(*row)
+        for one in found
+        for row in connection.execute(_NAMED, (one.name, one.property))
+    ]
+    shown = zip(_shown(connection, rows), found, strict=True)
+    return [match._replace(near=one.near) for match, one in shown]
+
+
 def bearers(
     connection: sqlite3.Connection, kind: SearchKind, meant: Sequence[Meant]
 ) -> list[Match]:
@@ -79,6 +100,18 @@ def bearers(
     return [
         match._replace(near=match.id in near) for match in _shown(connection, list(first.values()))
     ]
+
+
+def counts_classes(connection: sqlite3.Connection) -> bool:
+    """Whether the sizes of classes were counted when the graph was built."""
+    return connection.execute(_HAS_CLASSES).fetchone() is not None
+
+
+def with_members(connection: sqlite3.Connection, found: Sequence[Match]) -> list[Match]:
+    """The matches, with how many things are instances of them."""
+    ids = json.dumps([match.id for match in found])
+    members = dict(connection.execute(_MEMBERS, (ids,)).fetchall())
+    return [match._replace(members=members.get(match.id, 0)) for match in found]
 
 
 def labels_of(connection: sqlite3.Connection, identifiers: Iterable[str]) -> dict[str, str]:

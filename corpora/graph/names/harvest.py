@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from branchwise.corpora.graph.names.ends import SAMPLED, Sampled, literal_kind
 from branchwise.corpora.graph.names.things import Thing
 from branchwise.corpora.graph.vocabulary import (
     NAMING,
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
 class Harvest:
     """The counts of a pass besides the things themselves.
 
-    `used`: how often an id is an object; emptied by `take_used`, since there may be millions.
+    `sampled`: some statements of each property, by its id. `used`: how often an id is an object;
+    emptied by `take_used`, since there may be millions.
     """
 
     def __init__(self, store: "pyoxigraph.Store") -> None:
         self._store = store
         self.triples = 0
         self.predicates: Counter[str] = Counter()
+        self.sampled: dict[str, list[Sampled]] = {}
         self._used: Counter[str] = Counter()
 
     def things(self) -> Iterator[Thing]:
@@ -76,6 +79,8 @@ class Harvest:
         for quad in about:
             iri, value = quad.predicate.value, quad.object
             counts[iri] += 1
+            if thing is not None:
+                self._sample(thing.id, iri, value)
             if isinstance(value, node):
                 self._used[value.value] += 1
                 if thing is not None:
@@ -87,6 +92,25 @@ class Harvest:
         if thing is not None:
             thing.statements = _statements(thing.id, counts)
         return thing
+
+    def _sample(self, subject: str, predicate: str, value: object) -> None:
+        """Keep a statement, unless there are enough of its property."""
+        import pyoxigraph
+
+        kept = self._samples_of(predicate)
+        if kept is None or len(kept) >= SAMPLED:
+            return
+        if isinstance(value, pyoxigraph.NamedNode):
+            kept.append(Sampled(subject, value=short_id(value.value)))
+        elif isinstance(value, pyoxigraph.Literal):
+            kept.append(Sampled(subject, literal=literal_kind(value.datatype.value)))
+
+    def _samples_of(self, predicate: str) -> list[Sampled] | None:
+        """Of Wikidata's forms of a statement the plain one; none of what says names."""
+        known = wikidata_predicate(predicate)
+        if known.part != "direct" if known else predicate in NAMING or is_internal(predicate):
+            return None
+        return self.sampled.setdefault(short_id(predicate), [])
 
 
 def _statements(identifier: str, counts: Counter[str]) -> int:

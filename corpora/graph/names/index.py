@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -11,7 +12,15 @@ from urllib.parse import quote
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
 from branchwise.corpora.graph.description import NAMES_FILE, read_description
-from branchwise.corpora.graph.names.bearers import bearers, labels_of, most_used, thing
+from branchwise.corpora.graph.names.bearers import (
+    bearers,
+    counts_classes,
+    labels_of,
+    most_used,
+    properties,
+    thing,
+    with_members,
+)
 from branchwise.corpora.graph.names.item_search import meant_items
 from branchwise.corpora.graph.names.property_search import meant_properties
 from branchwise.corpora.graph.names.readings import NameReadings, readings
@@ -20,7 +29,6 @@ from branchwise.corpora.graph.vocabulary import short_id, written_id
 from branchwise.corpora.text import encodable
 
 MAX_LIMIT = 50
-_NAMES_A_PROPERTY = 4  # that may find the same one
 # SQLite's words on a damaged file may hold bytes of it, which are not text.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _MAX_TEXT = 2_000  # characters of a search text: an IRI may be long
@@ -52,6 +60,12 @@ class NameIndex:
         self._uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
         self._idle: SimpleQueue[sqlite3.Connection] = SimpleQueue()
 
+    @cached_property
+    def counts_classes(self) -> bool:
+        """Whether matches have `members`; a graph that an earlier version built lacks them."""
+        with self._connection() as connection:
+            return counts_classes(connection)
+
     def close(self) -> None:
         """Close what is open. Searches that are going on keep their own connection."""
         while True:
@@ -70,15 +84,9 @@ class NameIndex:
         limit = max(1, min(limit, MAX_LIMIT))
         # Lone surrogates, which JSON may hold, are not text to SQLite.
         text = encodable(text[:_MAX_TEXT])
-        identifier = written_id(text.strip())
         with self._connection() as connection:
-            if identifier and (itself := thing(connection, identifier)):
-                return itself
-            names = NameWords(connection, kind)
-            if kind == "property":
-                meant = meant_properties(names, text, _NAMES_A_PROPERTY * limit)
-                return bearers(connection, kind, meant)[:limit]
-            return bearers(connection, kind, meant_items(names, text, limit))
+            found = _searched(connection, text, kind, limit)
+            return with_members(connection, found) if self.counts_classes else found
 
     def labels(self, iris: Iterable[str]) -> dict[str, str]:
         """IRI -> label, for those that have one; predicates have their property's."""
@@ -136,6 +144,18 @@ class NameIndex:
         except _DAMAGE:
             raise _damaged() from None
         return connection
+
+
+def _searched(
+    connection: sqlite3.Connection, text: str, kind: SearchKind, limit: int
+) -> list[Match]:
+    identifier = written_id(text.strip())
+    if identifier and (itself := thing(connection, identifier)):
+        return itself
+    names = NameWords(connection, kind)
+    if kind == "property":
+        return properties(connection, meant_properties(names, text, limit))
+    return bearers(connection, kind, meant_items(names, text, limit))
 
 
 def _damaged() -> GraphError:

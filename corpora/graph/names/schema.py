@@ -29,7 +29,8 @@ CREATE TABLE things (
     used INTEGER NOT NULL DEFAULT 0        -- how often it is an object
 );
 CREATE TABLE staging.named (thing INTEGER, kind TEXT, text TEXT, key TEXT, squeezed TEXT);
-CREATE TABLE staging.used (id TEXT, uses INTEGER)
+CREATE TABLE staging.used (id TEXT, uses INTEGER);
+CREATE TABLE staging.members (id TEXT, members INTEGER)
 """
 
 ADD_THING = """
@@ -49,6 +50,21 @@ ADD_PREDICATE = """
 INSERT INTO things (id, kind, statements) VALUES (?, 'property', ?)
 ON CONFLICT (id) DO UPDATE SET kind = 'property', statements = excluded.statements
 RETURNING number
+"""
+
+ENDS = """
+CREATE TABLE ends (
+    thing INTEGER PRIMARY KEY,
+    subjects TEXT NOT NULL, -- names of the kinds of things that it leads from, a line each
+    objects TEXT NOT NULL   -- and to
+)
+"""
+ADD_ENDS = "INSERT INTO ends VALUES (?, ?, ?)"
+
+CLASSES = """
+CREATE TABLE classes (thing INTEGER PRIMARY KEY, members INTEGER NOT NULL);
+INSERT INTO classes SELECT number, sum(members) FROM staging.members JOIN things USING (id)
+GROUP BY number
 """
 
 NAMES = """
@@ -81,6 +97,10 @@ ADD_WORDS = "INSERT INTO words_{kind} (rowid, name, about) VALUES (?, ?, ?)"
 SAID_OF_BEARERS = """
 SELECT description, types, years FROM bearers_{kind} JOIN things ON number = thing
 WHERE name = ? LIMIT ?
+"""
+
+ENDS_OF_BEARERS = """
+SELECT subjects, objects FROM bearers_property JOIN ends USING (thing) WHERE name = ? LIMIT ?
 """
 
 SPELLINGS = """

@@ -1,18 +1,21 @@
 """Filling `names.sqlite`: things are staged with their names, then numbered and indexed."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import SearchKind
 from branchwise.corpora.graph.names import schema as sql
+from branchwise.corpora.graph.names.ends import Sampled, end_rows
 from branchwise.corpora.graph.names.name_keys import fold
 from branchwise.corpora.graph.names.spelling import deletion_codes
 from branchwise.corpora.graph.names.things import Thing
 from branchwise.corpora.graph.vocabulary import is_property_id, local_name
 
 _MAX_TEXT = 1_000  # characters of a label or description that are kept
+_CLASSES_AT_ONCE = 200_000  # counted in memory
 _MAX_SAID = 50  # bearers of a name whose descriptions can be searched together with it
 
 
@@ -29,6 +32,7 @@ class NameTables:
     """`names.sqlite` while it is made."""
 
     def __init__(self, path: Path) -> None:
+        self._members: Counter[str] = Counter()
         self._staging = path.with_suffix(".staging")
         self._connection = sqlite3.connect(path, isolation_level=None)
         self._connection.execute("ATTACH ? AS staging", (str(self._staging),))
@@ -45,15 +49,32 @@ class NameTables:
         added = self._connection.execute(sql.ADD_THING, (*row, years, thing.statements))
         assert added.lastrowid is not None
         self._name(added.lastrowid, kind, thing.names())
+        self._members.update(set(thing.types))
+        if len(self._members) > _CLASSES_AT_ONCE:
+            self._stage_members()
+
+    def _stage_members(self) -> None:
+        self._connection.executemany(
+            "INSERT INTO staging.members VALUES (?, ?)", sorted(self._members.items())
+        )
+        self._members.clear()
 
     def add_used(self, used: Iterable[tuple[str, int]]) -> None:
         """Stage how often ids are objects."""
         self._connection.executemany("INSERT INTO staging.used VALUES (?, ?)", used)
 
-    def finish(self, usage: dict[str, int]) -> NameCounts:
-        """Make the tables that are searched. `usage`: how often each property is used."""
+    def finish(self, usage: dict[str, int], sampled: Mapping[str, Sequence[Sampled]]) -> NameCounts:
+        """Make the tables that are searched.
+
+        `usage`: how often each property is used; `sampled`: some statements of each.
+        """
         self._run(sql.ADD_USED)
         self._add_predicates(usage)
+        self._stage_members()
+        self._run(sql.CLASSES)
+        self._run(sql.ENDS)
+        rows = list(end_rows(self._connection, sampled))
+        self._connection.executemany(sql.ADD_ENDS, rows)
         for kind in sql.KINDS:
             self._run(sql.NAMES.format(kind=kind))
             self._index_words(kind)
@@ -98,13 +119,16 @@ class NameTables:
         )
 
     def _said(self, kind: SearchKind, name: int) -> str:
-        """Folded words of what is said of a name's bearers: descriptions, types, years."""
+        """Folded words of what is said of a name's bearers: descriptions, types, years, ends."""
         rows = self._connection.execute(sql.SAID_OF_BEARERS.format(kind=kind), (name, _MAX_SAID))
         words: dict[str, None] = {}
         for description, types, years in rows:
             words |= dict.fromkeys([*fold(description).words, *years.split()])
             for identifier in types.splitlines():
                 words |= dict.fromkeys(fold(self._label(identifier)).words)
+        if kind == "property":
+            for ends in self._connection.execute(sql.ENDS_OF_BEARERS, (name, _MAX_SAID)):
+                words |= dict.fromkeys(" ".join(ends).split())
         return " ".join(words)
 
     def _label(self, identifier: str) -> str:

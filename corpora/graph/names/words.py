@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import SearchKind
+from branchwise.corpora.graph.names.ends import Ends, ends_of
 from branchwise.corpora.graph.names.name_keys import NameKey
 from branchwise.corpora.graph.names.spelling import (
     begin_alike,
@@ -25,6 +26,10 @@ ORDER BY number
 """
 _NAMES_WITH = """
 SELECT word, names FROM spellings_{kind} WHERE word IN (SELECT value FROM json_each(?))
+"""
+_BORNE = """
+SELECT thing, name FROM bearers_{kind} WHERE name IN (SELECT value FROM json_each(?))
+ORDER BY name, thing
 """
 _SPELLINGS = """
 SELECT word, names FROM spellings_{kind} WHERE number IN
@@ -90,6 +95,19 @@ class NameWords:
             _NAMES_WITH.format(kind=self._kind), (json.dumps(list(words)),)
         )
         return dict(rows.fetchall())
+
+    def borne(self, names: Iterable[Name]) -> dict[int, list[Name]]:
+        """Numbers of the things that bear these names -> those of the names that each bears."""
+        known = {name.number: name for name in names}
+        rows = self._connection.execute(_BORNE.format(kind=self._kind), (json.dumps(list(known)),))
+        found: dict[int, list[Name]] = {}
+        for thing, name in rows:
+            found.setdefault(thing, []).append(known[name])
+        return found
+
+    def ends(self, properties: Iterable[int]) -> dict[int, Ends]:
+        """What properties lead from and to, of those where it is known."""
+        return ends_of(self._connection, properties)
 
     def spellings(self, word: str) -> list[Spelling]:
         """Words of names within the edits forgiven this word: nearest, then commonest first."""

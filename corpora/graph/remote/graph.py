@@ -16,6 +16,7 @@ from branchwise.corpora.graph.answers import (
     QueryResult,
     SearchKind,
 )
+from branchwise.corpora.graph.class_sizes import ClassSizes
 from branchwise.corpora.graph.remote.client import ClientSettings, HostClient
 from branchwise.corpora.graph.remote.descriptions import labels_of, unlabelled
 from branchwise.corpora.graph.remote.entity_search import EntityApi, search_wikibase
@@ -63,7 +64,7 @@ class WorkerCheck:
 
 
 LABEL_SECONDS = 3.0
-"""What an answer that is there may wait for its labels."""
+"""What an answer that is there may wait for its labels, or for the sizes of classes."""
 
 _WIKIDATA_API = "https://www.wikidata.org/w/api.php"
 _WIKIDATA_HOSTS = ("query.wikidata.org", "query-main.wikidata.org", "query-scholarly.wikidata.org")
@@ -105,6 +106,7 @@ class RemoteGraph:
         self._api = None
         if self._search_api:
             self._api = EntityApi(self._search_api, self._settings.client, keys)
+        self._sizes = ClassSizes()
         self._worker = WorkerCheck()
         self._prepare: Prepare = prepare or self._worker
 
@@ -136,8 +138,14 @@ class RemoteGraph:
         deadline = time.monotonic() + DEFAULT_SECONDS
         if self._api:
             select = self._selector(deadline)
-            return search_wikibase(self._api, select, text, kind, limit, deadline)
-        return search_labels(self._selector(deadline, attempts=2), text, kind, limit)
+            found = search_wikibase(self._api, select, text, kind, limit, deadline)
+        else:
+            found = search_labels(self._selector(deadline, attempts=2), text, kind, limit)
+        if kind == "property" or not found:
+            return found
+        return self._sizes.added(
+            found, self._selector(min(deadline, time.monotonic() + LABEL_SECONDS))
+        )
 
     def close(self) -> None:
         """Let go of the worker process. The graph cannot be asked after that."""

@@ -1,5 +1,7 @@
 """Entities by name on endpoints that have no search of their own: SPARQL over their labels."""
 
+from difflib import SequenceMatcher
+
 from branchwise.corpora.graph.answers import GraphError, Match, SearchKind
 from branchwise.corpora.graph.remote.descriptions import NameHit, as_matches, together
 from branchwise.corpora.graph.remote.entity_search import searchable
@@ -35,11 +37,11 @@ def search_labels(select: RunSelect, text: str, kind: SearchKind, limit: int) ->
     if not hits:
         return []
 
-    def order(match: Match) -> tuple[int, bool, int, str, int, str]:
+    def order(match: Match) -> tuple[int, bool, float, str, int, str]:
         name = match.name.casefold()
         alike = sum(stem in name for stem in stems)
-        away = 0 if name == folded else len(name)
-        return (-alike, not name.startswith(folded), away, name, -match.statements, match.id)
+        ratio = SequenceMatcher(None, folded, name, autojunk=False).ratio()
+        return (-alike, not name.startswith(folded), -ratio, name, -match.statements, match.id)
 
     found = as_matches(together(hits)[:_MOST_HITS], select)
     return sorted(found, key=order)[: max(1, limit)]

@@ -234,6 +234,16 @@ def test_columns_stay_aligned_under_wide_characters():
     assert starts[0] == starts[1] == cell_len(lines[0][: lines[0].index("types")])
 
 
+def test_a_class_says_its_size_and_a_record_of_an_older_run_does_not():
+    old = {"id": "Q1", "label": "film", "name": "film", "types": [], "statements": 0}
+    matches = [old, {**old, "id": "Q2", "types": ["genre"], "members": 1204}]
+    found = blocks_of("tool", {**RESULT, "content": "", "artifact": {"matches": matches}})
+    (table,) = (block for block in found if block.kind == "table")
+    first, second = table.text.split("\n")[2:]
+    assert "genre, class of 1,204 things" in second
+    assert "class" not in first
+
+
 def test_an_answer_says_which_of_its_texts_are_right():
     wrong = (WrongAnswer("Heat (1995)", "Tom Cruise", Label.UNSUPPORTED_ANSWER),)
     errors = ItemErrors("q", 0, False, True, wrong=wrong)
