@@ -7,8 +7,8 @@ from typing import NamedTuple
 from branchwise.eval.branch_names.words import singular
 from branchwise.eval.errors.name_words import OCCUPATIONS, WORK_KINDS
 
-_VERBS = frozenset(["play"])
-"""Kinds that are verbs of questions as well."""
+_NO_KINDS = frozenset(["play", "season"])
+"""Words of `WORK_KINDS` that questions use otherwise: as a verb, of a year."""
 
 
 class Kinds(NamedTuple):
@@ -30,7 +30,7 @@ class Kinds(NamedTuple):
 
 
 def _groups(sets: Sequence[AbstractSet[str]]) -> dict[str, frozenset[int]]:
-    words = frozenset(singular(word) for group in sets for word in group) - _VERBS
+    words = frozenset(singular(word) for group in sets for word in group) - _NO_KINDS
     return {
         word: frozenset(n for n, group in enumerate(sets) if word in {singular(w) for w in group})
         for word in words
