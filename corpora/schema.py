@@ -63,6 +63,9 @@ class Said(_Declared):
         ""  # for items: "{} *" where a horror film is said, * is the noun; "{}s": goalkeepers
     )
     words: Mapping[str, str] = {}  # items that are said otherwise than by their label
+    # Items whose word, in a `kind`, would cover others, too: to most readers singers are musicians.
+    # A phrase with a verb that says which statement is meant: "have the occupation musician".
+    stated: Mapping[str, str] = {}
 
 
 class Relation(_Declared):

@@ -1,27 +1,25 @@
 """The lexical alignment: which gold branch each predicted branch stands for, by names alone.
 
-Names are compared by what sets the gold branches apart. Let T_j be the tokens of gold name j of n
-(one that comes again in it counts as another one), and df(t) the number of gold names with token
-t. A token weighs ln(n / df(t)), so one that is in all gold names weighs nothing; neither does one
-that is in none. The similarity of a predicted name with tokens Q and gold name j is Dice's
-coefficient by weight,
+Names are compared by what sets the gold branches apart (`branch_names`). Let T_j be the words of
+gold name j of n (one that comes again in it counts as another one), and df(t) the number of gold
+names with word t. A word weighs ln(n / df(t)), so one that is in all gold names weighs nothing;
+neither does one that is in none. A predicted name with words Q can stand only for the gold names
+that say most of it, those with the greatest w(Q and T_j). Of several, it stands for the one that
+says nothing beyond what all of them say ("the final" is "finals", not "semi-finals"); if none does,
+it is ambiguous. The similarity of the two names is Dice's coefficient by weight,
 
     s = 2 w(Q and T_j) / (w(Q) + w(T_j)),
 
-0 where both names give years that not all gold names have and share none of them ("Heat (1986)" is
-never "Heat (1995)", however much else agrees), and 1 where the names are the same text. Articles
-count only where gold names differ in nothing else ("Heat", "The Heat").
+0 where they contradict each other, and 1 where they are the same text. They contradict where both
+give years that not all gold names have and share none of them ("Heat (1986)" is never "Heat
+(1995)", however much else agrees), and likewise other numbers, kinds of things, or countries.
 """
 
-import math
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from branchwise.corpora.questions import DEFAULT_BRANCH
-from branchwise.eval.normalise import MAX_CHARACTERS, normalise, tokens
+from branchwise.eval.branch_names.telling import TellingName, TellingNames, telling_names
 
 MATCHER = "lexical"
 
@@ -34,29 +32,26 @@ Below it, a leftover is more likely a reading of its own than another wording of
 Alignment = Mapping[str, int | None]
 """Predicted branch name to the index of its gold branch, None where it stands for none."""
 
-_YEAR = re.compile(r"1\d{3}|20\d{2}")
+_ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
-class _Name:
-    key: str
-    tokens: frozenset[str]
+class _Candidates(NamedTuple):
+    """The columns that a name can stand for, and its similarity to them."""
 
-    @property
-    def years(self) -> frozenset[str]:
-        words = (token.split()[0] for token in self.tokens)
-        return frozenset(word for word in words if _YEAR.fullmatch(word))
+    columns: tuple[int, ...]
+    similarity: float
 
 
 def align(gold: Sequence[str], predicted: Iterable[str]) -> Alignment:
     """Map each predicted branch name to one gold branch or to none.
 
-    First the one-to-one optimum (the greatest sum of similarities), in which similarity 0 aligns
-    nothing; then each leftover joins the gold branch most similar to it, if that is above
-    `LEFTOVER_THRESHOLD`. `default` aligns only with `default`, and no other name does. With one
-    gold branch, every name aligns with it. Only names count, empty branches take part like any
-    other: no answer can change an alignment. Ties are broken by name, so the order of branches
-    changes nothing, in the gold or in the prediction.
+    Of the names that can stand for one gold branch only, the most similar one takes it, then others
+    join it that are more similar to it than `LEFTOVER_THRESHOLD`. A name that can stand for several
+    takes the one that no other name has taken, if it is the only one; otherwise it stands for none.
+    `default` aligns only with `default`, and no other name does. With one gold branch, every name
+    aligns with it. Only names count, empty branches take part like any other: no answer can change
+    an alignment. Ties are broken by name, so the order of branches changes nothing, in the gold or
+    in the prediction.
     """
     names = sorted(set(predicted))
     if len(gold) == 1:
@@ -67,21 +62,15 @@ def align(gold: Sequence[str], predicted: Iterable[str]) -> Alignment:
     columns = sorted((i for i in range(len(gold)) if i != default), key=lambda i: gold[i])
     rows = [name for name in names if not is_default(name)]
     if rows and columns:
-        matrix = similarities([gold[i] for i in columns], rows)
-        for row, column in _assign(matrix).items():
+        for row, column in _assign(telling_names([gold[i] for i in columns], rows)).items():
             alignment[rows[row]] = columns[column]
     return alignment
 
 
 def similarities(gold: Sequence[str], predicted: Sequence[str]) -> list[list[float]]:
     """Similarity of each predicted name (rows) with each gold name (columns), 0 to 1."""
-    articles = len({normalise(name[:MAX_CHARACTERS]) for name in gold}) < len(gold)
-    columns = [_name(name, articles) for name in gold]
-    frequency = Counter(token for name in columns for token in name.tokens)
-    weights = {t: math.log(len(gold) / n) for t, n in frequency.items()}
-    columns = [_telling(name, weights) for name in columns]
-    rows = [_telling(_name(name, articles), weights) for name in predicted]
-    return [[_similarity(row, column, weights) for column in columns] for row in rows]
+    names = telling_names(gold, predicted)
+    return [[_similarity(names, row, column) for column in names.gold] for row in names.predicted]
 
 
 def is_default(name: str) -> bool:
@@ -89,51 +78,54 @@ def is_default(name: str) -> bool:
     return name.strip().casefold() == DEFAULT_BRANCH
 
 
-def _name(text: str, articles: bool) -> _Name:
-    text = text[:MAX_CHARACTERS]
-    found: Counter[str] = Counter()
-    # A token that comes again is another one: "1984 (1984 film)" has a year, "1984 (play)" none.
-    for token in tokens(text, articles=articles):
-        found[token] += 1
-        if found[token] > 1:
-            found[f"{token} {found[token]}"] = 0
-    return _Name(normalise(text, articles=articles), frozenset(found))
+def _assign(names: TellingNames) -> dict[int, int]:
+    """Row to column."""
+    found = [_candidates(names, row) for row in names.predicted]
+    certain = [n for n, (columns, _) in enumerate(found) if len(columns) == 1]
+    assigned: dict[int, int] = {}
+    taken: set[int] = set()
+    for row in sorted(certain, key=lambda n: (-found[n].similarity, n)):
+        [column] = found[row].columns
+        if column not in taken or found[row].similarity > LEFTOVER_THRESHOLD:
+            assigned[row] = column
+        taken.add(column)
+    for row, (columns, _) in enumerate(found):
+        left = [column for column in columns if column not in taken]
+        if len(columns) > 1 and len(left) == 1:
+            assigned[row] = left[0]
+    return assigned
 
 
-def _telling(name: _Name, weights: Mapping[str, float]) -> _Name:
-    """The name without the tokens that all gold names share.
+def _candidates(names: TellingNames, row: TellingName) -> _Candidates:
+    values = [_similarity(names, row, column) for column in names.gold]
+    if 1.0 in values:
+        return _Candidates((values.index(1.0),), 1.0)
+    covers = {
+        n: names.weight(row.words & names.gold[n].words) for n, value in enumerate(values) if value
+    }
+    most = max(covers.values(), default=0.0) - _ROUNDING
+    best = [n for n, cover in covers.items() if cover >= most]
+    if len(best) > 1:
+        common = frozenset.intersection(*(names.gold[n].words for n in best))
+        best = [n for n in best if names.gold[n].words == common] or best
+    return _Candidates(tuple(best), max((values[n] for n in best), default=0.0))
 
-    Tokens of no gold name stay: they weigh nothing, but a year among them may contradict.
-    """
-    return _Name(name.key, frozenset(t for t in name.tokens if weights.get(t, 1.0) > 0.0))
 
-
-def _similarity(predicted: _Name, gold: _Name, weights: Mapping[str, float]) -> float:
+def _similarity(names: TellingNames, predicted: TellingName, gold: TellingName) -> float:
     if predicted.key == gold.key:
         return 1.0
-    shared = predicted.tokens & gold.tokens
-    years, gold_years = predicted.years, gold.years
-    if not shared or (years and gold_years and years.isdisjoint(gold_years)):
+    shared = predicted.words & gold.words
+    if not shared or _contradict(predicted, gold):
         return 0.0
-    total = _weight(predicted.tokens, weights) + _weight(gold.tokens, weights)
-    # Below 1, so that a name that only has the same tokens never displaces the name itself.
-    return min(2 * _weight(shared, weights) / total, 0.999)
+    total = names.weight(predicted.words) + names.weight(gold.words)
+    # Below 1, so that a name that only has the same words never displaces the name itself.
+    return min(2 * names.weight(shared) / total, 0.999)
 
 
-def _weight(name: AbstractSet[str], weights: Mapping[str, float]) -> float:
-    """Exactly rounded: the order of a set must not decide between two equal similarities."""
-    return math.fsum(weights.get(token, 0.0) for token in name)
-
-
-def _assign(matrix: Sequence[Sequence[float]]) -> dict[int, int]:
-    """Row to column: the one-to-one optimum, then the leftovers above the threshold."""
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(matrix, maximize=True)
-    chosen = zip(rows.tolist(), columns.tolist(), strict=True)
-    assigned = {row: column for row, column in chosen if matrix[row][column] > 0}
-    for row, values in enumerate(matrix):
-        best = max(values)
-        if row not in assigned and best > LEFTOVER_THRESHOLD:
-            assigned[row] = values.index(best)
-    return assigned
+def _contradict(one: TellingName, other: TellingName) -> bool:
+    pairs = (
+        (one.years, other.years),
+        (one.numbers, other.numbers),
+        (one.countries, other.countries),
+    )
+    return any(a and b and a.isdisjoint(b) for a, b in pairs) or one.kinds.contradict(other.kinds)

@@ -66,7 +66,7 @@ class BranchesTask(Task):
     """Entities under branch names, scored as sets."""
 
     name = "branches"
-    version = 1
+    version = 2
     flow = BRANCHES
     matcher = MATCHER
     is_attributable = True

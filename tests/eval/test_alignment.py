@@ -66,10 +66,9 @@ def test_a_leftover_below_the_threshold_stands_for_no_branch() -> None:
     assert aligned(gold, [*gold, "Mann as composer"])["Mann as composer"] is None
 
 
-def test_the_optimum_may_prefer_two_fair_pairs_to_one_good_one() -> None:
-    gold = ["red one", "red two blue"]
-    # Taking its best for "red blue one" first would leave nothing for "one".
-    assert aligned(gold, ["one two blue", "one"]) == {"one two blue": gold[1], "one": gold[0]}
+def test_a_name_stands_for_the_branch_that_says_most_of_it() -> None:
+    gold = ["red near", "red far blue"]
+    assert aligned(gold, ["near far blue", "near"]) == {"near far blue": gold[1], "near": gold[0]}
 
 
 def test_default_never_aligns_with_named_branches() -> None:
@@ -122,10 +121,13 @@ def test_similarity_is_dice_by_weight() -> None:
     assert row == [0.0, 1.0, 0.0]
 
 
-def test_two_equal_similarities_are_decided_by_name() -> None:
+def test_a_name_that_says_two_readings_equally_stands_for_none() -> None:
     names = ["Heat, 1986 and 1995"]
-    assert aligned(HEATS, names) == {names[0]: HEATS[0]}
-    assert aligned(HEATS[::-1], names) == {names[0]: HEATS[0]}
+    assert aligned(HEATS, names) == {names[0]: None}
+    assert aligned(HEATS, [*names, "Heat (1986)"]) == {
+        names[0]: HEATS[1],
+        "Heat (1986)": HEATS[0],
+    }
 
 
 def test_a_very_long_name_is_compared_by_its_beginning() -> None:

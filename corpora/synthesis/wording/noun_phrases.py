@@ -164,12 +164,16 @@ class _Predicates:
         return Clause(replace(verb, preposition=""), other, long=True)
 
     def _joined(self, parts: Sequence[Related], conjunction: _Conjunction, verb: Verb) -> str:
+        """The other sides. "Both" is said of two names alone: elsewhere one thing may meet both,
+        as a club in X that Y owns, and the question says that it counts."""
         others = [self._other_side(part, verb) for part in parts]
-        both = "both " if conjunction == "and" and len(parts) == 2 else ""
         if all(isinstance(part.to, NamedEntity) for part in parts):
+            both = "both " if conjunction == "and" and len(parts) == 2 else ""
             return f"{verb.preposition} {both}{listed(others, conjunction)}".strip()
         repeated = [f"{verb.preposition} {other}".strip() for other in others]
-        return both + listed(repeated, conjunction)
+        if conjunction == "or":
+            return listed(repeated, conjunction)
+        return f"{', '.join(repeated[:-1])}, and also {repeated[-1]} (possibly the same)"
 
     def _other_side(self, part: Related, verb: Verb) -> str:
         named = isinstance(part.to, NamedEntity)
@@ -184,6 +188,8 @@ class _Predicates:
         relation, condition = parts[0].relation, parts[0].condition
         values = [self._words.value(part) for part in parts]
         said = self._words.said(relation)
+        if statement := self._words.statement(parts[0]):
+            return Clause(statement, "", alone=statement.base == "have")
         if said.kind and isinstance(condition, Holds):
             kind = of_kind(noun, said, values)
             either = f"[{kind.plural}|{with_article(kind.singular)}]"

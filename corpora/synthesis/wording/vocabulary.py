@@ -185,12 +185,21 @@ class Vocabulary:
         words = self.said(part.relation).words
         return words.get(part.condition.value) or self._name(part.condition.value)
 
+    def statement(self, part: Meets) -> Verb | None:
+        """What says that an item is stated, where its word alone would cover other items, too."""
+        if not isinstance(part.condition, Holds):
+            return None
+        phrase = self.said(part.relation).stated.get(part.condition.value)
+        return Verb.read(phrase) if phrase else None
+
     def kinds(self, part: Constraint) -> tuple[Said, list[str]] | None:
         """What makes a noun of its own, "horror films": how it is said, and the words; or None."""
         options = part.options if isinstance(part, Either) else ((part,),)
         alone = [option[0] for option in options if len(option) == 1]
         found = [p for p in alone if isinstance(p, Meets) and isinstance(p.condition, Holds)]
         if len(found) < len(options) or len({p.relation for p in found}) > 1:
+            return None
+        if any(map(self.statement, found)):
             return None
         said = self.said(found[0].relation)
         return (said, [self.value(p) for p in found]) if said.kind else None

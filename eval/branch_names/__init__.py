@@ -1,0 +1,1 @@
+"""What a branch name says, however it is worded: words, numbers, years, kinds, places."""

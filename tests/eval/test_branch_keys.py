@@ -1,0 +1,67 @@
+"""The lexical matcher beside labelled keys as models shorten them (`branch_keys/README.md`)."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from sklearn.metrics import cohen_kappa_score
+
+from branchwise.eval.alignment import align
+
+LABELS = Path(__file__).parent / "branch_keys" / "ambignq.yaml"
+
+
+@dataclass(frozen=True)
+class LabelledKey:
+    """A key, the reading that it is compared with, and whether it means that reading alone."""
+
+    question: str
+    readings: tuple[str, ...]
+    key: str
+    reading: int
+    same: bool
+
+    @property
+    def half(self) -> str:
+        digest = hashlib.sha256(self.question.encode()).hexdigest()
+        return "tuning" if int(digest, 16) % 5 < 3 else "held out"
+
+    @property
+    def is_matched(self) -> bool:
+        return align(self.readings, [self.key])[self.key] == self.reading
+
+
+def labelled() -> Iterator[LabelledKey]:
+    for question in yaml.safe_load(LABELS.read_text(encoding="utf-8")):
+        for key, reading, same in question["pairs"]:
+            yield LabelledKey(question["id"], tuple(question["readings"]), key, reading, same)
+
+
+PAIRS = list(labelled())
+
+
+def test_the_labels_are_as_the_readme_says() -> None:
+    assert Counter((pair.half, pair.same) for pair in PAIRS) == {
+        ("tuning", True): 63,
+        ("tuning", False): 57,
+        ("held out", True): 40,
+        ("held out", False): 40,
+    }
+    assert all(0 <= pair.reading < len(pair.readings) for pair in PAIRS)
+    meant = Counter((pair.question, pair.key) for pair in PAIRS if pair.same)
+    assert set(meant.values()) == {1}
+
+
+@pytest.mark.parametrize("half", ["tuning", "held out"])
+def test_the_matcher_agrees_with_the_labels(half: str) -> None:
+    pairs = [pair for pair in PAIRS if pair.half == half]
+    kappa = cohen_kappa_score([pair.same for pair in pairs], [pair.is_matched for pair in pairs])
+    assert kappa >= 0.9
+
+
+def test_no_key_is_matched_with_a_reading_that_it_does_not_mean() -> None:
+    assert [pair for pair in PAIRS if pair.is_matched and not pair.same] == []
