@@ -79,6 +79,16 @@ def test_the_readme_has_the_numbers_of_the_runs(report: StudyReport) -> None:
         assert means == MEANS[system.name] == rows[system.name][2:7]
 
 
+def test_the_first_table_of_the_project_has_them_too(report: StudyReport) -> None:
+    lines = (RECORDED.parents[1] / "README.md").read_text("utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ")[1:] for line in lines if line.startswith("| passages")]
+    for row, (_, name, analysis) in zip(rows, report.analysed, strict=True):
+        found = [(lost.label, lost.lost_at) for one in analysis.item_errors for lost in one.missing]
+        never = sum(label == "incomplete_extraction" for label, _ in found)
+        left_out = sum(place == "agent" for _, place in found)
+        assert row == [*MEANS[name][:3], str(never), str(left_out)]
+
+
 def _cells(line: str) -> list[str]:
     return line.strip("| ").split(" | ") if line.startswith("| `") else []
 
