@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.demo_next import Made, show_next
+from branchwise.commands.demo_next import DemoResults, show_next
 
 if TYPE_CHECKING:
     from branchwise.eval.experiment import Run
@@ -39,7 +39,7 @@ def demo(
     asked = show_world(out / "world")
     study = run_demo_study(out / "world", _fresh)
     recorded = show_recorded(out / "recorded.html")
-    show_next(Made(run, study, recorded), asked)
+    show_next(DemoResults(run, study, recorded), asked)
 
 
 def _show_floor(out: Path, questions: int | None) -> Path:
@@ -51,17 +51,17 @@ def _show_floor(out: Path, questions: int | None) -> Path:
     from branchwise.ui.console import console
     from branchwise.ui.progress import RunProgress
 
+    _refuse_a_corpus(out)
+    console().print(
+        "1. A floor: questions about films that share names, answered by offline, a reader\n"
+        "without a language model.",
+        style="bold",
+    )
     corpus, source = _prepare(out)
     system = System(model="offline", corpus=str(corpus), tools=("local_retriever",), k=5)
     loaded = load_questions(str(source))
     selection = experiment.Selection(limit=questions)
-    number = len(selection.of(loaded))
-    console().print(
-        f"1. A floor: {number} questions about films that share names, answered by offline,\n"
-        "a reader without a language model.",
-        style="bold",
-    )
-    with RunProgress(number) as progress:
+    with RunProgress(len(selection.of(loaded))) as progress:
         made = experiment.run(
             loaded, system, out=_fresh(out / "run"), selection=selection, observer=progress
         )
@@ -90,17 +90,21 @@ def _show_scores(made: "Run") -> None:
         console().print(part)
 
 
-def _prepare(out: Path) -> tuple[Path, Path]:
-    """The films corpus, built and indexed under `out`, and its questions."""
-    from branchwise.commands.passage_progress import showing
-    from branchwise.corpora.build import build_corpus
+def _refuse_a_corpus(out: Path) -> None:
     from branchwise.corpora.errors import InputError
-    from branchwise.corpora.indexing import build_index
 
     if (out / "corpus.jsonl").exists():
         raise InputError(
             "the folder is a corpus", where=str(out), remedy="choose another folder with --out"
         )
+
+
+def _prepare(out: Path) -> tuple[Path, Path]:
+    """The films corpus, built and indexed under `out`, and its questions."""
+    from branchwise.commands.passage_progress import showing
+    from branchwise.corpora.build import build_corpus
+    from branchwise.corpora.indexing import build_index
+
     corpus, source = out / "corpus", out / "questions.jsonl"
     with as_file(files("branchwise.examples.films")) as films, showing("encoding") as progress:
         if not (corpus / "corpus.jsonl").exists():

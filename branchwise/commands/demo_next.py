@@ -9,18 +9,18 @@ from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from branchwise.commands.demo_recorded import Recorded
+    from branchwise.commands.demo_recorded import RecordedPart
 
 
-class Made(NamedTuple):
+class DemoResults(NamedTuple):
     """What the demo made: the run on films, the study's page, the comparison of recorded runs."""
 
     run: Path
     study: Path
-    recorded: "Recorded"
+    recorded: "RecordedPart"
 
 
-def show_next(made: Made, asked: str) -> None:
+def show_next(made: DemoResults, asked: str) -> None:
     """Print commands that go on from the demo; `asked`: a question about its world."""
     from branchwise.ui.console import console
 
@@ -29,19 +29,19 @@ def show_next(made: Made, asked: str) -> None:
         console().print(f"  {line}", markup=False, soft_wrap=True)
 
 
-def _lines(made: Made, asked: str) -> Iterator[str]:
+def _lines(made: DemoResults, asked: str) -> Iterator[str]:
     from branchwise.commands.demo_recorded import QUESTION
 
     program, runs = _program(), made.recorded.runs
     base, kg = (_short(runs / name) for name in ("base", "kg"))
     world = made.study.parent.parent
-    yield f"{_opening(made.recorded.page)}    # part 4 as a page, every question in it"
+    yield f"{_opening(made.recorded.page)}    # part 4 as a page"
     yield f"{program} errors {base}    # each lost answer"
     yield f"{program} trace {base} {kg} --question {QUESTION}"
     yield f"{program} ask {quote(asked)} --kg {_short(world)}"
     yield f"{program} trace {_short(made.run)}"
-    yield f"{program} report {_short(made.study.parent)}    # part 3; page: {made.study.name}"
-    yield f"{program} ablate {_short(world / 'study.yaml')} --dry-run    # name your model in it"
+    yield f"{program} report {_short(made.study.parent)}    # part 3"
+    yield f"{program} ablate {_short(world / 'study.yaml')} --dry-run    # with your model in it"
     yield f"How part 4 was recorded, with caveats: {_short(runs / 'README.md')}"
 
 

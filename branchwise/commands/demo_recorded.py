@@ -11,28 +11,31 @@ if TYPE_CHECKING:
 RUNS = ("base", "expand", "kg")
 QUESTION = "music-41-0011"
 """Three songs share a name; `base` finds two of them."""
-_INTRODUCTION = """\
+_SYSTEMS = """\
   base    searches passages
   expand  first writes out what the question may mean, then searches
   kg      searches passages and queries the knowledge graph; an upper end, since
-          the graph states every right answer
-  strict: an answer counts under the right reading only; P, R, EM: precision,
-  recall, exact match; below each its 95% interval; p: of the change, after Holm"""
+          the graph states every right answer"""
+_LEGEND = (
+    "P, R, EM: precision, recall, exact match; below each its 95% interval",
+    "strict: an answer counts under the right reading only; p: after Holm",
+)
 _TITLE = "A language model on 16 generated questions (recorded)"
 
 
-class Recorded(NamedTuple):
+class RecordedPart(NamedTuple):
     """Where the recorded runs are, and the page that compares them."""
 
     runs: Path
     page: Path
 
 
-def show_recorded(page: Path) -> Recorded:
+def show_recorded(page: Path) -> RecordedPart:
     """Compare the recorded runs, show where one lost an answer, write the comparison to `page`.
 
     The runs are read where they are installed; nothing is written there.
     """
+    from branchwise.ui.cells import notes
     from branchwise.ui.console import console
     from branchwise.ui.error_table import error_tables
     from branchwise.ui.headline_tables import headline_tables
@@ -45,14 +48,13 @@ def show_recorded(page: Path) -> Recorded:
         "\n4. A language model on 16 questions of the same kind (recorded beforehand).",
         style="bold",
     )
-    screen.print(_INTRODUCTION)
-    for part in headline_tables(report):
-        screen.print(part)
-    for part in error_tables([(name, one.errors) for _, name, one in report.analysed]):
+    screen.print(_SYSTEMS)
+    lost = error_tables([(name, one.errors) for _, name, one in report.analysed])
+    for part in (*headline_tables(report), notes(_LEGEND), *lost):
         screen.print(part)
     _show_lost(folder / RUNS[0], report)
     write_html(report, page)
-    return Recorded(folder, page)
+    return RecordedPart(folder, page)
 
 
 def recorded_folder() -> Path:

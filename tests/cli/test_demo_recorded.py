@@ -9,8 +9,8 @@ import pytest
 import typer.main
 
 from branchwise.cli import app
-from branchwise.commands.demo_next import Made, show_next
-from branchwise.commands.demo_recorded import Recorded, recorded_folder, show_recorded
+from branchwise.commands.demo_next import DemoResults, show_next
+from branchwise.commands.demo_recorded import RecordedPart, recorded_folder, show_recorded
 from branchwise.ui.console import console
 
 
@@ -50,8 +50,8 @@ def test_what_to_type_next_can_be_typed(
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr("sys.argv", [str(tmp_path / "branchwise")])
     study = tmp_path / "world" / "study" / "report.html"
-    recorded = Recorded(recorded_folder(), tmp_path / "recorded.html")
-    show_next(Made(tmp_path / "run", study, recorded), "Who sang Reef?")
+    recorded = RecordedPart(recorded_folder(), tmp_path / "recorded.html")
+    show_next(DemoResults(tmp_path / "run", study, recorded), "Who sang Reef?")
     said = [line.split("    #")[0] for line in capsys.readouterr().out.splitlines()]
     typed = [shlex.split(line) for line in said if line.startswith("  branchwise ")]
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
