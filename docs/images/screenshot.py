@@ -9,7 +9,7 @@ from branchwise.ui.traces.runs import open_runs
 RUN = Path(__file__).parents[2] / "examples" / "recorded" / "base"
 QUESTION, SIZE = "movie-41-0009", (166, 42)
 MISSING = 7
-"""The place of "Wicker Inheritance" among the missing answers: a passage that states it was read."""
+"""The place of "Wicker Inheritance" among the missing answers: the passage on it was read."""
 TARGET = Path(__file__).with_name("trace.svg")
 
 
