@@ -53,8 +53,8 @@ def _show_floor(out: Path, questions: int | None) -> Path:
 
     _refuse_a_corpus(out)
     console().print(
-        "1. A floor: questions about films that share names, answered by offline, a reader\n"
-        "without a language model.",
+        "1. A floor: questions about films that share names, answered by offline,\n"
+        "a reader without a language model.",
         style="bold",
     )
     corpus, source = _prepare(out)
