@@ -17,6 +17,11 @@ def package_of(folder: Path) -> str:
     return ".".join(parts if parts[0] == "branchwise" else ("branchwise", *parts))
 
 
+def home_of(folder: Path) -> Path:
+    """The nearest folder that is a package: patterns of package data count from it."""
+    return folder if package_of(folder) in SETUP["packages"] else home_of(folder.parent)
+
+
 def test_every_folder_of_code_is_a_package_of_the_wheel():
     found = {package_of(file.parent) for name in FOLDERS for file in (ROOT / name).rglob("*.py")}
     assert found == set(SETUP["packages"])
@@ -28,5 +33,7 @@ def test_every_data_file_of_a_package_is_in_the_wheel():
             if MADE & {*file.parents}:
                 continue
             if file.is_file() and file.suffix not in (".py", ".pyc"):
-                patterns = SETUP["package-data"].get(package_of(file.parent), [])
-                assert any(file.match(pattern) for pattern in patterns), file
+                home = home_of(file.parent)
+                patterns = SETUP["package-data"].get(package_of(home), [])
+                found = {path for pattern in patterns for path in home.glob(pattern)}
+                assert file in found, file

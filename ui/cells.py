@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from branchwise.corpora.text import printable
 from branchwise.eval.bootstrap import Aggregate
-from branchwise.eval.numbers import number
+from branchwise.eval.numbers import as_text, number
 
 if TYPE_CHECKING:
     from rich.padding import Padding
@@ -58,9 +58,12 @@ def notes(lines: Iterable[str]) -> "Padding":
     return indented(plain("\n" + "\n".join(lines), "dim"))
 
 
-def mean_cell(found: Aggregate, digits: int, questions: int | None) -> "Text":
-    """The mean; under it the interval, and n where it is not the number of questions."""
-    text = plain(number(found.mean, digits))
+def mean_cell(
+    found: Aggregate, digits: int, questions: int | None, *, is_change: bool = False
+) -> "Text":
+    """The mean, with its sign if it is a change; under it the interval, and n where it is not the
+    number of questions."""
+    text = plain(as_text(found.mean, "change" if is_change else "share", digits))
     if found.low is not None and found.high is not None:
         joint = " to " if found.low < 0 else "–"
         interval = f"\n{number(found.low, digits)}{joint}{number(found.high, digits)}"

@@ -69,7 +69,7 @@ def _cell(column: TableColumn, cell: CellValue, n: int | None) -> "Text":
     if isinstance(cell, str):
         return plain(run_name(cell))
     if isinstance(cell, Aggregate):
-        return mean_cell(cell, column.digits, n)
+        return mean_cell(cell, column.digits, n, is_change=column.unit == "change")
     if column.unit in ("count", "tokens", "seconds"):
         return plain(short_count(cell))
     return plain(as_text(cell, column.unit, column.digits))

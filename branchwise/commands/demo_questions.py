@@ -21,7 +21,7 @@ factors:
 
 
 def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
-    """Make questions about the world, run the study on them, compare its systems.
+    """Make questions about the world, run the study on them, write its report.
 
     `world` contains its built graph; `fresh` names a folder that does not exist yet. Returns the
     path of the report's page.
@@ -38,37 +38,26 @@ def run_demo_study(world: Path, fresh: Callable[[Path], Path]) -> Path:
     write_bytes(file, _STUDY.replace("INDEX", _index(world)).encode())
     design = StudyDesign.of(load_study(file))
     console().print(
-        f"\nA study: {len(design.questions)} questions made from plans over this world, answered "
-        f"by {len(design.systems)} systems that differ in one thing each ({file}):",
+        f"\n3. A study ({file}): {len(design.questions)} questions made from plans over\n"
+        f"this world, answered by {len(design.systems)} systems that differ in one thing each.",
         style="bold",
     )
     pace = StudyPace(prices=Prices.load())
     with StudyLive(Prices.load(), pace.limits) as live:
         made = run_study(design, fresh(world / "study"), pace, live)
-    return _show(made.folder)
+    console().print("\n  The floor hardly moves: offline makes little of what these parts bring.")
+    return _page(made.folder)
 
 
-def _show(study: "StudyFolder") -> Path:
-    """The main table, where answers were lost and what each system changes; the page beside it."""
+def _page(study: "StudyFolder") -> Path:
+    """The study's report, beside it."""
     from branchwise.eval.reporting.run_folders import report_of_runs
     from branchwise.eval.scoring import score_run
-    from branchwise.ui.console import console
-    from branchwise.ui.error_table import error_tables
     from branchwise.ui.html.page import write_html
-    from branchwise.ui.report_table import score_tables
-    from branchwise.ui.study_summary import study_summary
 
     runs = [(name, score_run(path)) for name, path in study.runs()]
-    report = report_of_runs(runs, study.record.name)
-    parts = [
-        *score_tables(report, only=("answer sets",)),
-        *error_tables([(name, one.errors) for _, name, one in report.analysed]),
-        *study_summary([(name, run.scores) for name, run in runs]),
-    ]
-    for part in parts:
-        console().print(part)
     page = study.path / "report.html"
-    write_html(report, page)
+    write_html(report_of_runs(runs, study.record.name), page)
     return page
 
 

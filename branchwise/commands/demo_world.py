@@ -1,7 +1,6 @@
 """The demo's second part: a small world, and a question that its knowledge graph answers."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +24,7 @@ def show_world(folder: Path) -> str:
     Returns the question that it was asked.
     """
     from branchwise.commands.ask import watch
+    from branchwise.commands.demo_story import show_gold
     from branchwise.corpora.graph.open import open_graph
     from branchwise.graphs.agent import Agent
     from branchwise.graphs.system import System
@@ -32,7 +32,7 @@ def show_world(folder: Path) -> str:
 
     screen = console()
     screen.print(
-        f"\nA world of {ENTITIES} entities that no model has seen, and its knowledge graph:",
+        f"\n2. A world of {ENTITIES} entities that no model has seen, and its knowledge graph.",
         style="bold",
     )
     _prepare(folder)
@@ -42,15 +42,6 @@ def show_world(folder: Path) -> str:
     asyncio.run(watch(agent, case.question, screen, margin="  ", answer=True))
     show_gold(case.gold)
     return case.question
-
-
-def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
-    """The right answers of each branch, below a step-by-step view."""
-    from branchwise.ui.console import console, print_line
-    from branchwise.ui.steps.text import branch_lines
-
-    for line in ("gold", *branch_lines(gold)):
-        print_line(console(), f"  {line}")
 
 
 def _prepare(folder: Path) -> None:

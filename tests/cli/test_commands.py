@@ -201,9 +201,12 @@ def test_the_demo_runs_on_the_bundled_encoder(type_in, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     code, out, err = type_in("demo", "--out", tmp_path / "demo", "--questions", "3")
     assert code == 0, err
-    assert "One question, step by step" in out
-    assert "branchwise ask" in out
+    assert out.startswith("1. A floor")
+    assert "answer sets · run" in out
     assert "changes against base" in out
+    assert "One answer that base lost" in out
+    assert "branchwise ask" in out
+    assert (tmp_path / "demo" / "recorded.html").is_file()
     assert (tmp_path / "demo" / "world" / "study" / "report.html").is_file()
     assert type_in("demo", "--out", tmp_path / "demo", "--questions", "3")[0] == 0
     assert (tmp_path / "demo" / "run-2").is_dir()

@@ -68,6 +68,13 @@ class Table:
             rows=tuple(tuple(row[index] for index in kept) for row in self.rows),
         )
 
+    def over(self, subset: str) -> "Table":
+        """The rows of one subset of the questions, without the column that names it."""
+        place = self.place(SUBSET)
+        rows = tuple(row for row in self.rows if place is None or row[place] == subset)
+        keys = [column.key for column in self.columns if column.key != SUBSET]
+        return replace(self, rows=rows).with_columns(keys)
+
     def place(self, key: str) -> int | None:
         """The index of a column, or None."""
         keys = [column.key for column in self.columns]

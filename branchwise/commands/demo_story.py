@@ -1,0 +1,42 @@
+"""What an agent did with a question, in a few lines: its searches and answers, and gold."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from branchwise.eval.store import ItemRow, RunReader
+    from branchwise.trace.events import Event
+
+
+def show_story(reader: "RunReader", row: "ItemRow") -> None:
+    """A line for each turn, without what came back; then the right answers."""
+    from branchwise.ui.console import console, print_line
+
+    for line in _steps(reader.events(row.item)):
+        print_line(console(), f"  {line}")
+    show_gold({one.name: [answer.text for answer in one.answers] for one in row.question.branches})
+
+
+def show_gold(gold: Mapping[str, Sequence[str]]) -> None:
+    """The right answers of each branch, below what the agent did."""
+    from branchwise.ui.console import console, print_line
+    from branchwise.ui.steps.text import branch_lines
+
+    for line in ("gold", *branch_lines(gold)):
+        print_line(console(), f"  {line}")
+
+
+def _steps(events: "Iterable[Event]") -> Iterator[str]:
+    from branchwise.trace.events import AnswerRead, Model, Start
+    from branchwise.ui.steps.calls import arguments
+    from branchwise.ui.steps.describe import describe
+    from branchwise.ui.steps.text import begun, count
+
+    for event in events:
+        body = event.body
+        if isinstance(body, Start | AnswerRead):
+            yield from describe(event)
+        elif isinstance(body, Model) and body.calls:
+            asked = "; ".join(arguments(call.args).removeprefix("query=") for call in body.calls)
+            searches = count(len(body.calls), "search", "searches")
+            yield begun(f"turn {body.turn}", f"{searches}: {asked}")

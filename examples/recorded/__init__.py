@@ -1,0 +1,1 @@
+"""Runs of a language model that ship with the package."""

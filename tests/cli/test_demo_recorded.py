@@ -1,0 +1,64 @@
+"""The last part of the demo, which needs no encoder: the recorded runs, and what to type next."""
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from branchwise.cli import app
+from branchwise.commands.demo_next import DemoResults, show_next
+from branchwise.commands.demo_recorded import RecordedPart, recorded_folder, show_recorded
+from branchwise.ui.console import console
+
+
+@pytest.fixture(autouse=True)
+def _own_console() -> Iterator[None]:
+    console.cache_clear()
+    yield
+    console.cache_clear()
+
+
+@pytest.mark.slow
+def test_it_compares_the_runs_and_follows_one_lost_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "recorded.html"
+    assert show_recorded(page) == (recorded_folder(), page)
+    out = capsys.readouterr().out
+    lines = [line.split() for line in out.splitlines()]
+    assert ["base", "16", "1.00", ".69", ".25"] in lines
+    assert ["expand", "16", ".94", ".67", ".38"] in lines
+    assert ["kg", "16", "1.00", ".99", ".94"] in lines
+    # The change in recall with its sign, and its p-value.
+    assert any(line[:2] == ["kg", "16"] and "+.30" in line and "<.001" in line for line in lines)
+    story = out[out.index("One answer that base lost") :]
+    assert "The Graceful Cedar (1993 song): Sabine Castalva" in story
+    assert "Leif Emberbury  never retrieved" in story
+    assert "lost nothing here: expand, kg" in story
+    assert "Which football clubs established before 1915" in page.read_text("utf-8")
+
+
+def test_what_to_type_next_can_be_typed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Found by its name, as after `source .venv/bin/activate`.
+    (tmp_path / "branchwise").touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr("sys.argv", [str(tmp_path / "branchwise")])
+    study = tmp_path / "world" / "study" / "report.html"
+    recorded = RecordedPart(recorded_folder(), tmp_path / "recorded.html")
+    show_next(DemoResults(tmp_path / "run", study, recorded), "Who sang Reef?")
+    said = [line.split("    #")[0] for line in capsys.readouterr().out.splitlines()]
+    typed = [shlex.split(line) for line in said if line.startswith("  branchwise ")]
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert [words[1] for words in typed] == ["errors", "trace", "ask", "trace", "report", "ablate"]
+    for _, name, *words in typed:
+        known = {option for one in commands[name].params for option in one.opts}
+        assert {word for word in words if word.startswith("--")} <= known
+    for folder in (typed[0][2], *typed[1][2:4]):
+        assert Path(folder, "run.sqlite").is_file()
+    assert Path(said[-1].split(": ")[1]).is_file()

@@ -1,0 +1,175 @@
+"""The recorded runs load, trace, report and compare in every format, and stay as they are."""
+
+import hashlib
+import json
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from branchwise.corpora.loaders import load_questions
+from branchwise.eval.numbers import number
+from branchwise.eval.reporting.run_folders import report_of_runs
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables import report_tables
+from branchwise.eval.scoring import ScoringSettings, score_run
+from branchwise.eval.store import open_run
+from branchwise.ui.exports.csv_files import csv_files
+from branchwise.ui.exports.latex import latex
+from branchwise.ui.exports.markdown import markdown
+from branchwise.ui.figures.files import figure_files
+from branchwise.ui.html.page import render_html
+from support.ui.page_reading import Page
+
+pytestmark = pytest.mark.slow
+
+RECORDED = Path(__file__).parents[2] / "examples" / "recorded"
+RUNS = ("base", "expand", "kg")
+MEANS = {
+    "base": ["1.00", ".69", ".25", ".65", ".10"],
+    "expand": [".94", ".67", ".38", ".59", ".30"],
+    "kg": ["1.00", ".99", ".94", "1.00", "1.00"],
+}
+"""Strict precision, recall and EM of all questions; recall and EM of the ambiguous ones."""
+TypeIn = Callable[..., tuple[int, str, str]]
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """Each file's digest: a reader leaves nothing and changes nothing."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _nothing_is_written_there() -> Iterator[None]:
+    before = files_of(RECORDED)
+    yield
+    assert files_of(RECORDED) == before
+
+
+@pytest.fixture(scope="module")
+def report() -> StudyReport:
+    reading = ScoringSettings(asks=False, saves=False)
+    return report_of_runs([(name, score_run(RECORDED / name, reading)) for name in RUNS])
+
+
+def test_the_runs_hold_the_questions_beside_them() -> None:
+    questions = load_questions(str(RECORDED / "questions.jsonl"))
+    for name in RUNS:
+        reader = open_run(RECORDED / name)
+        assert [one.id for one in reader.questions()] == [one.id for one in questions.questions]
+        assert {row.status for row in reader.items()} == {"done"}
+        reader.close()
+
+
+def test_the_readme_has_the_numbers_of_the_runs(report: StudyReport) -> None:
+    page = (RECORDED / "README.md").read_text("utf-8")
+    rows = {cells[0].strip(" `"): cells for cells in map(_cells, page.splitlines()) if cells}
+    columns = [("precision", "all"), ("recall", "all"), ("em", "all")]
+    columns += [("recall", "ambiguous"), ("em", "ambiguous")]
+    for system in report.systems:
+        means = [number(system.mean(f"strict_{name}", subset).mean) for name, subset in columns]
+        assert means == MEANS[system.name] == rows[system.name][2:7]
+
+
+def test_the_first_table_of_the_project_has_them_too(report: StudyReport) -> None:
+    lines = (RECORDED.parents[1] / "README.md").read_text("utf-8").splitlines()
+    rows = [line.strip("| ").split(" | ")[1:] for line in lines if line.startswith("| passages")]
+    for row, (_, name, analysis) in zip(rows, report.analysed, strict=True):
+        found = [(lost.label, lost.lost_at) for one in analysis.item_errors for lost in one.missing]
+        never = sum(label == "incomplete_extraction" for label, _ in found)
+        left_out = sum(place == "agent" for _, place in found)
+        assert row == [*MEANS[name][:3], str(never), str(left_out)]
+
+
+def _cells(line: str) -> list[str]:
+    return line.strip("| ").split(" | ") if line.startswith("| `") else []
+
+
+def test_scoring_again_gives_what_was_saved() -> None:
+    for name in RUNS:
+        ((_, body),) = rows_of(RECORDED / name, "scores")
+        again = score_run(RECORDED / name, ScoringSettings(asks=False, saves=False))
+        for metric, mean in json.loads(body)["aggregates"]["all"].items():
+            assert again.scores.mean(metric, "all").mean == mean["mean"], metric
+
+
+def rows_of(run: Path, table: str) -> list[tuple[Any, ...]]:
+    """A table of the store as SQLite has it."""
+    uri = f"{(run / 'run.sqlite').as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
+        return connection.execute(f"SELECT * FROM {table}").fetchall()
+
+
+def test_every_format_shows_every_run(report: StudyReport) -> None:
+    tables = report_tables(report)
+    figures = figure_files(report)
+    made = {
+        "html": render_html(report),
+        "markdown": markdown(report, tables),
+        "latex": latex(tables),
+        "csv": csv_files(tables)["results.csv"].decode(),
+        "figures": "".join(data.decode() for data in figures.values()),
+    }
+    for name, text in made.items():
+        assert all(run in text for run in RUNS), name
+        assert "nan" not in re.findall(r"[a-z]+", text), name
+    assert {"changes.svg", "errors.svg", "cost.svg", "ceilings.svg"} <= {*figures}
+
+
+def test_the_page_has_every_question_and_the_changes(report: StudyReport) -> None:
+    text = render_html(report)
+    page = Page(text)
+    for question in load_questions(str(RECORDED / "questions.jsonl")).questions:
+        assert question.id in text
+    assert any("+.30" in " ".join(row) for row in page.tables["Changes against base"])
+
+
+def test_the_commands_read_them(type_in: TypeIn) -> None:
+    folders = [RECORDED / name for name in RUNS]
+    code, out, err = type_in("report", *folders)
+    assert (code, err) == (0, "")
+    assert "strict recall on all questions +.30 [.17, .42]" in out
+    code, out, _ = type_in("verify", *folders)
+    assert code == 0
+    assert out.count("whole, 16 of 16 items have ended") == 3
+    for folder in folders:
+        assert type_in("errors", folder)[0] == 0
+        code, out, _ = type_in("export", folder, "--events")
+        assert code == 0
+        assert len(out.splitlines()) == 16
+        assert type_in("trace", folder, "--print")[0] == 0
+        assert type_in("report", folder, "--json", "--by", "steps")[0] == 0
+
+
+def test_every_step_is_understood() -> None:
+    from branchwise.trace.events import Unknown
+    from branchwise.ui.steps.describe import describe
+
+    for name in RUNS:
+        reader = open_run(RECORDED / name)
+        for row in reader.items():
+            for event in reader.events(row.item):
+                assert not isinstance(event.body, Unknown)
+                assert not event.body.problems
+                assert describe(event)
+        reader.close()
+
+
+def test_no_place_or_address_is_in_them() -> None:
+    allowed = {"localhost:8000", "www.w3.org", "www.wikidata.org", "schema.org"}
+    for name in RUNS:
+        for table in ("meta", "items", "events", "responses", "passages"):
+            for row in rows_of(RECORDED / name, table):
+                said = " ".join(
+                    cell.decode() if isinstance(cell, bytes) else str(cell) for cell in row
+                )
+                assert {*re.findall(r"https?://([\w.:-]+)", said)} <= allowed
+                assert not re.search(r"(?<!\w)/(home|tmp|root|usr|Users)/|sk-[A-Za-z0-9]{8}", said)
