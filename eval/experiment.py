@@ -274,7 +274,8 @@ def _remedy(path: Path, changed: Collection[str], agent: "Agent") -> str:
     if "prompts" in changed:
         return (
             f"the prompts are now those of the set {agent.prompts.of}: continue with the set that "
-            f"it began with (`branchwise resume {path} --prompt-set NAME`), or start a new run"
+            f"it began with (`branchwise resume {path} --prompt-set NAME`), or start a new run with "
+            "`branchwise run`"
         )
     for option, (what, key) in _MAY_MOVE.items():
         if list(changed) == [key]:

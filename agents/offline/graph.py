@@ -11,6 +11,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from branchwise.agents.offline.view import result_of
 from branchwise.agents.offline.words import STOP_WORDS, asked_name, stem, words
 
 _IRI = r"[a-zA-Z][a-zA-Z0-9+.-]*:[^\s<>\"{}|\\^`]+"
@@ -90,7 +91,7 @@ def graph_view(messages: Sequence[BaseMessage]) -> GraphView:
         for call in message.tool_calls
     }
     results = [
-        (calls[message.tool_call_id], message.text.splitlines())
+        (calls[message.tool_call_id], result_of(message).splitlines())
         for message in messages
         if isinstance(message, ToolMessage) and message.tool_call_id in calls
     ]

@@ -15,6 +15,14 @@ _SAYS = "may refer to"
 _MAX_TITLE_CHARS = 200
 
 
+_LEFT = re.compile(r"\n\n\[\d[^\[\]\n]* left[^\[\]\n]*\]\Z")
+
+
+def result_of(message: BaseMessage) -> str:
+    """What a tool returned, without what is left of the budget behind it."""
+    return _LEFT.sub("", message.text)
+
+
 def is_listing(function: Mapping[str, Any]) -> bool:
     """Whether a tool's description says that it lists what a name may refer to."""
     return _SAYS in str(function.get("description", "")).lower()
@@ -29,7 +37,9 @@ def listed_titles(messages: Sequence[BaseMessage], tool: str, name: str) -> tupl
         for call in message.tool_calls
         if call["name"] == tool
     }
-    shown = [m.text for m in messages if isinstance(m, ToolMessage) and m.tool_call_id in calls]
+    shown = [
+        result_of(m) for m in messages if isinstance(m, ToolMessage) and m.tool_call_id in calls
+    ]
     return tuple(unique(title for text in shown for title in _titles(text, name)))
 
 
@@ -145,7 +155,7 @@ class View:
         spoken = [m for m in messages if isinstance(m, AIMessage)]
         asked, readings = _split_readings(users[0]) if users else ("", ())
         question, given = _question(asked), list(_fragments(asked))
-        shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(m.text)]
+        shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(result_of(m))]
         return cls(
             question=question,
             passages=_once(given, shown),

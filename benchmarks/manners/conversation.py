@@ -17,8 +17,8 @@ _AFTER_TITLE = re.compile(
 )
 _READING = re.compile(r"^- (\S.*)$", re.MULTILINE)
 _LEFT = re.compile(
-    r"\b(\d+)(?: of \d+)?(?: more)?(?: tool| search)?(?: |-)(?:calls?|searches)(?:\W+\w+)?\W+"
-    r"(?:left|remain\w*)\b"
+    r"\b(\d+)(?: of \d+)?(?: more)?(?: tool| search)?(?: |-)(?:calls?|searches)\b"
+    r"[^\]\n]{0,40}?\b(?:left|remain\w*)\b"
     r"|\b(?:calls?|searches) (?:left|remaining)\W+(\d+)",
     re.IGNORECASE,
 )
@@ -45,8 +45,8 @@ class AnsweredCall:
     @property
     def queries(self) -> tuple[str, ...]:
         """What it searched for."""
-        asked = self.args.get("queries", self.args.get("query", ()))
-        return (asked,) if isinstance(asked, str) else tuple(map(str, asked))
+        asked = (self.args.get("query", ""), *self.args.get("more_queries", ()))
+        return tuple(str(query) for query in asked if query)
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,7 @@ class Offer:
     def of(cls, schemas: Sequence[Mapping[str, Any]] | None) -> "Offer":
         """Of a request's tools."""
         functions = {f["name"]: _properties(f) for s in schemas or () if (f := s.get("function"))}
-        search, its = next(
-            ((n, p) for n, p in functions.items() if "query" in p or "queries" in p), ("", {})
-        )
+        search, its = next(((n, p) for n, p in functions.items() if "query" in p), ("", {}))
         opens, by = next(
             ((n, a) for n, p in functions.items() for a in p if a in ("title", "titles")), ("", "")
         )
@@ -38,7 +36,9 @@ class Offer:
         if self.queries == 1:
             return [(self.search, {"query": query}) for query in queries]
         groups = [queries[n : n + self.queries] for n in range(0, len(queries), self.queries)]
-        return [(self.search, {"queries": list(group)}) for group in groups]
+        return [
+            (self.search, {"query": first, "more_queries": list(more)}) for first, *more in groups
+        ]
 
     def page(self, args: Mapping[str, Any], page: int) -> Calls:
         """The call for another page of a search."""
@@ -55,8 +55,5 @@ def _properties(function: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _most_queries(properties: Mapping[str, Any]) -> int:
-    schema = properties.get("queries")
-    if schema is None:
-        return 1
-    forms = [schema, *schema.get("anyOf", ())]
-    return next((int(form["maxItems"]) for form in forms if "maxItems" in form), MOST_QUERIES)
+    schema = properties.get("more_queries")
+    return 1 if schema is None else 1 + int(schema.get("maxItems", MOST_QUERIES))

@@ -30,7 +30,8 @@ def films(tmp_path_factory):
 def answered(retriever, manner, **system):
     """The outcome of QUESTION, and its trace."""
     model = ScriptedSearcher(manner=MANNERS[manner])
-    agent = Agent(System(k=2, **system), model=model, retriever=retriever)
+    told = {"prompt_set": "v1", "budget_shown": "off", "repeat_passages": True}
+    agent = Agent(System(k=2, **told, **system), model=model, retriever=retriever)
     task, journal = get_task("branches"), MemoryJournal()
     brief = task.brief(Question(id="q", question=QUESTION), has_tools=True)
     return asyncio.run(agent.answer(brief, journal)), journal.events
@@ -125,7 +126,8 @@ def test_with_little_left_it_answers(left, most):
 
 def test_it_uses_what_the_tools_offer():
     properties = {
-        "queries": {"type": "array", "maxItems": 3},
+        "query": {"type": "string"},
+        "more_queries": {"type": "array", "maxItems": 3},
         "page": {"type": "integer"},
     }
     search = {"name": "local_retriever", "parameters": {"properties": properties}}
@@ -133,13 +135,13 @@ def test_it_uses_what_the_tools_offer():
     offer = Offer.of([{"function": search}, {"function": opens}])
     found = conversation(
         "[k] King Kong (film)\nKing Kong is by Ann Bell.\n\n[o] Ox (1 of 2)\nAn ox.",
-        calls=[{"queries": ["King Kong"]}],
+        calls=[{"query": "King Kong"}],
     )
     assert reads_everything(found, offer) == [
         ("open_passages", {"title": "King Kong (film)"}),
         ("open_passages", {"title": "Ox"}),
-        ("local_retriever", {"queries": ["King Kong (film) directed"]}),
-        ("local_retriever", {"queries": ["King Kong"], "page": 2}),
+        ("local_retriever", {"query": "King Kong (film) directed", "more_queries": []}),
+        ("local_retriever", {"query": "King Kong", "page": 2}),
     ]
 
 

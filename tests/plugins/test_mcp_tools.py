@@ -427,7 +427,10 @@ def asks(chat_server):
 
     def system(*specs):
         return System(
-            model=f"openai:scripted@{chat_server.url}", tools=specs, decoding=Decoding(attempts=1)
+            model=f"openai:scripted@{chat_server.url}",
+            tools=specs,
+            budget_shown="off",
+            decoding=Decoding(attempts=1),
         )
 
     return system

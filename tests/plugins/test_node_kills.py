@@ -45,7 +45,19 @@ def test_a_killed_run_does_not_call_a_node_again(
         return reply(body)
 
     chat_server.play(killing)
-    asks = [*command, "run", "--questions", questions, "--corpus", five, *told, "--out", out]
+    asks = [
+        *command,
+        "run",
+        "--questions",
+        questions,
+        "--corpus",
+        five,
+        "--budget-shown",
+        "off",
+        *told,
+        "--out",
+        out,
+    ]
     process.append(subprocess.Popen([*map(str, asks)], stderr=subprocess.PIPE, text=True))
     with process[0] as killed:
         assert killed.wait() == -signal.SIGKILL, killed.stderr and killed.stderr.read()

@@ -111,7 +111,7 @@ def run_nodes(
         corpus=corpus,
         k=5,
         nodes=tuple(f"{path}:{name}" for name in names),
-        **changes,
+        **{"budget_shown": "off", **changes},
     )
     questions = write_questions(folder, *gold)
     return NodeRun(server, run(str(questions), system, out=folder / out))

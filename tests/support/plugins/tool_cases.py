@@ -76,7 +76,9 @@ def run_tools(
     server: ChatServer, folder: Path, *specs: str, count: int = 3, **more: Any
 ) -> ToolRun:
     """Run; the script is the server's own."""
-    system = System(model=f"openai:scripted@{server.url}", tools=specs, **more)
+    system = System(
+        model=f"openai:scripted@{server.url}", tools=specs, **{"budget_shown": "off", **more}
+    )
     made = run(write_questions(folder, count), system, out=folder / "run")
     return read_run(made, server)
 
