@@ -108,7 +108,9 @@ def counts_classes(connection: sqlite3.Connection) -> bool:
 
 
 def with_members(connection: sqlite3.Connection, found: Sequence[Match]) -> list[Match]:
-    """The matches, with how many things are instances of them."""
+    """The matches, with how many things are instances of them, where that was counted."""
+    if not counts_classes(connection):
+        return list(found)
     ids = json.dumps([match.id for match in found])
     members = dict(connection.execute(_MEMBERS, (ids,)).fetchall())
     return [match._replace(members=members.get(match.id, 0)) for match in found]

@@ -71,19 +71,22 @@ def end_rows(
             yield number, "\n".join(subjects), "\n".join(values)
 
 
-class Ends(NamedTuple):
+class PropertyEnds(NamedTuple):
     """Of stems of words, how much they say of a property's subjects, and of its values."""
 
     subjects: Mapping[str, float]
     values: Mapping[str, float]
 
 
-def ends_of(connection: sqlite3.Connection, properties: Iterable[int]) -> dict[int, Ends]:
+def ends_of(connection: sqlite3.Connection, properties: Iterable[int]) -> dict[int, PropertyEnds]:
     """The ends of properties; empty in a graph that was built before they were kept."""
     if connection.execute(_TABLE).fetchone() is None:
         return {}
     rows = connection.execute(_ENDS, (json.dumps(list(properties)),))
-    return {number: Ends(_weighed(subjects), _weighed(values)) for number, subjects, values in rows}
+    return {
+        number: PropertyEnds(_weighed(subjects), _weighed(values))
+        for number, subjects, values in rows
+    }
 
 
 @lru_cache(maxsize=4_096)

@@ -32,6 +32,7 @@ class Harvest:
         self.triples = 0
         self.predicates: Counter[str] = Counter()
         self.sampled: dict[str, list[Sampled]] = {}
+        self._samples: dict[str, list[Sampled] | None] = {}  # by predicate
         self._used: Counter[str] = Counter()
 
     def things(self) -> Iterator[Thing]:
@@ -97,7 +98,9 @@ class Harvest:
         """Keep a statement, unless there are enough of its property."""
         import pyoxigraph
 
-        kept = self._samples_of(predicate)
+        if predicate not in self._samples:
+            self._samples[predicate] = self._samples_of(predicate)
+        kept = self._samples[predicate]
         if kept is None or len(kept) >= SAMPLED:
             return
         if isinstance(value, pyoxigraph.NamedNode):

@@ -85,8 +85,7 @@ class NameIndex:
         # Lone surrogates, which JSON may hold, are not text to SQLite.
         text = encodable(text[:_MAX_TEXT])
         with self._connection() as connection:
-            found = _searched(connection, text, kind, limit)
-            return with_members(connection, found) if self.counts_classes else found
+            return with_members(connection, _searched(connection, text, kind, limit))
 
     def labels(self, iris: Iterable[str]) -> dict[str, str]:
         """IRI -> label, for those that have one; predicates have their property's."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from branchwise.corpora.graph.names.ends import Ends
+from branchwise.corpora.graph.names.ends import PropertyEnds
 from branchwise.corpora.graph.names.name_keys import MAX_CHARACTERS, STOPS, fold
 from branchwise.corpora.graph.names.word_forms import other_forms, root, stem
 from branchwise.corpora.graph.names.words import Name, NameWords, covers, phrase
@@ -121,7 +121,7 @@ def _one_of(word: _Word) -> str:
 def _best_name(
     words: Sequence[_Word],
     called: Mapping[Name, Sequence[float]],
-    ends: Ends | None,
+    ends: PropertyEnds | None,
     same: set[Name],
 ) -> _Found:
     """The name of a property that says the text best. `called`: how much each says each word."""

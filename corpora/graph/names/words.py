@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from branchwise.corpora.graph.answers import SearchKind
-from branchwise.corpora.graph.names.ends import Ends, ends_of
+from branchwise.corpora.graph.names.ends import PropertyEnds, ends_of
 from branchwise.corpora.graph.names.name_keys import NameKey
 from branchwise.corpora.graph.names.spelling import (
     begin_alike,
@@ -105,7 +105,7 @@ class NameWords:
             found.setdefault(thing, []).append(known[name])
         return found
 
-    def ends(self, properties: Iterable[int]) -> dict[int, Ends]:
+    def ends(self, properties: Iterable[int]) -> dict[int, PropertyEnds]:
         """What properties lead from and to, of those where it is known."""
         return ends_of(self._connection, properties)
 
