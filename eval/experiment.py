@@ -273,8 +273,8 @@ def _check_as_paid_for(path: Path, begun: Mapping[str, Any], now: Mapping[str, A
 def _remedy(path: Path, changed: Collection[str], agent: "Agent") -> str:
     if "prompts" in changed:
         return (
-            f"the prompts are now those of the set {agent.prompts.of}: continue with the set that "
-            f"it began with (`branchwise resume {path} --prompt-set NAME`), or start a new run with "
+            f"its prompts are not those of the set {agent.prompts.of}: name the set that it began "
+            f"with (`branchwise resume {path} --prompt-set NAME`), or start a new run with "
             "`branchwise run`"
         )
     for option, (what, key) in _MAY_MOVE.items():

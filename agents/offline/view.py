@@ -110,6 +110,7 @@ def _introduces(paragraph: str) -> bool:
 
 _FRAGMENT = re.compile(r"^\s*\[?(Fragment\s+\d+)\]?\s*[:.)-]?\s*(.*)$", re.IGNORECASE)
 _HEADER = re.compile(r"^\[([^\[\]\s]{1,200})\]\s+(\S.*)$")
+_PART = re.compile(r" · \d+ of \d+$")
 _QUESTION = re.compile(r"^[^\S\n]*\**question\**\s*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -210,7 +211,8 @@ def _results(text: str) -> Iterator[Seen]:
         first, _, rest = block.strip().partition("\n")
         found = _HEADER.match(first)
         if found and rest.strip():
-            yield Seen(found[1], found[2].strip().strip("\"'"), rest.strip())
+            title = _PART.sub("", found[2]).strip().strip("\"'")
+            yield Seen(found[1], title, rest.strip())
 
 
 def _question(text: str) -> str:
