@@ -34,10 +34,21 @@ from branchwise.corpora.loaders import load_questions
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.system import System
 
+BEFORE = {"prompt_set": "v1", "budget_shown": "off", "repeat_passages": True}
+"""How systems searched before there were these settings."""
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
-    "base": {},
-    "expand": {"expand": True},
-    "extract": {"extract": True},
+    "before": BEFORE,
+    "budget shown": BEFORE | {"budget_shown": "on"},
+    "repeats shortened": BEFORE | {"repeat_passages": False},
+    "pages, several queries": BEFORE | {"prompt_set": "v2"},
+    "default": {},
+    "default, 1 a name": {"per_name": 1},
+    "default, 2 a name": {"per_name": 2},
+    "default, 3 a name": {"per_name": 3},
+    "default, k 3": {"k": 3},
+    "default, k 4": {"k": 4},
+    "default, k 3, 2 a name": {"k": 3, "per_name": 2},
+    "default, open_passages": {"tools": ("local_retriever", "open_passages")},
 }
 """Settings of a `System`, beside those of all."""
 MODULES = {"expand", "extract"}
