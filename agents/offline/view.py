@@ -99,6 +99,7 @@ def _introduces(paragraph: str) -> bool:
 
 
 _FRAGMENT = re.compile(r"^\s*\[?(Fragment\s+\d+)\]?\s*[:.)-]?\s*(.*)$", re.IGNORECASE)
+_PART = re.compile(r" · \d+ of \d+$")
 _HEADER = re.compile(r"^\[([^\[\]\s]{1,200})\]\s+(\S.*)$")
 _QUESTION = re.compile(r"^[^\S\n]*\**question\**\s*:\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 
@@ -195,12 +196,14 @@ def _fragments(text: str) -> Iterator[Seen]:
 
 
 def _results(text: str) -> Iterator[Seen]:
-    """Blocks `[id] Title`, newline, text, with empty lines between them."""
+    """Blocks `[id] Title`, newline, text, with empty lines between them; " · 2 of 3" behind a title
+    says which of its passages it is."""
     for block in re.split(r"\n\s*\n", text):
         first, _, rest = block.strip().partition("\n")
         found = _HEADER.match(first)
         if found and rest.strip():
-            yield Seen(found[1], found[2].strip().strip("\"'"), rest.strip())
+            title = _PART.sub("", found[2].strip())
+            yield Seen(found[1], title.strip("\"'"), rest.strip())
 
 
 def _question(text: str) -> str:
