@@ -38,6 +38,7 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "readings": frozenset({"readings"}),
         "conditions_readings": frozenset({"readings"}),
         "extractor": frozenset(),
+        "extractor_several": frozenset(),
         "matcher": frozenset(),
         "judge": frozenset(),
         "mapping_repair": frozenset({"problem", "schema"}),
@@ -58,6 +59,7 @@ SINCE_V2 = frozenset(
         "graph_names",
         "graph_labels",
         "graph_queries",
+        "extractor_several",
     }
 )
 """Prompts that the first set lacked: the digests of its systems cover all others."""

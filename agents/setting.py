@@ -22,7 +22,8 @@ class Setting:
     `none`: what a system's name calls it where it is None. `module`: of a role, the module that
     asks it. `changes`: `answers`, and with them the digest; `requests`, how they are sent; or
     `scores` alone. `later`: added when there were runs: it is in the digest only where it differs
-    from what those runs did, which is `before`, or its default where that is None.
+    from what those runs did, which is `before`, or its default where that is None. `needs`: the
+    setting without which it changes nothing, which keeps it out of the digest.
     """
 
     help: str = ""
@@ -35,6 +36,7 @@ class Setting:
     changes: Literal["answers", "requests", "scores"] = "answers"
     later: bool = False
     before: Any = None
+    needs: str | None = None
 
 
 @dataclass(frozen=True)

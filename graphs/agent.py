@@ -128,7 +128,15 @@ class Agent:
         models, budget = self._models, system.budget
         shows = self._shows_budget
         self._parts = GraphParts(
-            models, self.tools, self.prompts, flow, budget, self.nodes, shows, repeats
+            models,
+            self.tools,
+            self.prompts,
+            flow,
+            budget,
+            self.nodes,
+            shows,
+            repeats,
+            system.extract_by,
         )
         self.graph = self._built()
         self._entered: dict[str, AgentGraph] = {}
@@ -186,6 +194,7 @@ class Agent:
             names |= {"expander", self.flow.readings}
         if self._models.extractor:
             names |= {"extractor"}
+            names |= {"extractor_several"} if self.system.extract_by == "search" else set()
         return names | self._names_in_v1() if self.prompts.of == "v1" else names
 
     def _names_in_v1(self) -> set[str]:

@@ -11,7 +11,8 @@ from branchwise.graphs.agent_node import make_agent_node
 from branchwise.graphs.answer_node import make_answer_node
 from branchwise.graphs.budget_words import budget_left
 from branchwise.graphs.expand_node import make_expand_node
-from branchwise.graphs.extract_node import make_extract_node
+from branchwise.graphs.extraction.by_passage import make_extract_by_passage_node
+from branchwise.graphs.extraction.by_search import make_extract_by_search_node
 from branchwise.graphs.flows.flow import GraphParts
 from branchwise.graphs.plugins.running import make_plugin_node
 from branchwise.graphs.plugins.slots import NodeSlot
@@ -22,6 +23,12 @@ from branchwise.trace.events import graph_name
 
 if TYPE_CHECKING:
     from branchwise.graphs.flows.flow import AgentGraph
+
+
+_EXTRACT_NODES = {
+    "search": make_extract_by_search_node,
+    "passage": make_extract_by_passage_node,
+}
 
 
 def build_graph(parts: GraphParts, start_at: str | None = None) -> "AgentGraph":
@@ -72,7 +79,8 @@ def add_agent(
     if models.expander:
         graph.add_node("expand", make_expand_node(models.expander, prompts, flow.readings))
     if models.extractor:
-        graph.add_node("extract", make_extract_node(models.extractor, prompts))
+        make = _EXTRACT_NODES[parts.extracts_by]
+        graph.add_node("extract", make(models.extractor, prompts))
     if parts.tools:
         left = partial(budget_left, prompts, parts.budget) if parts.shows_budget else None
         tools = make_tool_node(

@@ -31,10 +31,15 @@ def listed(text: str) -> list[str]:
 
     White space is collapsed; nothing else is changed. Never raises, whatever the text.
     """
-    lines = [line for line in text.splitlines() if not _FENCE.match(line)]
+    lines = without_fences(text)
     whole = _json_items("\n".join(lines))
     items = whole if whole is not None else [item for line in lines for item in _line_items(line)]
     return [item for item in (one_line(item) for item in items) if item]
+
+
+def without_fences(text: str) -> list[str]:
+    """The lines of a reply, those left out that only open or close a block of code."""
+    return [line for line in text.splitlines() if not _FENCE.match(line)]
 
 
 def undressed(item: str) -> Iterator[str]:

@@ -19,7 +19,8 @@ SILENT = "the reply was cut at the token limit before it said anything"
 class ModuleReply:
     """What a module's model said, or in `error` why that cannot be used (`text` is then empty).
 
-    `waited`: seconds for its turn, to be taken off the item's (`ItemContext.waited`).
+    `waited`: seconds for its turn, to be taken off the item's (`ItemContext.waited`). `cut`: the
+    text ends at the token limit.
     """
 
     text: str
@@ -29,6 +30,7 @@ class ModuleReply:
     seconds: float = 0.0
     replayed: bool = False
     waited: float = 0.0
+    cut: bool = False
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -77,6 +79,7 @@ async def ask_module(
         reply.seconds,
         reply.replayed,
         reply.waited,
+        reply.finish == "length",
     )
 
 

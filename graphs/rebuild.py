@@ -109,8 +109,8 @@ class _Rebuilt:
             case Tool():
                 return self._result(body, state)
             case Extraction():
-                for passage in body.passages:
-                    self._charge(EXTRACTOR, passage.error, passage.usage, passage.seconds)
+                for call in body.model_calls:
+                    self._charge(EXTRACTOR, call.error, call.usage, call.seconds)
                 self.node = "agent"
                 return extracted(body, state)
             case Node():

@@ -15,6 +15,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from branchwise.graphs.extraction.earlier import extracts_after
 from branchwise.graphs.state import AgentState, Spent
 from branchwise.trace.events import (
     BudgetSpent,
@@ -134,9 +135,9 @@ def extracted(extraction: Extraction, state: AgentState) -> StateUpdate:
     pending, spent = list(state["pending"]), state["spent"]
     content = {"content": extraction.content}
     pending[extraction.of] = pending[extraction.of].model_copy(update=content)
-    for passage in extraction.passages:
-        spent = spent.plus(usage=passage.usage)
-    return {"pending": pending, "spent": spent}
+    for call in extraction.model_calls:
+        spent = spent.plus(usage=call.usage)
+    return {"pending": pending, "spent": spent, "extracts": extracts_after(extraction, state)}
 
 
 def tokens_of(asked: Sequence[ModelQuestion]) -> Usage:

@@ -34,6 +34,15 @@ class Spent:
         return Spent(self.turns + turns, self.calls + calls, self.tokens + tokens)
 
 
+@dataclass(frozen=True)
+class PassageExtract:
+    """What was extracted of a passage so far: the content words of the searches for which it was,
+    and the spans, those of one extraction together."""
+
+    words: tuple[str, ...] = ()
+    spans: tuple[tuple[str, ...], ...] = ()
+
+
 class AgentState(TypedDict, total=False):
     """The state of a graph. `messages` and `evidence` grow, the rest is replaced.
 
@@ -42,9 +51,10 @@ class AgentState(TypedDict, total=False):
     call, in order, each with the tool's artifact. `readings`: the readings of the question.
     `omitted`: how many of the oldest tool results are left out of requests (context length).
     `finish`: how the agent's last turn ended. `evidence`: ids of the passages that tools returned,
-    in the order shown. Only if an item continues after recorded steps (graphs/rebuild.py): `kept`,
-    results that the turn already has, by the position of their call; `told`, whether the last of
-    `pending` is the note of a spent budget.
+    in the order shown. `extracts`: what was extracted of passages, by `Material.key`. Only if an
+    item continues after recorded steps (graphs/rebuild.py): `kept`, results that the turn already
+    has, by the position of their call; `told`, whether the last of `pending` is the note of a spent
+    budget.
     """
 
     messages: Annotated[list[BaseMessage], operator.add]
@@ -54,6 +64,7 @@ class AgentState(TypedDict, total=False):
     spent: Spent
     omitted: int
     finish: str
+    extracts: Mapping[str, PassageExtract]
     kept: Mapping[int, Tool]
     told: bool
     prediction: Prediction

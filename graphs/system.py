@@ -78,12 +78,14 @@ class System(BaseModel):
     `package.module:NAME` (corpora/plugins/specs.py); `settings` are theirs, by their names. `nodes`
     are the plug-in steps, in order. `expand`: a model first writes the question's readings, for the
     agent to answer each. `extract`: the agent sees only what a model copied out of each retrieved
-    passage. `per_name`: of the passages whose titles differ only by a disambiguator in brackets,
-    this many come before others; None keeps the retriever's ranking. `repeat_passages`: a passage
-    that the agent has before it is shown whole again, instead of by its title, when a search finds
-    it. `budget_shown`: the prompt states the budget, and each tool result what is left.
-    `prompt_set`: the version of the built-in prompts and of what tools say of themselves.
-    `keys`: by HOST or HOST:PORT the environment variable whose key goes there
+    passage. `extract_by`: search, which asks about the passages of a turn's searches together and
+    about a passage once, unless a search asks for something else; or passage, which asks about each
+    passage of each result. `per_name`: of the passages whose titles differ only by a disambiguator
+    in brackets, this many come before others; None keeps the retriever's ranking.
+    `repeat_passages`: a passage that the agent has before it is shown whole again, instead of by
+    its title, when a search finds it. `budget_shown`: the prompt states the budget, and each tool
+    result what is left. `prompt_set`: the version of the built-in prompts and of what tools say of
+    themselves. `keys`: by HOST or HOST:PORT the environment variable whose key goes there
     (`corpora/keys.py`); no answer depends on them, nor on `headers`, which go to model servers.
     `role_decoding`: by role the decoding settings that are not the agent's.
     """
@@ -184,6 +186,17 @@ class System(BaseModel):
             flag="--extract",
         ),
     ] = False
+    extract_by: Annotated[
+        Literal["search", "passage"],
+        _module(
+            "With one request for all passages of a turn's searches, or one for each passage.",
+            word="extraction_by",
+            flag="--extract-by",
+            later=True,
+            before="passage",
+            needs="extract",
+        ),
+    ] = "search"
     nodes: Annotated[
         tuple[str, ...],
         _module(
@@ -237,6 +250,7 @@ class System(BaseModel):
             for one in SETTINGS
             if one.setting.later
             and len(one.path) == 1
+            and (not one.setting.needs or getattr(self, one.setting.needs))
             and (value := getattr(self, one.name)) != one.earlier
         }
 

@@ -13,6 +13,7 @@ from branchwise.trace.parts import (
     Call,
     Dropped,
     Extracted,
+    ExtractionRequest,
     ModelQuestion,
     Predicted,
     Update,
@@ -214,13 +215,21 @@ class Node(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class Extraction(Body):
-    """The passages of tool call `of` were extracted; `content`: what the model reads now."""
+    """The passages of tool call `of` were extracted; `content`: what the model reads now;
+    `requests`: for several passages each, the first of which is this call's."""
 
     KIND = "extraction"
+    OPTIONAL = Body.OPTIONAL | frozenset({"requests"})
     call: Call = field(default_factory=lambda: Call(None))
     of: int
     passages: tuple[Extracted, ...]
     content: str
+    requests: tuple[ExtractionRequest, ...] = ()
+
+    @property
+    def model_calls(self) -> tuple[Extracted | ExtractionRequest, ...]:
+        """The requests that it stands for: shared ones, and those for a passage alone."""
+        return (*self.requests, *(one for one in self.passages if one.asked_alone))
 
     @property
     def step(self) -> str:
@@ -232,7 +241,7 @@ class Extraction(Body):
 
     @property
     def tokens(self) -> int:
-        return sum(passage.usage.total for passage in self.passages)
+        return sum(call.usage.total for call in self.model_calls)
 
 
 @dataclass(frozen=True, kw_only=True)

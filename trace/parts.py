@@ -69,8 +69,10 @@ class ModelQuestion(Record):
 @dataclass(frozen=True, kw_only=True)
 class Extracted(Record):
     """What became of a passage. `how`: spans, none or failed (it was shown whole); `whole`: the
-    spans are all of it."""
+    spans are all of it. `shared`: it was read in a request with others, whose cost stands in the
+    turn's `ExtractionRequest`s; `reused`: it was read before, and this is what was kept then."""
 
+    OPTIONAL = frozenset({"shared", "reused"})
     AROUND = frozenset({"seconds", "replayed", "usage"})
     id: str = ""
     spans: tuple[str, ...] = ()
@@ -79,6 +81,28 @@ class Extracted(Record):
     whole: bool = False
     reasoning: str = ""
     error: str | None
+    usage: Usage
+    seconds: float
+    replayed: bool = False
+    shared: bool = False
+    reused: bool = False
+
+    @property
+    def asked_alone(self) -> bool:
+        """Whether a request of its own was made for it."""
+        return not (self.shared or self.reused)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractionRequest(Record):
+    """One request for `passages` passages, of which the reply was of use for `used`; the others
+    were asked about again."""
+
+    AROUND = frozenset({"seconds", "replayed", "usage"})
+    passages: int
+    used: int
+    reasoning: str = ""
+    error: str | None = None
     usage: Usage
     seconds: float
     replayed: bool = False

@@ -66,7 +66,10 @@ def _extraction(work: ExtractionWork) -> ModuleLine:
         parts.append(f"{work.with_nothing:,} with nothing{emptied}")
     if work.failed:
         parts.append(f"{work.failed:,} failed and shown whole ({_by(work.failures)})")
-    said = f"extract: {_count(work.passages, 'passage')}: {', '.join(parts)}"
+    if work.reused:
+        parts.append(f"{work.reused:,} read before")
+    asked = "" if work.each_alone else f" in {_count(work.requests, 'request')}"
+    said = f"extract: {_count(work.passages, 'passage')}{asked}: {', '.join(parts)}"
     return ModuleLine(said + _dropped(work.dropped, "span"), _style(work.passages, work))
 
 
@@ -83,7 +86,7 @@ def _node(name: str, work: NodeWork) -> ModuleLine:
 
 
 def _style(asked: int, work: ExpansionWork | ExtractionWork) -> str:
-    if work.failed == asked:
+    if work.failed == asked - (work.reused if isinstance(work, ExtractionWork) else 0):
         return ALARM
     brought = work.expanded if isinstance(work, ExpansionWork) else work.with_spans
     return "" if brought else NOTICE

@@ -104,6 +104,7 @@ def _fits(verb: str, between: list[str]) -> bool:
 
 NOTHING = "NONE"
 _QUESTION, _SEARCHED, _PASSAGE = "Question:", "Searched for:", "Passage:"
+_OF_SEVERAL = re.compile(r"(Passage \d+:) (.*)\nText: (.*)")
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,39 @@ class _Request:
         )
 
 
+@dataclass(frozen=True)
+class _RequestForSeveral:
+    """Several passages, each with its handle."""
+
+    passages: tuple[tuple[str, _Request], ...]
+
+    @classmethod
+    def read(cls, message: str) -> "_RequestForSeveral | None":
+        """The request in a user message; None where it is none.
+
+        Its head is lines without an empty one between, each passage two lines behind one.
+        """
+        head, *blocks = message.strip().split("\n\n")
+        found = [_OF_SEVERAL.fullmatch(block) for block in blocks]
+        lines = head.splitlines()
+        if not blocks or not lines or not lines[0].startswith(_QUESTION):
+            return None
+        searched = " ".join(
+            line.removeprefix(_SEARCHED) for line in lines if line.startswith(_SEARCHED)
+        )
+        question = lines[0].removeprefix(_QUESTION).strip()
+        read = [
+            (one[1], _Request(question, searched.strip(), one[2], one[3])) for one in found if one
+        ]
+        return cls(tuple(read)) if len(read) == len(blocks) else None
+
+
+def _extract_several(request: _RequestForSeveral) -> str:
+    """Each passage's handle and title, and what the extractor copies of it."""
+    parts = [f"{handle} {one.title}\n{_extract(one)}" for handle, one in request.passages]
+    return "\n\n".join(parts)
+
+
 def _extract(request: _Request) -> str:
     """The sentences that share words with question or search, one a line, or NONE."""
     wanted = stems(request.question) | stems(request.searched)
@@ -154,8 +188,9 @@ _IN_JSON = re.compile(r"[{}]|\bJSON\b", re.IGNORECASE)
 def module_reply(messages: Sequence[BaseMessage]) -> str | None:
     """The reply to an extractor's or an expander's prompt; None where an agent is asked.
 
-    An extractor's user message names a question, a search and a passage. An expander's is the
-    question alone, under instructions that ask for readings in lines; an agent's ask for JSON.
+    An extractor's user message names a question, a search and a passage or several. An expander's
+    is the question alone, under instructions that ask for readings in lines; an agent's ask for
+    JSON.
     """
     if len(messages) != 2 or not isinstance(messages[1], HumanMessage):
         return None
@@ -164,6 +199,8 @@ def module_reply(messages: Sequence[BaseMessage]) -> str | None:
         return None
     if (request := _Request.read(asked)) is not None:
         return _extract(request)
+    if (several := _RequestForSeveral.read(asked)) is not None:
+        return _extract_several(several)
     return "\n".join(_expand(asked)) if _asks_for_readings(instructions.text) else None
 
 

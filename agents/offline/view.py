@@ -206,13 +206,14 @@ def _fragments(text: str) -> Iterator[Seen]:
 
 
 def _results(text: str) -> Iterator[Seen]:
-    """Blocks `[id] Title`, newline, text, with empty lines between them."""
+    """Blocks `[id] Title`, newline, text, with empty lines between them; " · 2 of 3" behind a title
+    says which of its passages it is."""
     for block in re.split(r"\n\s*\n", text):
         first, _, rest = block.strip().partition("\n")
         found = _HEADER.match(first)
         if found and rest.strip():
-            title = _PART.sub("", found[2]).strip().strip("\"'")
-            yield Seen(found[1], title, rest.strip())
+            title = _PART.sub("", found[2].strip())
+            yield Seen(found[1], title.strip("\"'"), rest.strip())
 
 
 def _question(text: str) -> str:

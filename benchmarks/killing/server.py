@@ -13,7 +13,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from support.by_role import passage_of, role_of, turn_of, user_of
+from support.by_role import role_of, says_of_each, turn_of, user_of
 from support.chat_server import Answer, Body, ChatServer, call, digest, say
 
 
@@ -63,7 +63,7 @@ def reply(body: Body) -> Answer:
     if role == "expander":
         return say("Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?")
     if role == "extractor":
-        return say(" ".join(passage_of(body)[1].split()[:3]))
+        return say(says_of_each(body, lambda _, text: " ".join(text.split()[:3])))
     question = user_of(body)
     if "\nn1: " in question:
         return say(_mapping(question))

@@ -10,7 +10,8 @@ from typing import Any, Self, TypeVar, get_args
 
 from branchwise.agents.reply import FailureKind
 from branchwise.corpora.text import one_line
-from branchwise.graphs import readings, spans
+from branchwise.graphs import readings
+from branchwise.graphs.extraction import spans
 from branchwise.trace.events import Event, Expansion, Extraction, Node
 from branchwise.trace.parts import Dropped, Extracted
 
@@ -136,33 +137,61 @@ class ExpansionWork(_Counts):
 class ExtractionWork(_Counts):
     """`passages`: that were to be read; `with_spans`: those of which something was kept, `spans`
     of them together; `whole`: those copied from end to end; `emptied`: those with nothing left
-    because all that was said about them was dropped. A failed call's passage is shown whole."""
+    because all that was said about them was dropped. A failed call's passage is shown whole.
+    `shared`: passages that were read in one of the requests for several (`together`); `reused`:
+    those that had been read before and are in none of the other counts."""
 
     passages: int = 0
     with_spans: int = 0
     spans: int = 0
     whole: int = 0
     emptied: int = 0
+    shared: int = 0
+    together: int = 0
+    reused: int = 0
 
     @property
     def with_nothing(self) -> int:
         """Passages that the agent was not shown."""
-        return self.passages - self.with_spans - self.failed
+        return self.passages - self.with_spans - self.failed - self.reused
+
+    @property
+    def requests(self) -> int:
+        """Model calls, answered or failed."""
+        return self.together + self.passages - self.shared - self.reused
+
+    @property
+    def each_alone(self) -> bool:
+        """Whether each passage had a request of its own."""
+        return not (self.together or self.shared or self.reused)
+
+    def to_json(self) -> dict[str, Any]:
+        """As of all counts; with `requests` and `reused` only where passages were read together."""
+        counts = super().to_json()
+        shared = ("shared", "together", "reused")
+        counts = {name: value for name, value in counts.items() if name not in shared}
+        if self.each_alone:
+            return counts
+        return {**counts, "requests": self.requests, "reused": self.reused}
 
     @classmethod
     def of(cls, extractions: Sequence[Extraction]) -> "ExtractionWork":
         """What these extractions did."""
         passages = [passage for one in extractions for passage in one.passages]
-        read = [passage for passage in passages if passage.how != "failed"]
+        fresh = [passage for passage in passages if not passage.reused]
+        read = [passage for passage in fresh if passage.how != "failed"]
         with_spans = [passage for passage in read if passage.spans]
         return cls(
-            _failures(passages),
-            _dropped(line for passage in passages for line in passage.dropped),
+            _failures(fresh),
+            _dropped(line for passage in fresh for line in passage.dropped),
             passages=len(passages),
             with_spans=len(with_spans),
             spans=sum(len(passage.spans) for passage in with_spans),
             whole=sum(passage.whole for passage in with_spans),
             emptied=sum(bool(one.dropped) for one in read if not one.spans),
+            shared=sum(one.shared for one in fresh),
+            together=sum(len(one.requests) for one in extractions),
+            reused=len(passages) - len(fresh),
         )
 
 

@@ -34,7 +34,8 @@ def _replayed(event: Event) -> Event:
     match event.body:
         case Extraction() as body:
             read = tuple(passage.changed(replayed=True) for passage in body.passages)
-            return event.with_body(body.changed(passages=read))
+            asked = tuple(request.changed(replayed=True) for request in body.requests)
+            return event.with_body(body.changed(passages=read, requests=asked))
         case Expansion() | Model() | Tool() | Node() as body:
             return event.with_body(body.changed(replayed=True))
     return event

@@ -176,7 +176,11 @@ def _roles(system: System) -> list[_Role]:
         model = system.roles.extractor or system.model
         searched = tool_calls * (system.k or MAX_K) if SEARCH_TOOL in tools_of(system) else 0
         reply = _reply(system, EXTRACTOR)
-        roles.append(_Role(EXTRACTOR, model, searched, searched, MODULE_INPUT, reply))
+        asked, read = searched, MODULE_INPUT
+        if system.extract_by == "search":
+            # Two together, of no use, and each alone; a passage is in three requests at most.
+            asked, read = -(-3 * searched // 2), 2 * MODULE_INPUT
+        roles.append(_Role(EXTRACTOR, model, asked, asked, read, reply))
     return [role for role in roles if role.calls]
 
 

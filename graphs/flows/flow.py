@@ -49,7 +49,7 @@ class GraphParts:
     """What a graph is made of. `plugins` are in their slots, those of one slot in order.
 
     `shows_budget`: tool results end with what is left of it. `repeats_passages`: what the agent has
-    before it is shown whole again.
+    before it is shown whole again. `extracts_by`: how many passages an extractor's request has.
     """
 
     models: "Models"
@@ -60,6 +60,7 @@ class GraphParts:
     plugins: "Sequence[MadeNode]" = ()
     shows_budget: bool = False
     repeats_passages: bool = True
+    extracts_by: Literal["search", "passage"] = "search"
 
     @property
     def route(self) -> Route:

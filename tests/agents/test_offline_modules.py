@@ -135,6 +135,22 @@ def test_sentences_with_words_of_the_question_or_the_search_are_copied() -> None
     )
 
 
+def test_of_several_passages_each_is_read_by_itself() -> None:
+    asked = (
+        "Question: Who directed Night Ferry?\nReadings:\n- Night Ferry (1951 film)\n"
+        "Searched for: Oslo harbour\nSearched for: Night Ferry\n\n"
+        "Passage 1: Night Ferry (1951 film)\nText: It opened in May. Mia Lund directed it.\n\n"
+        "Passage 2: Bergen\nText: Bergen is a city. Passage 1: it rains.\n\n"
+        "Passage 3: Oslo\nText: Oslo has a harbour. It is large."
+    )
+    system = SystemMessage(PROMPTS.render("extractor_several"))
+    assert reply(system, HumanMessage(asked)).text == (
+        "Passage 1: Night Ferry (1951 film)\nMia Lund directed it.\n\n"
+        "Passage 2: Bergen\nNONE\n\n"
+        "Passage 3: Oslo\nOslo has a harbour."
+    )
+
+
 def test_nothing_is_copied_from_a_passage_that_shares_no_word() -> None:
     asked = ("Who directed Night Ferry?", "Night Ferry director", "Oslo")
     assert extraction(*asked, "Oslo is a city. It is by the sea.") == "NONE"
@@ -236,6 +252,11 @@ def test_later_extracts_of_a_passage_are_read_too() -> None:
         "[p1] Night Ferry (1951 film)\nIt opened in May. … The film was shot in Oslo.",
         "[p1] Night Ferry (1951 film)\nThe film was directed by Ada Holm.",
     ) == {READINGS[0]: ["Ada Holm"]}
+
+
+def test_which_part_of_a_title_a_passage_is_is_no_part_of_the_title() -> None:
+    parts = (text.replace("\n", " · 2 of 3\n") for text in (OF_1951, OF_1988))
+    assert answers(*parts) == {READINGS[0]: ["Ada Holm"], READINGS[1]: ["Mia Lund"]}
 
 
 def test_each_given_reading_is_a_condition_with_its_citations() -> None:

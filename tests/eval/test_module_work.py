@@ -92,6 +92,24 @@ def test_passages_with_spans_without_emptied_and_failed_are_counted_apart():
     }
 
 
+def test_passages_that_were_read_together_and_before_are_counted_apart():
+    events = [
+        extraction(
+            passage("one", "two") | {"shared": True},
+            passage() | {"shared": True},
+            passage("three"),
+        ),
+        extraction(passage("one") | {"reused": True}, passage(repeated=1) | {"reused": True}),
+    ]
+    events[0].data["requests"] = [{"passages": 3, "used": 2}]
+    found = module_work(events)
+    assert found.to_json()["extraction"] == {
+        **{"passages": 5, "with_spans": 2, "spans": 3, "whole": 0, "emptied": 0, "failed": 0},
+        **{"failures": {}, "dropped": {}, "requests": 2, "reused": 2},
+    }
+    assert found.extraction.with_nothing == 1
+
+
 def test_a_trace_without_these_events_has_no_work():
     others = [happened(1, "model", {"text": "…"}), happened(2, "tool", {"passages": [passage()]})]
     assert module_work(others) == module_work([]) == ModuleWork()
@@ -196,6 +214,7 @@ def test_the_work_of_items_adds_up_and_survives_another_process(items):
     assert total_work(apart) == together
     if (found := together.extraction) is not None:
         assert found.with_spans + found.with_nothing + found.failed == found.passages
+        assert (found.reused, found.requests) == (0, found.passages)
         assert 0 <= found.emptied <= found.with_nothing
         assert found.with_spans <= found.spans
     called = sum(event.kind == "node" for events in items for event in events)

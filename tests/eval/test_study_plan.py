@@ -20,6 +20,7 @@ MINE = "openai:mine@http://127.0.0.1:9/v1"
 BASE = {
     "model": MINE, "corpus": "corpus", "kg": "graph", "tools": SEARCH, "k": 2,
     "max_turns": 4, "max_calls": 3, "max_tokens": 100, "max_tokens_total": 500_000,
+    "extraction_by": "passage",
 }  # fmt: skip
 ASKED = {"source": "questions.jsonl", "epochs": 2}
 
@@ -58,6 +59,14 @@ def test_calls_tokens_and_money_are_what_the_budget_allows(parts: Path) -> None:
     assert direct.within == direct.at_most == Bound(2_562_000, pytest.approx(2.58))
 
 
+def test_passages_that_are_read_together_may_have_to_be_read_alone(parts: Path) -> None:
+    base = {**BASE, "extraction": True, "extraction_by": "search"}
+    (found, _) = plan(parts, base=base).systems
+    # 3 calls of 2 passages: both together, of no use, then each alone.
+    assert found.calls == {"agent": 50, "extractor": 10 * 3 * 3}
+    assert found.at_most.tokens == 10 * (500_000 + 3 * 128_100 + 9 * 8_100) - 10 * 243_800
+
+
 def test_the_whole_is_the_sum_of_the_systems(parts: Path) -> None:
     found = plan(parts)
     assert found.items == 20
@@ -68,7 +77,7 @@ def test_the_whole_is_the_sum_of_the_systems(parts: Path) -> None:
 def test_beyond_the_budget_go_one_turn_its_extractions_the_answer_and_a_repair(
     parts: Path,
 ) -> None:
-    base = {"model": MINE, "corpus": "corpus", "extraction": True}
+    base = {"model": MINE, "corpus": "corpus", "extraction": True, "extraction_by": "passage"}
     free, fixed = plan(parts, base=base, factors={"k": [None, 2]}).systems
     # 12 turns and a repair; 24 calls of at most 50 passages, where the model may choose.
     assert free.calls == {"agent": 130, "extractor": 10 * 24 * 50}

@@ -1,4 +1,5 @@
-"""The extractor on a scripted server: what the agent sees of passages, and what the trace keeps."""
+"""The extractor on a scripted server, one request a passage: what the agent sees of passages, and
+what the trace keeps."""
 
 import json
 
@@ -16,6 +17,7 @@ QUESTION = "Question number 0000: who directed Heat?"
 GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}}))
 SEARCH = call("local_retriever", query="Heat film")
 LINES = ("Burt Reynolds’ film", "has a", "part – “two” – and ends.")
+BY_PASSAGE = {"extract": True, "extract_by": "passage", "budget_shown": "off"}
 PASSAGES = {
     "p1": ("Heat (1995 film)", "Heat is a crime film. Michael Mann directed it. It is long."),
     "p2": ("Heat (1986 film)", "\n ".join(LINES)),
@@ -48,7 +50,7 @@ def extract_one(chat_server, make_system, question_file, tmp_path, five_passages
 
     def play(extractor, agent=search_once, budget=None, k=5, **decoding):
         chat_server.play(by_role(extractor=extractor, agent=agent))
-        changes = {"extract": True, "corpus": five_passages, "k": k}
+        changes = {**BY_PASSAGE, "corpus": five_passages, "k": k}
         system = make_system(budget, **decoding).model_copy(update=changes)
         made = run(str(question_file(1)), system, out=tmp_path / "run")
         reader = made.open()
@@ -122,7 +124,7 @@ def test_the_extractor_is_told_the_readings(chat_server, make_system, question_f
         expander=say("Reading a?\nReading b?"), extractor=say("NONE"), agent=search_once
     )
     chat_server.play(script)
-    system = make_system().model_copy(update={"extract": True, "expand": True})
+    system = make_system().model_copy(update={**BY_PASSAGE, "expand": True})
     run(str(question_file(1)), system, out=tmp_path / "run")
     asked = [user_of(b) for b in chat_server.requests if role_of(b) == "extractor"]
     assert len(asked) == 2
@@ -287,7 +289,7 @@ def test_hostile_passages_and_replies_stay_on_their_lines(
         agent=search_once,
     )
     chat_server.play(script)
-    changes = {"extract": True, "corpus": str(tmp_path / "C")}
+    changes = {**BY_PASSAGE, "corpus": str(tmp_path / "C")}
     made = run(
         str(question_file(1)), make_system().model_copy(update=changes), out=tmp_path / "run"
     )
@@ -325,7 +327,7 @@ def test_at_most_thirty_two_passages_of_an_item_are_asked_about_at_once(
         return hang() if len(seen) <= 32 else say("NONE")
 
     chat_server.play(by_role(extractor=extractor, agent=search_once))
-    changes = {"extract": True, "corpus": str(tmp_path / "C"), "k": 50}
+    changes = {**BY_PASSAGE, "corpus": str(tmp_path / "C"), "k": 50}
     system = make_system().model_copy(update=changes)
     made = run(str(question_file(1)), system, out=tmp_path / "run")
     assert made.state.done == 1
@@ -344,7 +346,7 @@ def test_what_was_extracted_when_a_run_stopped_is_not_asked_for_again(
 ):
     refusing = by_title(p4=fail(401, "bad key"))
     chat_server.play(by_role(extractor=refusing, agent=search_once))
-    changes = {"extract": True, "corpus": five_passages, "k": 5}
+    changes = {**BY_PASSAGE, "corpus": five_passages, "k": 5}
     system = make_system().model_copy(update=changes)
     made = run(str(question_file(1)), system, out=tmp_path / "run")
     assert made.state.stopped

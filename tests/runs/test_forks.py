@@ -54,7 +54,7 @@ def read(path, item=1):
 
 def asked_for(events):
     """How many requests to models these events stand for."""
-    each = {"extraction": lambda event: len(event.data["passages"])}
+    each = {"extraction": lambda event: len(event.body.model_calls)}
     one = ("model", "expansion", "context_trimmed", "repair_failed", "error")
     return sum(each.get(e.kind, lambda e: int(e.kind in one))(e) for e in events)
 
@@ -71,7 +71,14 @@ def parent(chat_server, make_system, question_file, tmp_path):
     return play
 
 
-@pytest.mark.parametrize("modules", [{"expand": True, "extract": True}, {}], ids=["both", "none"])
+BOTH = {"expand": True, "extract": True}
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [BOTH, {**BOTH, "extract_by": "passage"}, {}],
+    ids=["both", "extraction by passage", "none"],
+)
 def test_every_step_of_every_item_goes_on_as_the_parent_did(modules, parent, chat_server, tmp_path):
     path = parent(**modules)
     kinds = Counter()
@@ -168,7 +175,7 @@ def test_tool_calls_of_an_edited_reply_are_made(parent, tmp_path):
 
 
 def test_an_edited_result_is_what_the_agent_sees_and_the_others_stay(parent, chat_server, tmp_path):
-    path = parent(count=1, extract=True)
+    path = parent(count=1, extract=True, extract_by="passage", budget_shown="off")
     events = read(path)[1]
     before = [m["content"] for m in chat_server.requests[-1]["messages"] if m["role"] == "tool"]
     step = next(e.seq for e in events if e.kind == "tool" and e.data["of"] == 0)

@@ -26,8 +26,8 @@ CASE: Mapping[str, Any] = yaml.safe_load(
 MODULES = {
     "base": {},
     "expansion": {"expand": True},
-    "extraction": {"extract": True},
-    "both": {"expand": True, "extract": True},
+    "extraction": {"extract": True, "extract_by": "passage"},
+    "both": {"expand": True, "extract": True, "extract_by": "passage"},
 }
 PROMPTS = Prompts.load()
 REPAIR = PROMPTS.texts["repair"].split("$")[0]

@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from branchwise.eval.store import open_run
-from support.by_role import passage_of, role_of, turn_of
+from support.by_role import passage_of, passages_of, role_of, turn_of
 from support.chat_server import call, digest, say
 from support.corpora.small import bm25_corpus
 
@@ -23,7 +23,8 @@ pytestmark = pytest.mark.usefixtures("process")
 
 # More passages than are asked about at once: the last of them are asked when others are recorded.
 KILLS, QUESTIONS, CONCURRENCY, PASSAGES = 3, 3, 2, 50
-REQUESTS = QUESTIONS * (PASSAGES + 3)
+SHARED = {"passage": 0, "search": 2}
+"""Requests about several passages, of no use: each passage is asked about alone after them."""
 
 
 class Numbered:
@@ -52,7 +53,8 @@ class Numbered:
         if role == "expander":
             return say(f"Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?\n{number}")
         if role == "extractor":
-            return say(f"{passage_of(body)[1]}\n{number}")
+            alone = len(passages_of(body)) == 1
+            return say(f"{passage_of(body)[1]}\n{number}" if alone else number)
         if turn_of(body) == 0:
             return replace(call("local_retriever", query="Heat film"), content=number)
         return say(json.dumps({"reasoning": number, "answers": {"default": ["Mann"]}}))
@@ -88,8 +90,9 @@ def heat_corpus(tmp_path):
     return bm25_corpus(tmp_path, passages)
 
 
+@pytest.mark.parametrize("by", ["passage", "search"])
 def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
-    chat_server, heat_corpus, question_file, tmp_path, start
+    by, chat_server, heat_corpus, question_file, tmp_path, start
 ):
     path = tmp_path / "run"
     moments = random.Random(4)
@@ -98,7 +101,7 @@ def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
     command = [
         *("run", "--questions", question_file(QUESTIONS), "--corpus", heat_corpus, "--k", PASSAGES),
         *("--model", f"openai:scripted@{chat_server.url}", "--concurrency", CONCURRENCY),
-        *("--expand", "--extract", "--out", path),
+        *("--expand", "--extract", "--extract-by", by, "--out", path),
     ]
     kills, partly = [], []
     for _ in range(KILLS):
@@ -118,7 +121,7 @@ def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
         assert recorded
         assert not recorded & set(script.log[sent:])
     assert partly, "the kills must hit extractions that had got somewhere"
-    assert len(set(script.log)) == REQUESTS
+    assert len(set(script.log)) == QUESTIONS * (PASSAGES + SHARED[by] + 3)
     reader = open_run(path)
     assert reader.progress() == {"total": QUESTIONS, "done": QUESTIONS, "failed": 0, "pending": 0}
     for row in reader.items():
@@ -129,5 +132,5 @@ def test_a_run_killed_in_the_middle_of_extractions_asks_for_nothing_twice(
         (extraction,) = (event.data for event in events if event.kind == "extraction")
         assert all(passage["whole"] for passage in extraction["passages"])
         calls = {role: usage["calls"] for role, usage in row.outcome["usage"].items()}
-        assert calls == {"expander": 1, "agent": 2, "extractor": PASSAGES}
+        assert calls == {"expander": 1, "agent": 2, "extractor": PASSAGES + SHARED[by]}
     reader.close()

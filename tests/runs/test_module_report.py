@@ -36,7 +36,9 @@ def scored(chat_server: Any, make_system: Any, question_file: Any, tmp_path: Pat
             return last if turn_of(body) else call("local_retriever", query="Heat film")
 
         chat_server.play(by_role(expander=expander, extractor=extractor, agent=agent))
-        system = make_system().model_copy(update={"expand": True, "extract": True})
+        system = make_system().model_copy(
+            update={"expand": True, "extract": True, "extract_by": "passage"}
+        )
         made = run(str(question_file(QUESTIONS)), system, out=tmp_path / "run", **options)
         assert made.state.done == QUESTIONS * options.get("epochs", 1)
         return score_run(made, ScoringSettings())

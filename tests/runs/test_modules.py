@@ -51,13 +51,26 @@ def test_an_address_a_matcher_and_a_judge_are_no_part_of_the_system(chat_server,
 
 @pytest.mark.parametrize(
     ("prompt", "module"),
-    [("expander", "expand"), ("readings", "expand"), ("extractor", "extract")],
+    [
+        ("expander", "expand"),
+        ("readings", "expand"),
+        ("extractor", "extract"),
+        ("extractor_several", "extract"),
+    ],
 )
 def test_a_prompt_changes_the_system_only_with_its_module(digest_of, tmp_path, prompt, module):
     (tmp_path / f"{prompt}.md").write_text("Another prompt.")
     changed = {"prompts": str(tmp_path)}
     assert digest_of(**changed) == digest_of()
     assert digest_of(**changed, **{module: True}) != digest_of(**{module: True})
+
+
+def test_how_passages_are_read_changes_the_system_only_with_extraction(digest_of, tmp_path):
+    (tmp_path / "extractor_several.md").write_text("Another prompt.")
+    changed, by_passage = {"prompts": str(tmp_path)}, {"extract_by": "passage"}
+    assert digest_of(**by_passage) == digest_of()
+    assert digest_of(**by_passage, extract=True) != digest_of(extract=True)
+    assert digest_of(**changed, **by_passage, extract=True) == digest_of(**by_passage, extract=True)
 
 
 def test_each_role_asks_its_own_model(chat_server, make_system, question_file, tmp_path):
@@ -72,7 +85,7 @@ def test_each_role_asks_its_own_model(chat_server, make_system, question_file, t
         assert made.state.done == 1
         assert counts(chat_server.requests) == {"agent": 3}
         assert counts(expander.requests) == {"expander": 1}
-        assert counts(extractor.requests) == {"extractor": 4}
+        assert counts(extractor.requests) == {"extractor": 1}
         assert {body["model"] for body in expander.requests} == {"one"}
     finally:
         expander.stop()
@@ -151,10 +164,10 @@ def test_resuming_replays_modules_too(chat_server, make_system, question_file, t
     events = list(reader.events(1))
     reader.close()
     (expansion,) = (e.data for e in events if e.kind == "expansion")
-    passages = [p for e in events if e.kind == "extraction" for p in e.data["passages"]]
+    extractions = [e.body for e in events if e.kind == "extraction"]
     assert expansion["replayed"]
-    assert len(passages) == 4
-    assert all(passage["replayed"] for passage in passages)
+    assert [len(one.passages) for one in extractions] == [2, 2]
+    assert [call.replayed for one in extractions for call in one.model_calls] == [True]
 
 
 def test_modules_of_a_run_may_have_moved_and_others_are_refused(
@@ -205,7 +218,7 @@ def test_epochs_expand_and_extract_apart(chat_server, make_system, question_file
     chat_server.play(SCRIPT)
     system = make_system().model_copy(update={"expand": True, "extract": True})
     run(str(question_file(1)), system, out=tmp_path / "run", epochs=2)
-    assert counts(chat_server.requests) == {"expander": 2, "agent": 6, "extractor": 8}
+    assert counts(chat_server.requests) == {"expander": 2, "agent": 6, "extractor": 2}
     asked = [body for body in chat_server.requests if role_of(body) == "expander"]
     assert asked[0] == asked[1]
 
@@ -217,7 +230,8 @@ def test_the_same_search_twice_in_a_turn_is_replayed_as_it_was(
     turns = iter([calls(same, same), GOOD])
     words = iter(["Heat is a crime film", "NONE", "film with Burt Reynolds", "Burt Reynolds"])
     chat_server.play(by_role(extractor=lambda _: say(next(words)), agent=lambda _: next(turns)))
-    system = make_system().model_copy(update={"extract": True})
+    changes = {"extract": True, "extract_by": "passage"}
+    system = make_system().model_copy(update=changes)
     made = run(str(question_file(1)), system, out=tmp_path / "run")
     assert counts(chat_server.requests) == {"agent": 2, "extractor": 4}
     assert chat_server.repeats == 2

@@ -12,7 +12,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.eval.scoring import score_run
 from branchwise.eval.store import DamagedError, open_run
 from branchwise.graphs.system import Roles
-from support.by_role import by_role, passage_of, turn_of
+from support.by_role import by_role, says_of_each, turn_of
 from support.chat_server import ChatServer, call, calls, context_length, fail, say
 from support.corpora.small import bm25_corpus
 from support.stores import damage, edited
@@ -41,8 +41,11 @@ class Moody:
         return say(f"Who directed Heat {self.said} (1995 film)?\nWho directed Heat (1986 film)?")
 
     def _extract(self, body):
-        words = passage_of(body)[1].split()
-        return say(" ".join(words[: 1 + self.said % len(words)]))
+        return say(says_of_each(body, self._first_words))
+
+    def _first_words(self, _, text):
+        words = text.split()
+        return " ".join(words[: 1 + self.said % len(words)])
 
     def _agent(self, body):
         if turn_of(body) == 0:

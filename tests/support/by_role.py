@@ -8,12 +8,16 @@ from support.chat_server import Answer
 
 Body = dict[str, Any]
 _TEXTS = Prompts.load().texts
+_ROLES = {
+    _TEXTS["expander"]: "expander",
+    _TEXTS["extractor"]: "extractor",
+    _TEXTS["extractor_several"]: "extractor",
+}
 
 
 def role_of(body: Body) -> str:
     """`expander`, `extractor` or `agent`."""
-    system = body["messages"][0]["content"]
-    return next((role for role in ("expander", "extractor") if system == _TEXTS[role]), "agent")
+    return _ROLES.get(body["messages"][0]["content"], "agent")
 
 
 def user_of(body: Body) -> str:
@@ -30,6 +34,23 @@ def passage_of(body: Body) -> tuple[str, str]:
     """Title and text of the passage that an extractor is given."""
     before, _, text = user_of(body).rpartition("\n")
     return before.rsplit("Passage: ", 1)[1], text
+
+
+def passages_of(body: Body) -> list[tuple[str, str]]:
+    """Titles and texts of the passages that an extractor is given, one or several."""
+    _, *blocks = user_of(body).split("\n\n")
+    if not blocks:
+        return [passage_of(body)]
+    lines = [block.split("\n") for block in blocks]
+    return [(title.split(": ", 1)[1], text.removeprefix("Text: ")) for title, text in lines]
+
+
+def says_of_each(body: Body, say_of: Callable[[str, str], str]) -> str:
+    """An extractor's reply: what `say_of` says of each title and text that it is given."""
+    said = [say_of(*passage) for passage in passages_of(body)]
+    if len(said) == 1:
+        return said[0]
+    return "\n".join(f"Passage {number}:\n{text}" for number, text in enumerate(said, start=1))
 
 
 def by_role(**scripts: Answer | Callable[[Body], Answer]) -> Callable[[Body], Answer]:

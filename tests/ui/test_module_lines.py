@@ -35,6 +35,15 @@ def test_both_modules_are_said_in_a_line_each():
     assert [line.style for line in lines] == ["", ""]
 
 
+def test_requests_and_passages_that_were_read_before_are_said_where_they_differ():
+    work = ExtractionWork(passages=40, with_spans=10, spans=20, shared=34, together=2, reused=5)
+    (line,) = module_lines(ModuleWork(extraction=work))
+    assert line.text == (
+        "extract: 40 passages in 3 requests: 10 with spans (2.0 each), 25 with nothing, "
+        "5 read before"
+    )
+
+
 def test_a_module_that_was_off_has_no_line():
     assert module_lines(ModuleWork()) == []
     assert printed([("a", ModuleWork()), ("b", ModuleWork())]) == ""

@@ -125,3 +125,25 @@ def test_no_reading_span_or_reason_can_steer_a_terminal(hostile):
         for line in describe(kind, data)[1:]:
             assert line.isprintable()
             assert len(line) < 300
+
+
+def test_a_shared_request_is_counted_once_and_what_was_read_before_is_told():
+    nothing = {"usage": dict.fromkeys(CALL["usage"], 0), "seconds": 0.0}
+    data = extraction(
+        passage("p1", how="spans", spans=["One."], shared=True, **nothing),
+        passage("p2", shared=True, **nothing),
+        passage("p3", how="spans", spans=["Three."], reused=True, **nothing),
+        passage("p4", how="spans", spans=["Four."]),
+    )
+    shared = {name: CALL[name] for name in ("reasoning", "error", "usage", "seconds", "replayed")}
+    data["requests"] = [{"passages": 3, "used": 2, **shared}]
+    assert describe("extraction", data) == [
+        "extract   3 spans from 3 of 4 passages, 2 requests, 240 tokens in, 14 out, 0.50 s",
+        "          nothing in 1 passage",
+        "          read before: 1 passage",
+        "          [p1] One.",
+        "          [p3] Three.",
+        "          [p4] Four.",
+    ]
+    data = extraction(passage("p3", how="spans", spans=["Three."], reused=True, **nothing))
+    assert describe("extraction", data)[0] == "extract   1 span from 1 of 1 passage"

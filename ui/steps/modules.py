@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from branchwise.trace.events import Expansion
-from branchwise.trace.parts import Dropped, Extracted
+from branchwise.trace.parts import Dropped, Extracted, ExtractionRequest
 from branchwise.ui.steps.text import count
 
 
@@ -17,7 +17,7 @@ class _Named(Protocol):
 T = TypeVar("T", bound=_Named)
 
 
-def call_cost(calls: Sequence[Expansion | Extracted]) -> list[str]:
+def call_cost(calls: Sequence[Expansion | Extracted | ExtractionRequest]) -> list[str]:
     """Tokens where servers count them, seconds together, and whether all are replays."""
     read = sum(call.usage.input for call in calls)
     written = sum(call.usage.output for call in calls)
@@ -37,7 +37,8 @@ def extracted(record: Extracted) -> str:
     if record.how == "failed":
         return "extraction failed, shown whole"
     whole = " (whole)" if record.whole else ""
-    return f"{count(len(record.spans), 'span')}{whole}" if record.spans else "nothing extracted"
+    kept = f"{count(len(record.spans), 'span')}{whole}" if record.spans else "nothing extracted"
+    return f"{kept}, read before" if record.reused else kept
 
 
 def at_place(id: str, place: int, listed: Sequence[T]) -> T | None:

@@ -2,7 +2,7 @@
 
 import json
 
-from support.by_role import by_role, passage_of, turn_of, user_of
+from support.by_role import by_role, passages_of, says_of_each, turn_of, user_of
 from support.chat_server import call, calls, context_length, fail, refuse, say
 
 SEARCHES = calls(
@@ -92,10 +92,13 @@ def expands(body):
 
 
 def extracts(body):
-    title, text = passage_of(body)
-    if "1933" in title:
+    if any("1933" in title for title, _ in passages_of(body)):
         return fail(400, "no extraction of this one")
-    return say("NONE" if "1986" in title else f"{text[:20]}\nnot in the passage at all")
+    return say(says_of_each(body, copied))
+
+
+def copied(title, text):
+    return "NONE" if "1986" in title else f"{text[:20]}\nnot in the passage at all"
 
 
 SCRIPT = by_role(

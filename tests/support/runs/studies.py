@@ -10,7 +10,7 @@ from branchwise.eval.studies.folder import StudyFolder
 from branchwise.eval.studies.running import StudyDesign
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.system import System
-from support.by_role import passage_of, role_of
+from support.by_role import role_of, says_of_each
 from support.chat_server import Answer, Body, call, say
 
 FOUR = {
@@ -49,7 +49,7 @@ def reply(body: Body) -> Answer:
     if role == "expander":
         return say("Who directed Heat (1995 film)?\nWho directed Heat (1986 film)?")
     if role == "extractor":
-        return say(" ".join(passage_of(body)[1].split()[:3]))
+        return say(says_of_each(body, lambda _, text: " ".join(text.split()[:3])))
     number = number_of(body)
     user, last = body["messages"][1]["content"], body["messages"][-1]
     if last["role"] != "tool":

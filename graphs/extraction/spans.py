@@ -1,7 +1,7 @@
 """From the extractor's reply to spans that occur word for word in the passage."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from branchwise.graphs.list_replies import MAX_ITEMS, listed, not_taken, undressed
@@ -56,20 +56,35 @@ def read_spans(reply: str, passage: str) -> Spans:
     return Spans(kept, tuple(dropped), whole=(0, len(passage)) in reader.places)
 
 
+class FoldedPassage:
+    """A passage in which lines are looked for, whatever their dress."""
+
+    def __init__(self, passage: str) -> None:
+        self._folded = passage.translate(_FOLD)
+
+    def find(self, forms: Iterable[str]) -> tuple[int, int] | None:
+        """Where the first of a line's forms (`span_forms`) that it holds stands: [start, end)."""
+        for form in forms:
+            start = self._folded.find(form)
+            if start >= 0:
+                return start, start + len(form)
+        return None
+
+
 class _Reader:
     """Finds line after line in one passage; `places` are disjoint [start, end)."""
 
     def __init__(self, passage: str) -> None:
-        self._folded = passage.translate(_FOLD)
+        self._passage = FoldedPassage(passage)
         self.places: list[tuple[int, int]] = []
         self.dropped: list[Dropped] = []
         self.says_none = False
 
     def read(self, item: str) -> None:
-        if _NONE_ALONE.fullmatch(item):
+        if says_none(item):
             self.says_none = True
         elif any(c.isalnum() for c in item):
-            place = self._find(item)
+            place = self._passage.find(span_forms(item))
             if place is None:
                 # "None of this helps." is an explanation, unless it is in the passage word for
                 # word.
@@ -78,13 +93,6 @@ class _Reader:
                 self.dropped.append(not_taken(item, NOT_IN_PASSAGE))
             else:
                 self._take(item, place)
-
-    def _find(self, item: str) -> tuple[int, int] | None:
-        for form in _forms(item):
-            start = self._folded.find(form)
-            if start >= 0:
-                return start, start + len(form)
-        return None
 
     def _take(self, item: str, place: tuple[int, int]) -> None:
         start, end = place
@@ -99,7 +107,12 @@ class _Reader:
         self.places = [*apart, (min(s for s, _ in touched), max(e for _, e in touched))]
 
 
-def _forms(item: str) -> Iterator[str]:
+def says_none(item: str) -> bool:
+    """Whether a line is the word NONE alone, in any dress."""
+    return bool(_NONE_ALONE.fullmatch(item))
+
+
+def span_forms(item: str) -> Iterator[str]:
     """The folded line unchanged, then with less and less around it; each contains a word."""
     for form in undressed(item):
         for bare in (form, form.strip(" …[]"), form.strip(" .…[]")):

@@ -1,0 +1,197 @@
+"""Extraction with one request for the passages of a turn's searches."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from langgraph.runtime import Runtime
+
+from branchwise.agents.caller import ModelCaller
+from branchwise.agents.prompt_files import Prompts
+from branchwise.corpora.text import cut
+from branchwise.graphs.extraction.earlier import (
+    all_spans,
+    asks_for_more,
+    content_words,
+    in_view,
+    results_in_view,
+    stands_in,
+)
+from branchwise.graphs.extraction.materials import (
+    GAP,
+    Material,
+    PassageResult,
+    passage_results,
+    searched_all,
+)
+from branchwise.graphs.extraction.together import (
+    ExtractionBrief,
+    PassagesRead,
+    Sought,
+    by_first,
+    read_together,
+)
+from branchwise.graphs.module_call import NO_USAGE
+from branchwise.graphs.reduce import StateUpdate, extracted, folded
+from branchwise.graphs.state import AgentState, GraphNode, ItemContext, PassageExtract
+from branchwise.graphs.tool_node import bounded
+from branchwise.tools.artifacts import RepeatRecord
+from branchwise.tools.passage_blocks import block, blocks
+from branchwise.trace.events import Extraction
+from branchwise.trace.parts import Call, Extracted
+
+MAX_NAMED, MAX_NAMED_CHARS = 20, 200
+"""Passages with nothing that helps which are named, and characters of the title of each."""
+_NEW = PassageExtract()
+
+
+def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphNode:
+    """The node `extract`: tool results with passages become what was copied out of them.
+
+    A passage of several results is read once, one that was read at an earlier turn only if a search
+    asks for something else; what the agent has before it is not shown again. A passage whose calls
+    failed is shown whole.
+    """
+
+    async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
+        context, results = runtime.context, list(passage_results(state))
+        readings = state.get("readings", ())
+        found_by = _searches_by_passage(results)
+        searches = list(dict.fromkeys(searched_all(result.call) for result in results))
+        known = content_words("\n".join([context.question, *readings]))
+        sought = list(_to_read(results, found_by, known, state.get("extracts") or {}))
+        brief = ExtractionBrief(context.question, readings, searches)
+        read = await read_together(caller, prompts, brief, sought, context)
+        shown, change = results_in_view(state), StateUpdate()
+        turn = _Turn(read, shown)
+        for result in results:
+            now = folded(state, change)
+            extraction = turn.extraction(result, now.get("extracts") or {})
+            context.event(extraction)
+            change = extracted(extraction, now)
+        return change
+
+    return extract
+
+
+def _searches_by_passage(results: Sequence[PassageResult]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for result in results:
+        search = searched_all(result.call)
+        for material in result.materials:
+            searches = found.setdefault(material.key, [])
+            if search not in searches:
+                searches.append(search)
+    return found
+
+
+def _to_read(
+    results: Sequence[PassageResult],
+    found_by: Mapping[str, Sequence[str]],
+    known: frozenset[str],
+    extracts: Mapping[str, PassageExtract],
+) -> Iterator[Sought]:
+    """The passages that were not read yet, or not for what is searched for now, each once."""
+    materials = {one.key: one for result in results for one in result.materials}
+    for key, material in materials.items():
+        before = extracts.get(key)
+        if before is None or asks_for_more(found_by[key], known, before):
+            yield Sought(material, tuple(found_by[key]))
+
+
+class _Turn:
+    """A turn's extractions, made in the order of its calls. `shown`: results before each."""
+
+    def __init__(self, read: PassagesRead, shown: list[str]) -> None:
+        self._fresh = dict(read.passages)
+        self._read = read.passages
+        self._requests = dict(by_first(read.requests))
+        self._shown = shown
+
+    def extraction(
+        self, result: PassageResult, extracts: Mapping[str, PassageExtract]
+    ) -> Extraction:
+        """Of one tool call."""
+        before = [extracts.get(material.key, _NEW) for material in result.materials]
+        requests = [
+            request
+            for material in result.materials
+            for request in self._requests.pop(material.key, ())
+        ]
+        pairs = zip(result.materials, before, strict=True)
+        records = [self._record(material, earlier) for material, earlier in pairs]
+        content = _Content(self._shown)
+        for material, record, earlier in zip(result.materials, records, before, strict=True):
+            content.add(material, record, earlier)
+        self._shown.append(content.text)
+        return Extraction(
+            call=Call(result.call["id"], result.call["name"]),
+            of=result.of,
+            passages=tuple(records),
+            content=content.text,
+            requests=tuple(requests),
+        )
+
+    def _record(self, material: Material, before: PassageExtract) -> Extracted:
+        """What became of the passage: read for this turn, found once more, or read earlier."""
+        if fresh := self._fresh.pop(material.key, None):
+            return fresh
+        if now := self._read.get(material.key):
+            again = {"usage": NO_USAGE, "seconds": 0.0, "reasoning": "", "dropped": ()}
+            return now.changed(**again, shared=False, reused=True)
+        spans = all_spans(before, material.text)
+        return Extracted(
+            id=material.id,
+            spans=spans,
+            how="spans" if spans else "none",
+            whole=spans == (material.text,),
+            error=None,
+            usage=NO_USAGE,
+            seconds=0.0,
+            reused=True,
+        )
+
+
+class _Content:
+    """A tool result as the agent reads it: what is new, what it was shown before, and what has
+    nothing that helps, by their titles. `shown`: the results that it has before it."""
+
+    def __init__(self, shown: Sequence[str]) -> None:
+        self._shown = shown
+        self._new: list[dict[str, object]] = []
+        self._repeats: list[RepeatRecord] = []
+        self._nothing: list[str] = []
+
+    def add(self, material: Material, record: Extracted, before: PassageExtract) -> None:
+        """The next passage of the result."""
+        spans = record.spans or all_spans(before, material.text)
+        text = material.text if record.how == "failed" else GAP.join(spans)
+        shown = [*self._shown, *map(block, self._new)]
+        if text and not _is_shown(shown, material, text, spans, before):
+            self._new.append({**material.record, "text": text})
+        elif text:
+            self._repeats.append(RepeatRecord(id=material.id, title=material.title))
+        else:
+            self._nothing.append(f"[{material.id}] {cut(material.title, MAX_NAMED_CHARS)}")
+
+    @property
+    def text(self) -> str:
+        """The result, bounded."""
+        named = self._nothing[:MAX_NAMED]
+        if more := len(self._nothing) - len(named):
+            named.append(f"and {more} more")
+        nothing = [f"[left out, nothing found in: {'; '.join(named)}]"] if named else []
+        found = blocks(self._new, self._repeats)
+        return bounded("\n\n".join([*([found] if found else []), *nothing]))
+
+
+def _is_shown(
+    shown: Sequence[str],
+    material: Material,
+    text: str,
+    spans: Sequence[str],
+    before: PassageExtract,
+) -> bool:
+    """Whether the agent has the text before it, or its spans in several texts."""
+    if stands_in(shown, material, text):
+        return True
+    seen = in_view(shown, material, before)
+    return bool(spans) and all(any(span in one for one in seen) for span in spans)

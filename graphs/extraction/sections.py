@@ -1,0 +1,206 @@
+"""From one reply about several passages to what it says of each.
+
+A line that names a passage begins its section; a line that is copied from another passage than that
+of its section counts for that one. Nothing here decides what is shown: `spans.read_spans` holds
+each line against its passage.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from branchwise.corpora.text import one_line, whole_characters
+from branchwise.graphs.extraction.materials import Material
+from branchwise.graphs.extraction.spans import FoldedPassage, says_none, span_forms
+from branchwise.graphs.list_replies import MAX_ITEMS, without_fences
+
+_NUMBER = r"\d{1,3}"
+_NAMED = re.compile(rf"[\W_]*passage[\W_]*({_NUMBER})(?![\w])(.*)", re.IGNORECASE)
+_NAMED_ALL = re.compile(
+    rf"[\W_]*passages\b[\W_]*({_NUMBER}(?:\s*(?:,|and|&|to|[-–])\s*(?:and\s)?{_NUMBER})*)(?!\w)(.*)",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(rf"[\W_]*(?:p\s?)?({_NUMBER})(?!\w)(.*)", re.IGNORECASE)
+_RANGE = re.compile(rf"({_NUMBER})\s*(?:to|[-–])\s*({_NUMBER})|({_NUMBER})")
+_AROUND = " \t:.,;-–—*_#|>=)]}\"'`"
+_BEHIND_TITLE = frozenset(":-–—|")
+_TEXT = "Text:"
+_WORDS = re.compile(r"\w+")
+_NUMBER_KEYS = ("passage", "id", "number", "handle", "n")
+
+
+class _Heading(NamedTuple):
+    """A line that names passages (from 0), and what it says behind them."""
+
+    passages: tuple[int, ...]
+    rest: str
+    by_word: bool = True
+
+
+@dataclass(frozen=True)
+class Sections:
+    """What a reply says, passages by their places from 0.
+
+    `said`: the lines for each; `named`: those that have a section; `last`: those whose section is
+    the last, which may go on where the reply was cut; `strayed`: those of whose section a line
+    stands in another passage.
+    """
+
+    said: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    named: frozenset[int] = frozenset()
+    last: frozenset[int] = frozenset()
+    strayed: frozenset[int] = frozenset()
+
+
+def read_sections(reply: str, materials: Sequence[Material]) -> Sections:
+    """What a reply says of each passage; nothing where it names none. Never raises."""
+    reader = _SectionReader(materials)
+    lines = [line for raw in without_fences(reply) if (line := one_line(raw))]
+    for line in _lines_of_json("\n".join(lines), len(materials)) or lines:
+        reader.take(line)
+    if lines and all(map(says_none, lines)):
+        return Sections(named=frozenset(range(len(materials))))
+    return Sections(
+        reader.said, frozenset(reader.named), frozenset(reader.current), frozenset(reader.strayed)
+    )
+
+
+class _SectionReader:
+    def __init__(self, materials: Sequence[Material]) -> None:
+        self._titles = [material.title for material in materials]
+        self._passages = [FoldedPassage(material.text) for material in materials]
+        self._left = MAX_ITEMS * len(materials)
+        self.said: dict[int, list[str]] = {}
+        self.named: set[int] = set()
+        self.strayed: set[int] = set()
+        self.current: tuple[int, ...] = ()
+
+    def take(self, line: str) -> None:
+        """The next line."""
+        heading = self._heading(line)
+        if heading is None:
+            self._put(line)
+            return
+        self.current = heading.passages
+        self.named.update(self.current)
+        if heading.rest:
+            self._put(heading.rest)
+
+    def _heading(self, line: str) -> _Heading | None:
+        """The line as a heading, unless it is copied from the passage that is being read."""
+        found = _heading_of(line, len(self._titles))
+        if found is None:
+            return None
+        rest = self._without_title(found)
+        if not rest or says_none(rest):
+            return found._replace(rest=rest)
+        if self._own(tuple(span_forms(line))):
+            return None
+        if not found.by_word:
+            # "1. …" may be an item of a list.
+            forms = tuple(span_forms(rest))
+            if self._own(forms) or not self._passages[found.passages[0]].find(forms):
+                return None
+        return found._replace(rest=rest)
+
+    def _without_title(self, heading: _Heading) -> str:
+        rest, title = heading.rest.strip(_AROUND), self._titles[heading.passages[0]]
+        if _plain(rest) == _plain(title):
+            return ""
+        bare = heading.rest.lstrip(f"{_AROUND}([{{“‘")
+        behind = bare.removeprefix(title).lstrip()
+        return behind.lstrip(_AROUND) if title and behind[:1] in _BEHIND_TITLE else bare
+
+    def _put(self, line: str) -> None:
+        forms = tuple(span_forms(line))
+        if line.startswith(_TEXT) and not self._own(forms):
+            line = line.removeprefix(_TEXT).strip()
+            forms = tuple(span_forms(line))
+        if not forms or says_none(line):
+            self._say(self.current, line)
+        elif own := self._own(forms):
+            self._say(own, line)
+        elif not any(_plain(self._titles[number]) == _plain(line) for number in self.current):
+            others = self._others(forms)
+            self.strayed.update(self.current if others else ())
+            self._say(others or self.current[:1], line)
+
+    def _own(self, forms: Sequence[str]) -> list[int]:
+        """The first passage of the section that holds the line."""
+        return [number for number in self.current if self._passages[number].find(forms)][:1]
+
+    def _others(self, forms: Sequence[str]) -> list[int]:
+        """The first of all passages that does."""
+        if not self.current or self._left <= 0:
+            return []
+        self._left -= 1
+        passages = enumerate(self._passages)
+        return [number for number, passage in passages if passage.find(forms)][:1]
+
+    def _say(self, numbers: Sequence[int], line: str) -> None:
+        for number in numbers:
+            self.said.setdefault(number, []).append(line)
+
+
+def _heading_of(line: str, count: int) -> _Heading | None:
+    for pattern, by_word in ((_NAMED, True), (_NAMED_ALL, True), (_NUMBERED, False)):
+        if found := pattern.match(line):
+            numbers = tuple(number for number in _numbers(found[1]) if 0 <= number < count)
+            return _Heading(numbers, found[2], by_word) if numbers else None
+    return None
+
+
+def _numbers(text: str) -> Iterator[int]:
+    """Places from 0: "1", "1, 2 and 4", "2-5"."""
+    for first, last, alone in _RANGE.findall(text):
+        if alone:
+            yield int(alone) - 1
+        else:
+            yield from range(int(first) - 1, int(last))
+
+
+def _plain(text: str) -> list[str]:
+    return _WORDS.findall(text.casefold())
+
+
+def _lines_of_json(text: str, count: int) -> list[str] | None:
+    """The same as lines, where the reply is JSON; None where it is not, or names no passage."""
+    if not text.startswith(("{", "[")):
+        return None
+    try:
+        lines = [whole_characters(line) for line in _json_lines(json.loads(text), count)]
+    except (ValueError, RecursionError):
+        return None
+    return lines or None
+
+
+def _json_lines(value: Any, count: int) -> Iterator[str]:
+    """Lines of `{"Passage 1": [...]}` and of `{"passage": 1, "spans": [...]}`, however nested."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _json_lines(one, count)
+    elif isinstance(value, dict):
+        name = next((value[key] for key in _NUMBER_KEYS if key in value), None)
+        texts = [
+            text for key, one in value.items() if key not in _NUMBER_KEYS for text in _texts(one)
+        ]
+        if isinstance(name, int | str) and _heading_of(str(name), count):
+            yield from (f"Passage {_digits(str(name))}", *texts)
+            return
+        for key, one in value.items():
+            if _heading_of(key, count):
+                yield from (f"Passage {_digits(key)}", *_texts(one))
+            else:
+                yield from _json_lines(one, count)
+
+
+def _texts(value: Any) -> list[str]:
+    listed = value if isinstance(value, list) else [value]
+    return [one_line(text) for text in listed if isinstance(text, str) and text.strip()]
+
+
+def _digits(name: str) -> str:
+    found = re.search(_NUMBER, name)
+    return found[0] if found else ""
