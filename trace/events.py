@@ -15,6 +15,7 @@ from branchwise.trace.parts import (
     Extracted,
     ModelQuestion,
     Predicted,
+    TitleSearch,
     Update,
     Usage,
 )
@@ -80,10 +81,13 @@ class Start(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class Expansion(Body):
-    """The question's readings. `how`: readings, none or failed."""
+    """The question's readings. `how`: readings, none or failed; `looked`: what was searched for
+    first, for the expander to choose from."""
 
     KIND = "expansion"
+    OPTIONAL = Body.OPTIONAL | frozenset({"looked"})
     question: str = ""
+    looked: tuple[TitleSearch, ...] = ()
     readings: tuple[str, ...]
     dropped: tuple[Dropped, ...] = ()
     how: str = ""

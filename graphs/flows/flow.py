@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from branchwise.graphs.plugins.running import MadeNode
     from branchwise.graphs.state import AgentState, ItemContext
     from branchwise.graphs.system import Budget
+    from branchwise.graphs.title_search import TitleSearcher
 
     AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
 
@@ -49,7 +50,7 @@ class GraphParts:
     """What a graph is made of. `plugins` are in their slots, those of one slot in order.
 
     `shows_budget`: tool results end with what is left of it. `repeats_passages`: what the agent has
-    before it is shown whole again.
+    before it is shown whole again. `searcher` looks for the question's names before it is expanded.
     """
 
     models: "Models"
@@ -60,6 +61,7 @@ class GraphParts:
     plugins: "Sequence[MadeNode]" = ()
     shows_budget: bool = False
     repeats_passages: bool = True
+    searcher: "TitleSearcher | None" = None
 
     @property
     def route(self) -> Route:
