@@ -35,6 +35,9 @@ def _replayed(event: Event) -> Event:
         case Extraction() as body:
             read = tuple(passage.changed(replayed=True) for passage in body.passages)
             return event.with_body(body.changed(passages=read))
-        case Expansion() | Model() | Tool() | Node() as body:
+        case Expansion() as body:
+            looked = tuple(search.changed(replayed=True) for search in body.looked)
+            return event.with_body(body.changed(replayed=True, looked=looked))
+        case Model() | Tool() | Node() as body:
             return event.with_body(body.changed(replayed=True))
     return event

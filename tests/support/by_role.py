@@ -7,13 +7,17 @@ from branchwise.agents.prompt_files import Prompts
 from support.chat_server import Answer
 
 Body = dict[str, Any]
-_TEXTS = Prompts.load().texts
+_PROMPTS = {
+    "expander": "expander",
+    "expander_with_titles": "expander",
+    "extractor": "extractor",
+}
+_ROLES = {Prompts.load().texts[name]: role for name, role in _PROMPTS.items()}
 
 
 def role_of(body: Body) -> str:
     """`expander`, `extractor` or `agent`."""
-    system = body["messages"][0]["content"]
-    return next((role for role in ("expander", "extractor") if system == _TEXTS[role]), "agent")
+    return _ROLES.get(body["messages"][0]["content"], "agent")
 
 
 def user_of(body: Body) -> str:
