@@ -49,6 +49,8 @@ def names_in(question: str) -> list[str]:
     None in a question without capitals, or in a script that has none.
     """
     text = question[:MAX_QUESTION_CHARS]
+    if len(question) > len(text):
+        text = text.rpartition(" ")[0]
     quoted = [(found.start(1), found[1].strip()) for found in _QUOTED.finditer(text)]
     # What is quoted is one name, whatever is capitalised in it.
     rest = _QUOTED.sub(lambda found: " " * len(found[0]), text)

@@ -71,14 +71,14 @@ class TitleSearcher:
     def _planned(self, names: QuestionNames) -> list[tuple[str, Mapping[str, Any]]]:
         """Tools and arguments: passages for every name first, then the graph with what is left."""
         queries = names.names or [one_line(names.question)[:MAX_QUERY_CHARS]]
-        searches = [(SEARCH_TOOL, {"query": query, "k": DEPTH}) for query in queries if query]
-        lookups = [
-            (NAMES_TOOL, {"text": query, "kind": "item", "limit": MAX_NAMES_FOUND})
-            for query in queries
-            if query
-        ]
-        of_tools = [searches if self.passages else [], lookups if self.graph else []]
-        return [one for of_tool in of_tools for one in of_tool][:MAX_SEARCHES]
+        asked = [query for query in queries if query]
+        planned: list[tuple[str, Mapping[str, Any]]] = []
+        if self.passages:
+            planned += [(SEARCH_TOOL, {"query": query, "k": DEPTH}) for query in asked]
+        if self.graph:
+            of_each = {"kind": "item", "limit": MAX_NAMES_FOUND}
+            planned += [(NAMES_TOOL, {"text": query, **of_each}) for query in asked]
+        return planned[:MAX_SEARCHES]
 
     async def _search(
         self,

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
-from branchwise.agents.offline.namesakes import Listed, listed_readings
+from branchwise.agents.offline.namesakes import ListedNames, listed_readings
 from branchwise.agents.offline.words import names, sentences, stems, words
 
 MAX_CHARACTERS = 2000
@@ -168,7 +168,7 @@ def module_reply(messages: Sequence[BaseMessage]) -> str | None:
         return _extract(request)
     if not _asks_for_readings(instructions.text):
         return None
-    listed = Listed.read(asked)
+    listed = ListedNames.read(asked)
     return "\n".join(listed_readings(listed) if listed else _expand(asked))
 
 

@@ -71,14 +71,14 @@ class Namesake(NamedTuple):
         return found[0].lower() if found else ""
 
 
-class Listed(NamedTuple):
+class ListedNames(NamedTuple):
     """A question with the namesakes that were found for its names."""
 
     question: str
     of_name: Mapping[str, Sequence[Namesake]]
 
     @classmethod
-    def read(cls, message: str) -> "Listed | None":
+    def read(cls, message: str) -> "ListedNames | None":
         """What an expander is asked; None where the message lists nothing."""
         first, *lines = message.splitlines() or [""]
         of_name: dict[str, list[Namesake]] = {}
@@ -92,7 +92,7 @@ class Listed(NamedTuple):
         return cls(first.removeprefix(_QUESTION).strip(), of_name) if listed else None
 
 
-def listed_readings(listed: Listed) -> list[str]:
+def listed_readings(listed: ListedNames) -> list[str]:
     """The question with each namesake that fits in the place of its name; alone, if there are not
     two for any name."""
     question = listed.question
@@ -119,6 +119,6 @@ def _beside(question: str, name: str) -> list[str]:
     """The words beside a name, the nearest first; those behind it belong to it less."""
     before, _, after = question.partition(name)
     left, right = words(before)[: -MAX_BESIDE - 1 : -1], words(after)[:MAX_BESIDE]
-    places = [(n, word) for n, word in enumerate(left)]
+    places = [(float(n), word) for n, word in enumerate(left)]
     places += [(n + 0.5, word) for n, word in enumerate(right)]
     return [word for _, word in sorted(places)]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from branchwise.agents.offline.modules import module_reply
-from branchwise.agents.offline.namesakes import Listed, Namesake, listed_readings
+from branchwise.agents.offline.namesakes import ListedNames, Namesake, listed_readings
 from branchwise.agents.prompt_files import Prompts
 from branchwise.graphs.title_list import expander_message
 from branchwise.trace.parts import FoundTitle
@@ -74,6 +74,6 @@ def test_a_name_that_one_thing_bears_has_one_meaning() -> None:
 
 @given(st.text(max_size=300))
 def test_any_message_is_read(message: str) -> None:
-    listed = Listed.read(f"Question: {message}\n\nFound for 'Kong':\n- Kong\n{message}")
+    listed = ListedNames.read(f"Question: {message}\n\nFound for 'Kong':\n- Kong\n{message}")
     assert listed is None or listed_readings(listed)
     assert Namesake(message, message).kind == Namesake(message, message).kind.lower()

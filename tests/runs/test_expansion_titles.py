@@ -57,7 +57,7 @@ def expansion_of(path, item=1):
 
 def test_the_expander_is_shown_the_namesakes_and_the_agent_the_readings(made, chat_server):
     expansion = expansion_of(made())
-    expander, agent, _ = chat_server.requests
+    expander, agent, *_ = chat_server.requests
     assert expander["messages"] == [
         {"role": "system", "content": Prompts.load().texts["expander_with_titles"]},
         {"role": "user", "content": LISTED},
@@ -75,7 +75,7 @@ def test_the_expander_is_shown_the_namesakes_and_the_agent_the_readings(made, ch
 def test_searches_for_names_are_no_tool_calls_and_are_counted_in_the_report(made):
     path = made(2)
     reader = open_run(path)
-    assert [row.outcome["calls"] for row in reader.items()] == [1, 1]
+    assert [row.outcome["calls"] for row in reader.items()] == [2, 2]
     reader.close()
     work = score_run(path).to_json()["modules"]["expansion"]
     assert (work["items"], work["searches"], work["failed_searches"]) == (2, 4, 0)
@@ -142,7 +142,7 @@ def test_a_fork_goes_on_behind_the_expansion_and_searches_again_before_it(
     path = made()
     events = events_of(path)
     steps = {event.kind: event.seq for event in reversed(events)}
-    for kind, roles in (("model", {"agent": 2}), ("expansion", {"expander": 1, "agent": 2})):
+    for kind, roles in (("model", {"agent": 3}), ("expansion", {"expander": 1, "agent": 3})):
         sent = len(chat_server.requests)
         fork = make_fork(path, "q0", steps[kind], out=tmp_path / kind)
         run_fork(fork)
