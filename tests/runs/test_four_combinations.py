@@ -25,9 +25,9 @@ CASE: Mapping[str, Any] = yaml.safe_load(
 )
 MODULES = {
     "base": {},
-    "expansion": {"expand": True},
+    "expansion": {"expand": True, "readings_from": "memory"},
     "extraction": {"extract": True},
-    "both": {"expand": True, "extract": True},
+    "both": {"expand": True, "readings_from": "memory", "extract": True},
 }
 PROMPTS = Prompts.load()
 REPAIR = PROMPTS.texts["repair"].split("$")[0]
