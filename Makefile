@@ -86,6 +86,7 @@ bench: install
 	$(BIN)/python benchmarks/names.py
 	$(BIN)/python benchmarks/sparql.py
 	$(BIN)/python benchmarks/synthesis.py
+	$(BIN)/python benchmarks/readings.py
 	$(BIN)/python benchmarks/scoring.py
 	$(BIN)/python benchmarks/trace.py
 	$(BIN)/python benchmarks/serving.py

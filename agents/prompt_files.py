@@ -35,6 +35,7 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "budget_spent": frozenset({"reason"}),
         "text_protocol": frozenset({"tools"}),
         "expander": frozenset(),
+        "expander_with_titles": frozenset(),
         "readings": frozenset({"readings"}),
         "conditions_readings": frozenset({"readings"}),
         "extractor": frozenset(),
@@ -60,6 +61,7 @@ SINCE_V2 = frozenset(
         "graph_labels",
         "graph_queries",
         "extractor_several",
+        "expander_with_titles",
     }
 )
 """Prompts that the first set lacked: the digests of its systems cover all others."""

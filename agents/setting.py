@@ -19,11 +19,11 @@ class Setting:
 
     `help` and `panel` are the command line's. `word`: its key in a study file, by default the
     field's name; `flag`: its option, by default `--WORD`; None where it cannot be written there.
-    `none`: what a system's name calls it where it is None. `module`: of a role, the module that
-    asks it. `changes`: `answers`, and with them the digest; `requests`, how they are sent; or
-    `scores` alone. `later`: added when there were runs: it is in the digest only where it differs
-    from what those runs did, which is `before`, or its default where that is None. `needs`: the
-    setting without which it changes nothing, which keeps it out of the digest.
+    `none`: what a system's name calls it where it is None. `module`: the
+    module without which it changes nothing, as of a role the one that asks it. `changes`:
+    `answers`, and with them the digest; `requests`, how they are sent; or `scores` alone. `later`:
+    added when there were runs: it is in the digest only where it differs from what those runs did,
+    which is `before`, or its default where that is None.
     """
 
     help: str = ""
@@ -36,7 +36,6 @@ class Setting:
     changes: Literal["answers", "requests", "scores"] = "answers"
     later: bool = False
     before: Any = None
-    needs: str | None = None
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.base import recursion_limit
 from branchwise.graphs.budget_words import PROMPTS as BUDGET_PROMPTS
 from branchwise.graphs.budget_words import budget_stated
+from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.expand_node import shown_readings
 from branchwise.graphs.flows import DEFAULT, FLOWS, Brief, Flow, GraphParts
 from branchwise.graphs.ledger import Ledger
@@ -37,10 +38,13 @@ from branchwise.graphs.reduce import begun, given_ids
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_search
+from branchwise.graphs.title_search import TitleSearcher
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_mcp_tools
 from branchwise.tools.plugins.plugged import PluggedTool, plugin_sections
 from branchwise.tools.registry import (
+    NAMES_TOOL,
+    SEARCH_TOOL,
     ToolContext,
     default_tools,
     injection_context,
@@ -97,7 +101,11 @@ class Agent:
         self.prompts = Prompts.load(folder, system.prompt_set)
         # Before the corpus is opened, which takes longer than noticing a missing server.
         self._models = Models.of(system, self.prompts, model, restraints, recordings, keys)
-        self._retriever = retriever or retriever_of(system)
+        searched = retriever or retriever_of(system)
+        # One for the tool and for what else searches: a batcher has one thread.
+        self._retriever = (
+            searched if searched is None or isinstance(searched, Batcher) else Batcher(searched)
+        )
         self._graph = graph or (open_graph(system.kg, keys) if system.kg else None)
         corpus = Path(system.corpus) if system.corpus else None
         # Extraction reads a passage anew for another search.
@@ -127,6 +135,7 @@ class Agent:
         self.flow = flow
         models, budget = self._models, system.budget
         shows = self._shows_budget
+        self._searcher = self._searcher_with(names)
         self._parts = GraphParts(
             models,
             self.tools,
@@ -137,6 +146,7 @@ class Agent:
             shows,
             repeats,
             system.extract_by,
+            self._searcher,
         )
         self.graph = self._built()
         self._entered: dict[str, AgentGraph] = {}
@@ -165,7 +175,7 @@ class Agent:
             "retriever": dict(self._retriever.identity) if self._retriever else None,
             "format": self.flow.format.name,
             **flow,
-            **self.system.since,
+            **self._since(),
         }
 
     @property
@@ -182,6 +192,19 @@ class Agent:
         if self._graph:
             self._graph.close()
 
+    def _searcher_with(self, tools: Sequence[str]) -> TitleSearcher | None:
+        """What expansion looks for names with: the agent's own tools, if the system wants that."""
+        if self._models.expander is None or self.system.readings_from != "search":
+            return None
+        passages = self._retriever if SEARCH_TOOL in tools else None
+        graph = self._graph if NAMES_TOOL in tools else None
+        return TitleSearcher(passages, graph) if passages or graph else None
+
+    def _since(self) -> Mapping[str, Any]:
+        """Later settings that make a difference: without tools, readings are from memory."""
+        idle = set() if self._searcher else {"readings_from"}
+        return {name: value for name, value in self.system.since.items() if name not in idle}
+
     def _prompt_names(self) -> set[str]:
         """Prompts that answers may depend on."""
         settings = {"search"} if self.tools else {"given", "direct"}
@@ -191,7 +214,8 @@ class Agent:
             names |= {"text_protocol", "budget_spent", *self._section_names}
             names |= BUDGET_PROMPTS if self._shows_budget else set()
         if self._models.expander:
-            names |= {"expander", self.flow.readings}
+            names |= EXPANDER_PROMPTS if self._searcher else {"expander"}
+            names |= {self.flow.readings}
         if self._models.extractor:
             names |= {"extractor"}
             names |= {"extractor_several"} if self.system.extract_by == "search" else set()

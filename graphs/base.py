@@ -77,7 +77,8 @@ def add_agent(
     behind = {route.after_turn(calls=True), route.after_turn(calls=False)}
     graph.add_node("agent", agent, destinations=tuple(sorted(behind)))
     if models.expander:
-        graph.add_node("expand", make_expand_node(models.expander, prompts, flow.readings))
+        expand = make_expand_node(models.expander, prompts, flow.readings, parts.searcher)
+        graph.add_node("expand", expand)
     if models.extractor:
         make = _EXTRACT_NODES[parts.extracts_by]
         graph.add_node("extract", make(models.extractor, prompts))

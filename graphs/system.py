@@ -77,11 +77,12 @@ class System(BaseModel):
     tools the model answers directly. A tool or node is named, or is `file.py:NAME` or
     `package.module:NAME` (corpora/plugins/specs.py); `settings` are theirs, by their names. `nodes`
     are the plug-in steps, in order. `expand`: a model first writes the question's readings, for the
-    agent to answer each. `extract`: the agent sees only what a model copied out of each retrieved
-    passage. `extract_by`: search, which asks about the passages of a turn's searches together and
-    about a passage once, unless a search asks for something else; or passage, which asks about each
-    passage of each result. `per_name`: of the passages whose titles differ only by a disambiguator
-    in brackets, this many come before others; None keeps the retriever's ranking.
+    agent to answer each; `readings_from`: it goes by what the agent's tools find for the names in
+    the question, or by memory alone. `extract`: the agent sees only what a model copied out of each
+    retrieved passage. `extract_by`: search, which asks about the passages of a turn's searches
+    together and about a passage once, unless a search asks for something else; or passage, which
+    asks about each passage of each result. `per_name`: of the passages whose titles differ only by
+    a disambiguator in brackets, this many come before others; None keeps the retriever's ranking.
     `repeat_passages`: a passage that the agent has before it is shown whole again, instead of by
     its title, when a search finds it. `budget_shown`: the prompt states the budget, and each tool
     result what is left. `prompt_set`: the version of the built-in prompts and of what tools say of
@@ -178,6 +179,15 @@ class System(BaseModel):
             flag="--expand",
         ),
     ] = False
+    readings_from: Annotated[
+        Literal["memory", "search"],
+        _module(
+            "What expansion goes by: memory alone, or what is found for the names first.",
+            later=True,
+            before="memory",
+            module="expand",
+        ),
+    ] = "search"
     extract: Annotated[
         bool,
         _module(
@@ -194,7 +204,7 @@ class System(BaseModel):
             flag="--extract-by",
             later=True,
             before="passage",
-            needs="extract",
+            module="extract",
         ),
     ] = "search"
     nodes: Annotated[
@@ -250,7 +260,7 @@ class System(BaseModel):
             for one in SETTINGS
             if one.setting.later
             and len(one.path) == 1
-            and (not one.setting.needs or getattr(self, one.setting.needs))
+            and (one.setting.module is None or getattr(self, one.setting.module))
             and (value := getattr(self, one.name)) != one.earlier
         }
 
@@ -277,6 +287,8 @@ class System(BaseModel):
 SETTINGS = tuple(declared(System))
 """Every setting that users write, in the order in which help lists them."""
 MODULES: Mapping[str, str] = {
-    one.name: one.setting.module for one in SETTINGS if one.setting.module
+    one.name: one.setting.module
+    for one in SETTINGS
+    if one.setting.module and one.path[0] == "roles"
 }
 """By the role whose model is asked, the setting of the module that asks it."""

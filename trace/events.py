@@ -16,6 +16,7 @@ from branchwise.trace.parts import (
     ExtractionRequest,
     ModelQuestion,
     Predicted,
+    TitleSearch,
     Update,
     Usage,
 )
@@ -81,10 +82,13 @@ class Start(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class Expansion(Body):
-    """The question's readings. `how`: readings, none or failed."""
+    """The question's readings. `how`: readings, none or failed; `looked`: what was searched for
+    first, for the expander to choose from."""
 
     KIND = "expansion"
+    OPTIONAL = Body.OPTIONAL | frozenset({"looked"})
     question: str = ""
+    looked: tuple[TitleSearch, ...] = ()
     readings: tuple[str, ...]
     dropped: tuple[Dropped, ...] = ()
     how: str = ""

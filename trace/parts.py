@@ -51,6 +51,37 @@ class Dropped(Record):
 
 
 @dataclass(frozen=True)
+class FoundTitle(Record):
+    """Something that bears a name in the question: what tells it apart from others of that name.
+
+    `name`: as the question has it; `about`: how it is described, at most a line.
+    """
+
+    OPTIONAL = frozenset({"about"})
+    id: str = ""
+    title: str = ""
+    name: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TitleSearch(Record):
+    """What a tool was asked before the readings were written. `hits`: how much it found; `found`:
+    that of it which bears a name in the question, each title once; `error`: why it found nothing.
+    """
+
+    OPTIONAL = frozenset({"error"})
+    AROUND = frozenset({"seconds", "replayed"})
+    tool: str
+    args: Mapping[str, Any]
+    hits: int = 0
+    found: tuple[FoundTitle, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0
+    replayed: bool = False
+
+
+@dataclass(frozen=True)
 class ModelQuestion(Record):
     """What a plug-in asked the agent's model; without `usage` where no reply came."""
 

@@ -52,6 +52,10 @@ def _expansion(work: ExpansionWork, asked: str) -> ModuleLine:
         return ModuleLine(f"expand: no {asked} came to be expanded", NOTICE)
     said = f"expand: readings for {work.expanded:,} of {_count(work.items, asked)}"
     said += _each(work.readings, work.expanded)
+    if work.searches:
+        failed = f" ({work.failed_searches:,} failed)" if work.failed_searches else ""
+        searches = "search" if work.searches == 1 else "searches"
+        said += f", {work.searches:,} {searches} for names{failed}"
     if work.failed:
         said += f", {work.failed:,} failed ({_by(work.failures)})"
     return ModuleLine(said + _dropped(work.dropped, "line"), _style(work.items, work))

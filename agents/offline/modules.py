@@ -7,6 +7,7 @@ from itertools import takewhile
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
+from branchwise.agents.offline.namesakes import ListedNames, listed_readings
 from branchwise.agents.offline.words import names, sentences, stems, words
 
 MAX_CHARACTERS = 2000
@@ -189,8 +190,8 @@ def module_reply(messages: Sequence[BaseMessage]) -> str | None:
     """The reply to an extractor's or an expander's prompt; None where an agent is asked.
 
     An extractor's user message names a question, a search and a passage or several. An expander's
-    is the question alone, under instructions that ask for readings in lines; an agent's ask for
-    JSON.
+    is the question alone, or with namesakes of its names, under instructions that ask for readings
+    in lines; an agent's ask for JSON.
     """
     if len(messages) != 2 or not isinstance(messages[1], HumanMessage):
         return None
@@ -201,7 +202,10 @@ def module_reply(messages: Sequence[BaseMessage]) -> str | None:
         return _extract(request)
     if (several := _RequestForSeveral.read(asked)) is not None:
         return _extract_several(several)
-    return "\n".join(_expand(asked)) if _asks_for_readings(instructions.text) else None
+    if not _asks_for_readings(instructions.text):
+        return None
+    listed = ListedNames.read(asked)
+    return "\n".join(listed_readings(listed) if listed else _expand(asked))
 
 
 def _asks_for_readings(instructions: str) -> bool:

@@ -118,11 +118,14 @@ class _Counts:
 @dataclass(frozen=True)
 class ExpansionWork(_Counts):
     """`items`: questions that were to be expanded, each epoch on its own; `expanded`: those that
-    got readings, `readings` of them together. A failed call's question is asked as it stands."""
+    got readings, `readings` of them together. A failed call's question is asked as it stands.
+    `searches` for the names in the questions, `failed_searches` among them."""
 
     items: int = 0
     expanded: int = 0
     readings: int = 0
+    searches: int = 0
+    failed_searches: int = 0
 
     @classmethod
     def of(cls, expansions: Sequence[Expansion]) -> "ExpansionWork":
@@ -130,7 +133,23 @@ class ExpansionWork(_Counts):
         counts = [len(one.readings) for one in expansions]
         expanded = sum(count > 0 for count in counts)
         dropped = _dropped(line for one in expansions for line in one.dropped)
-        return cls(_failures(expansions), dropped, len(expansions), expanded, sum(counts))
+        looked = [search for one in expansions for search in one.looked]
+        return cls(
+            _failures(expansions),
+            dropped,
+            len(expansions),
+            expanded,
+            sum(counts),
+            len(looked),
+            sum(search.error is not None for search in looked),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Without searches where expansion goes by memory."""
+        counts = super().to_json()
+        if not self.searches:
+            del counts["searches"], counts["failed_searches"]
+        return counts
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,9 @@ def _replayed(event: Event) -> Event:
             read = tuple(passage.changed(replayed=True) for passage in body.passages)
             asked = tuple(request.changed(replayed=True) for request in body.requests)
             return event.with_body(body.changed(passages=read, requests=asked))
-        case Expansion() | Model() | Tool() | Node() as body:
+        case Expansion() as body:
+            looked = tuple(search.changed(replayed=True) for search in body.looked)
+            return event.with_body(body.changed(replayed=True, looked=looked))
+        case Model() | Tool() | Node() as body:
             return event.with_body(body.changed(replayed=True))
     return event

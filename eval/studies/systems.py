@@ -28,7 +28,7 @@ from branchwise.eval.studies.study import Study
 from branchwise.eval.yaml_lines import KeyPath, shown
 from branchwise.graphs.system import MODULES, Roles, System
 from branchwise.graphs.system_checks import tools_of
-from branchwise.tools.registry import GRAPH_TOOLS, SEARCH_TOOL
+from branchwise.tools.registry import GRAPH_TOOLS, NAMES_TOOL, SEARCH_TOOL
 
 MAX_SYSTEMS = 256
 ROLES = WORDS["role_decoding"]
@@ -181,20 +181,20 @@ class _Systems:
                 raise StudyError(f"the node {name} is off in every system", ("nodes", name), remedy)
 
     def _check_modules(self, found: Sequence[NamedSystem]) -> None:
-        """Refuse a model whose module is off in every system."""
-        for role, setting in MODULES.items():
+        """Refuse a setting whose module is off in every system."""
+        for key, setting in _settings_of_modules():
             module = WORDS[setting]
-            section = "base" if self.study.base.get(role) else "factors"
-            named = self.study.base.get(role) or role in self.study.factors
+            section = "base" if self.study.base.get(key) else "factors"
+            named = self.study.base.get(key) or key in self.study.factors
             if named and not any(getattr(one.system, setting) for one in found):
-                remedy = f"write {module}: on in base, make it a factor, or leave out {role}"
-                what = f"no {role} is used: {module} is off in every system"
-                raise StudyError(what, (section, role), remedy)
-            at = next((place for place, own in self._named_roles() if role in own), None)
+                remedy = f"write {module}: on in base, make it a factor, or leave out {key}"
+                what = f"no {key} is used: {module} is off in every system"
+                raise StudyError(what, (section, key), remedy)
+            at = next((place for place, own in self._named_roles() if key in own), None)
             if at and not any(getattr(one.system, setting) for one in found):
-                what = f"no {role} is used: {module} is off in every system"
+                what = f"no {key} is used: {module} is off in every system"
                 remedy = f"write {module}: on in base, make it a factor, or leave it out"
-                raise StudyError(what, (*at, role), remedy)
+                raise StudyError(what, (*at, key), remedy)
 
     def _named_roles(self) -> list[tuple[KeyPath, Mapping[str, Any]]]:
         """Each place with decoding by role, and what is there."""
@@ -251,14 +251,22 @@ class _Systems:
             raise StudyError(what, place, self._why_same(named, key))
 
     def _why_same(self, named: NamedSystem, key: str) -> str:
-        if (setting := MODULES.get(key)) and not getattr(named.system, setting):
+        setting = dict(_settings_of_modules()).get(key)
+        if setting and not getattr(named.system, setting):
             module = WORDS[setting]
             return f"{module} is off in both: write {module}: on in base, or design: vary"
         return f"this {key} changes nothing there: leave it out"
 
 
+def _settings_of_modules() -> Iterator[tuple[str, str]]:
+    """The keys of settings that change nothing without a module, and the module's field."""
+    for key, one in FIELDS.items():
+        if one.setting.module is not None:
+            yield key, one.setting.module
+
+
 def _asked(key: str, given: Mapping[str, Value]) -> bool:
-    """Whether the setting is not the model of a module that is off."""
+    """Whether the setting is not that of a module that is off."""
     module = FIELDS[key].setting.module
     return module is None or bool(given.get(WORDS[module]))
 
@@ -318,4 +326,6 @@ def _effective(system: System) -> System:
         update |= dict.fromkeys(("corpus", "retriever", "k"))
     if not set(tools) & set(GRAPH_TOOLS):
         update["kg"] = None
+    if not {SEARCH_TOOL, NAMES_TOOL}.intersection(tools):
+        update["readings_from"] = "memory"
     return system.model_copy(update=update)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from branchwise.graphs.plugins.running import MadeNode
     from branchwise.graphs.state import AgentState, ItemContext
     from branchwise.graphs.system import Budget
+    from branchwise.graphs.title_search import TitleSearcher
 
     AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
 
@@ -50,6 +51,7 @@ class GraphParts:
 
     `shows_budget`: tool results end with what is left of it. `repeats_passages`: what the agent has
     before it is shown whole again. `extracts_by`: how many passages an extractor's request has.
+    `searcher` looks for the question's names before it is expanded.
     """
 
     models: "Models"
@@ -61,6 +63,7 @@ class GraphParts:
     shows_budget: bool = False
     repeats_passages: bool = True
     extracts_by: Literal["search", "passage"] = "search"
+    searcher: "TitleSearcher | None" = None
 
     @property
     def route(self) -> Route:

@@ -64,6 +64,14 @@ def test_questions_with_readings_without_and_failed_are_counted_apart():
     }
 
 
+def test_what_was_looked_for_first_is_counted():
+    looked = [{"tool": "a", "args": {}}, {"tool": "b", "args": {}, "error": "busy"}]
+    events = [expansion("a?", "b?"), expansion("c?", "d?")]
+    events[0] = happened(1, "expansion", {**events[0].data, "looked": looked})
+    counts = module_work(events).to_json()["expansion"]
+    assert (counts["searches"], counts["failed_searches"]) == (2, 1)
+
+
 def test_passages_with_spans_without_emptied_and_failed_are_counted_apart():
     found = module_work(
         [

@@ -205,6 +205,13 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
          "used: expansion is off in every system; write expansion: on in base"),
         ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is used"),
+        ({"base": {**BASE, "readings_from": "memory"}, "factors": {"k": [3, 15]}},
+         "no readings_from is used: expansion is off in every system"),
+        ({"factors": {"expansion": [False, True], "readings_from": ["memory", "search"]}},
+         "the systems 'base' and 'readings_from=search' are the same; expansion is off in both"),
+        ({"base": {"expansion": True}, "factors": {"readings_from": ["memory", "search"]}},
+         "the systems 'base' and 'readings_from=search' are the same; this readings_from changes"),
+        ({"base": {**BASE, "readings_from": "guess"}}, "readings_from"),
         ({"factors": {"retriever": [None, "bm25"]}}, "the systems 'base' and 'retriever=bm25' are "
          "the same; this retriever changes nothing there"),
         ({"factors": {"corpus": ["corpus", "./corpus"]}}, "the systems 'base' and 'corpus=./corpus'"

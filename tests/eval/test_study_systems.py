@@ -119,6 +119,19 @@ def test_a_model_of_a_module_is_left_out_where_the_module_is_off(parts: Path) ->
     assert [named.system.roles.extractor for named in found] == ["openai:a", "openai:b"]
 
 
+def test_where_readings_come_from_is_a_setting_of_expansion(parts: Path) -> None:
+    base = {**BASE, "readings_from": "memory"}
+    found = [named.system for named in systems(parts, base=base)]
+    assert [one.readings_from for one in found if one.expand] == ["memory"]
+    assert [one.since.get("readings_from") for one in found] == [None, None]
+    base = {**BASE, "expansion": True}
+    factors = {"readings_from": ["search", "memory"]}
+    assert [named.name for named in systems(parts, base=base, factors=factors)] == [
+        "base",
+        "readings_from=memory",
+    ]
+
+
 def test_addresses_stay_and_paths_become_absolute(parts: Path) -> None:
     base = {**BASE, "kg": "https://query.example/sparql", "corpus": "./corpus"}
     retrievers = ["bm25", "http://localhost:8000/retrieve", "flashrag:prices.yaml"]

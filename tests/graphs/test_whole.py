@@ -278,7 +278,7 @@ def test_what_langgraph_json_names_is_opened_and_answers(tmp_path, monkeypatch):
 
     graph, end = asyncio.run(opened())
     assert isinstance(graph, CompiledStateGraph)
-    assert "John Guillermin" in end["answers"]["King Kong (1976 film)"]
+    assert "John Guillermin" in end["answers"]["Who directed King Kong (1976 film)?"]
     # Its server asks for all schemas, those of the graphs within included.
     for part in (graph, *(inner for _, inner in graph.get_subgraphs(recurse=True))):
         assert part.get_input_jsonschema()["properties"]

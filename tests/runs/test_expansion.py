@@ -15,6 +15,7 @@ from support.chat_server import call, calls, cut, fail, hang, refuse, say, too_l
 
 QUESTION = "Question number 0000: who directed Heat?"
 READINGS = ["Who directed Heat (1995 film)?", "Who directed Heat (1986 film)?"]
+FROM_MEMORY = {"expand": True, "readings_from": "memory"}
 GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}}))
 
 
@@ -24,7 +25,7 @@ def expand_one(chat_server, make_system, question_file, tmp_path):
 
     def play(expander, budget=None, **decoding):
         chat_server.play(by_role(expander=expander, agent=GOOD))
-        system = make_system(budget, **decoding).model_copy(update={"expand": True})
+        system = make_system(budget, **decoding).model_copy(update=FROM_MEMORY)
         made = run(str(question_file(1)), system, out=tmp_path / "run")
         reader = made.open()
         (row,) = reader.items()

@@ -25,9 +25,14 @@ CASE: Mapping[str, Any] = yaml.safe_load(
 )
 MODULES = {
     "base": {},
-    "expansion": {"expand": True},
+    "expansion": {"expand": True, "readings_from": "memory"},
     "extraction": {"extract": True, "extract_by": "passage"},
-    "both": {"expand": True, "extract": True, "extract_by": "passage"},
+    "both": {
+        "expand": True,
+        "readings_from": "memory",
+        "extract": True,
+        "extract_by": "passage",
+    },
 }
 PROMPTS = Prompts.load()
 REPAIR = PROMPTS.texts["repair"].split("$")[0]

@@ -55,7 +55,7 @@ def last_lines(scored: ScoredRun, *, brief: bool = True, lines: int = 2) -> list
 
 
 ALL_FAILED = [
-    "expand: readings for 0 of 3 questions, 3 failed (server 3)",
+    "expand: readings for 0 of 3 questions, 6 searches for names, 3 failed (server 3)",
     "extract: 6 passages: 0 with spans, 6 failed and shown whole (server 6)",
 ]
 
@@ -73,7 +73,8 @@ def test_modules_whose_calls_all_failed_are_said_for_every_task(scored, task):
 def test_nonsense_is_said_to_be_in_no_passage(scored, task):
     found = scored(say("Purple bananas."), NONSENSE, task=task, epochs=2)
     assert last_lines(found) == [
-        "expand: readings for 0 of 6 items; 6 lines dropped (no other reading beside it 6)",
+        "expand: readings for 0 of 6 items, 12 searches for names; "
+        "6 lines dropped (no other reading beside it 6)",
         "extract: 12 passages: 0 with spans, 12 with nothing (in 12 all was dropped); "
         "24 spans dropped (not in the passage 24)",
     ]

@@ -71,7 +71,10 @@ def told(path: Path) -> list[tuple[object, ...]]:
 
 
 def _timeless(kind, data):
-    """An event without what its tool took in this process."""
+    """An event without what its tools took in this process."""
+    if kind == "expansion":
+        looked = [{**search, "seconds": 0.0} for search in data["looked"]]
+        return kind, {**data, "looked": looked}
     return kind, {key: value for key, value in data.items() if kind != "tool" or key != "seconds"}
 
 

@@ -7,12 +7,13 @@ from branchwise.agents.prompt_files import Prompts
 from support.chat_server import Answer
 
 Body = dict[str, Any]
-_TEXTS = Prompts.load().texts
-_ROLES = {
-    _TEXTS["expander"]: "expander",
-    _TEXTS["extractor"]: "extractor",
-    _TEXTS["extractor_several"]: "extractor",
+_PROMPTS = {
+    "expander": "expander",
+    "expander_with_titles": "expander",
+    "extractor": "extractor",
+    "extractor_several": "extractor",
 }
+_ROLES = {Prompts.load().texts[name]: role for name, role in _PROMPTS.items()}
 
 
 def role_of(body: Body) -> str:

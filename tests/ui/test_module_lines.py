@@ -62,6 +62,14 @@ def test_a_module_whose_calls_all_failed_alarms():
     assert "\x1b[1;31mexpand: readings for 0 of 3" in in_colour
 
 
+def test_searches_for_names_are_counted_and_the_failed_ones_among_them():
+    looked = ExpansionWork(
+        Counter(), Counter(), items=2, expanded=2, readings=5, searches=1200, failed_searches=3
+    )
+    said = "expand: readings for 2 of 2 questions (2.5 each), 1,200 searches for names (3 failed)"
+    assert module_lines(ModuleWork(looked)) == [(said, "")]
+
+
 def test_a_module_that_ran_and_brought_nothing_stands_out():
     expansion = ExpansionWork(Counter(), Counter({"no other reading beside it": 2}), items=3)
     extraction = ExtractionWork(

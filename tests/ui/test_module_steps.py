@@ -51,6 +51,18 @@ def test_an_expansion_lists_its_readings():
     ]
 
 
+def test_an_expansion_says_what_it_looked_for_first():
+    found = [{"id": "p1", "title": "Heat (1995 film)", "name": "Heat", "about": "A crime film."}]
+    looked = [
+        {"tool": "local_retriever", "args": {"query": "Heat"}, "hits": 50, "found": found},
+        {"tool": "wikidata_search", "args": {"text": "Heat"}, "error": "ask again later"},
+    ]
+    assert describe("expansion", EXPANSION | {"looked": looked})[1:3] == [
+        "          looks for 'Heat': local_retriever 1 title of 50",
+        "          looks for 'Heat': wikidata_search failed: ask again later",
+    ]
+
+
 def test_an_expansion_without_readings_says_what_happens_then():
     none = {"readings": [], "how": "none", "dropped": [dropped("no other reading beside it")]}
     assert describe("expansion", EXPANSION | none | {"replayed": True}) == [

@@ -169,7 +169,13 @@ def _results(line: int) -> list[dict[str, Any]]:
 def _expansion() -> dict[str, Any]:
     dropped = [{"text": ATTACK, "why": ATTACK}]
     said = {"text": ATTACK, "reasoning": ATTACK, "error": None, "replayed": False, **_COST}
+    found = [{"id": ATTACK, "title": ATTACK, "name": ATTACK, "about": ATTACK, ATTACK: ATTACK}]
+    searches = [
+        {"tool": ATTACK, "args": {"query": ATTACK}, "hits": 1, "found": found, ATTACK: ATTACK},
+        {"tool": ATTACK, "args": {ATTACK: ATTACK}, "error": ATTACK},
+    ]
     asked = {"question": ATTACK, "readings": [ATTACK, "plain"], "how": "readings"}
+    asked["looked"] = searches
     return {**asked, "dropped": dropped, **said}
 
 

@@ -1,0 +1,109 @@
+"""The names in a question: quoted text and capitalised spans."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+MAX_QUESTION_CHARS = 2000
+MAX_NAME_CHARS = 200
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_OPENING = """
+    a an and are at by can consider count did do does find for from give had has have how i identify
+    if in is list me name of on or show state tell that the this these those to was were what when
+    where which who whom whose why will with would
+"""
+COMMON = frozenset(_OPENING.split())
+"""Words that begin questions, or make up no name by themselves."""
+_WITHIN_NAMES = "a al at bin da de del den der di du for la le of the to van von"
+_LINKS = frozenset(_WITHIN_NAMES.split())
+MAX_LINKS = 2
+"""Small words in a row within a name: "Mast at Dusk", "Lord of the Rings"."""
+_QUOTED = re.compile(r"[\"“„«]([^\"“”„«»\n]{2,200})[\"”“»]")
+_WITHIN = re.compile(r"\s+|-|/|\s*&\s*")
+_BEHIND_INITIAL = re.compile(r"\.\s+")
+_ABBREVIATED = re.compile(r"[^\W\d_]|Mr|Mrs|Ms|Dr|Jr|Sr|St|vs")
+_POSSESSIVE = re.compile(r"['’]s$|(?<=s)['’]$")
+_NEW_SENTENCE = re.compile(r"(?:^|[.?!:])\W*$")
+
+_Word = re.Match[str]
+
+
+def folded(text: str) -> tuple[str, ...]:
+    """The words of a text as names are compared: without case and possessive."""
+    return tuple(without_possessive(word).casefold() for word in WORD.findall(text))
+
+
+def without_possessive(name: str) -> str:
+    """The name without an 's at its end."""
+    return _POSSESSIVE.sub("", name)
+
+
+def is_capital(word: str) -> bool:
+    """Whether a name's word is written as one: with a capital, or in digits."""
+    return word[0].isupper() or word[0].isdigit()
+
+
+def names_in(question: str) -> list[str]:
+    """The names in their order, each once, of at most 200 characters.
+
+    None in a question without capitals, or in a script that has none.
+    """
+    text = question[:MAX_QUESTION_CHARS]
+    if len(question) > len(text):
+        text = text.rpartition(" ")[0]
+    quoted = [(found.start(1), found[1].strip()) for found in _QUOTED.finditer(text)]
+    # What is quoted is one name, whatever is capitalised in it.
+    rest = _QUOTED.sub(lambda found: " " * len(found[0]), text)
+    names = [name[:MAX_NAME_CHARS] for _, name in sorted([*quoted, *_capitalised(rest)])]
+    return list({folded(name): name for name in reversed(names) if folded(name)}.values())[::-1]
+
+
+def _capitalised(text: str) -> Iterator[tuple[int, str]]:
+    """Where each capitalised span begins, and the span."""
+    for run in _runs(text):
+        opens = _NEW_SENTENCE.search(text[: run[0].start()]) is not None
+        words = _without_opening(run) if opens else run
+        capitals = [n for n, word in enumerate(words) if is_capital(word[0])]
+        while capitals and words[capitals[0]][0].isdigit():
+            del capitals[0]
+        if capitals:
+            start, end = words[capitals[0]].start(), words[capitals[-1]].end()
+            yield start, without_possessive(text[start:end])
+
+
+def _runs(text: str) -> Iterator[list[_Word]]:
+    """Words in a row that may belong to one name; few small words stand between its own."""
+    run: list[_Word] = []
+    for word in WORD.finditer(text):
+        if run and not _goes_on(text, run, word):
+            yield run
+            run = []
+        if run or is_capital(word[0]):
+            run.append(word)
+    if run:
+        yield run
+
+
+def _goes_on(text: str, run: Sequence[_Word], word: _Word) -> bool:
+    last = run[-1]
+    gap = text[last.end() : word.start()]
+    joined = _WITHIN.fullmatch(gap) or (
+        _BEHIND_INITIAL.fullmatch(gap) and _ABBREVIATED.fullmatch(last[0])
+    )
+    if not joined:
+        return False
+    if is_capital(word[0]):
+        return True
+    links = [one[0] in _LINKS for one in run[-MAX_LINKS:]]
+    owned = without_possessive(last[0]) != last[0]
+    return word[0] in _LINKS and not owned and not (len(links) == MAX_LINKS and all(links))
+
+
+def _without_opening(run: Sequence[_Word]) -> Sequence[_Word]:
+    """Without a sentence's own first words: "Which", "Name the"; not the article of "The Wall"."""
+    for n, (word, following) in enumerate(pairwise([*run, None])):
+        assert word is not None
+        is_article = word[0] in ("The", "A", "An") and following and is_capital(following[0])
+        if is_article or word[0].casefold() not in COMMON:
+            return run[n:]
+    return []

@@ -1,0 +1,169 @@
+"""What an expander is shown first: what the agent's tools find for the names in the question."""
+
+import asyncio
+import hashlib
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from branchwise.agents.journal import CallKey, Slot
+from branchwise.corpora.graph.answers import Graph, GraphError, Match
+from branchwise.corpora.passages import Passage
+from branchwise.corpora.retrieval import MAX_K, RetrieverError
+from branchwise.corpora.text import cut, one_line, printable, whole_characters
+from branchwise.graphs.ledger import EXPANDER
+from branchwise.graphs.namesakes import QuestionNames
+from branchwise.graphs.question_names import folded
+from branchwise.graphs.state import ItemContext
+from branchwise.tools.batcher import Batcher
+from branchwise.tools.registry import NAMES_TOOL, SEARCH_TOOL
+from branchwise.trace.parts import FoundTitle, TitleSearch
+
+MAX_SEARCHES = 6
+"""Of a question, over all its names and both tools."""
+DEPTH = MAX_K
+"""Passages a search: several pages, of which the titles alone are read."""
+MAX_NAMES_FOUND = 4
+"""Names a search of the graph; each has up to twenty bearers."""
+MAX_SECONDS = 30.0
+"""Of all searches together, which run at once; at most a quarter of the time that is left."""
+MAX_QUERY_CHARS, MAX_TITLE_CHARS, MAX_ABOUT_CHARS, MAX_ERROR_CHARS = 500, 200, 160, 300
+MAX_FOUND = 40
+"""Titles that one search keeps."""
+_AT_ONCE = 32
+_SENTENCE_END = re.compile(r"(?<=[\w)\"”’][.!?])\s+(?=[\"“‘(]?[^\W\d_a-z])")
+
+_Found = tuple[int, Iterable[FoundTitle]]
+"""How much a search found, and what of it bears a name in the question."""
+
+
+@dataclass(frozen=True)
+class TitleSearcher:
+    """The tools of a system that can look for names: its retriever, its graph, or both."""
+
+    passages: Batcher | None = None
+    graph: Graph | None = None
+    _threads: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="titles"),
+        repr=False,
+        compare=False,
+    )
+
+    async def look(self, context: ItemContext) -> tuple[TitleSearch, ...]:
+        """Search for the names in the item's question, or for a question without any as it stands.
+
+        A search that fails or takes too long says so in its record; none fails the item. Each is
+        kept in the journal, failed or not, so that an item that goes on asks its model the same.
+        """
+        names = QuestionNames(context.question)
+        planned = self._planned(names)
+        begun = [
+            self._search(names, tool, args, context.journal.recall(_key(tool, args)), context)
+            for tool, args in planned
+        ]
+        return tuple(await asyncio.gather(*begun))
+
+    def _planned(self, names: QuestionNames) -> list[tuple[str, Mapping[str, Any]]]:
+        """Tools and arguments: passages for every name first, then the graph with what is left."""
+        queries = names.names or [one_line(names.question)[:MAX_QUERY_CHARS]]
+        asked = [query for query in queries if query]
+        planned: list[tuple[str, Mapping[str, Any]]] = []
+        if self.passages:
+            planned += [(SEARCH_TOOL, {"query": query, "k": DEPTH}) for query in asked]
+        if self.graph:
+            of_each = {"kind": "item", "limit": MAX_NAMES_FOUND}
+            planned += [(NAMES_TOOL, {"text": query, **of_each}) for query in asked]
+        return planned[:MAX_SEARCHES]
+
+    async def _search(
+        self,
+        names: QuestionNames,
+        tool: str,
+        args: Mapping[str, Any],
+        slot: Slot,
+        context: ItemContext,
+    ) -> TitleSearch:
+        if slot.value is not None:
+            return TitleSearch.read(slot.value).changed(replayed=True)
+        began = time.perf_counter()
+        asked = self._passages if tool == SEARCH_TOOL else self._bearers
+        seconds = max(1.0, min(MAX_SECONDS, context.time_left / 4))
+        made = await _bounded(asked, names, args, seconds)
+        made = made.changed(tool=tool, args=args, seconds=round(time.perf_counter() - began, 4))
+        await context.journal.keep(slot, made.record())
+        return made
+
+    async def _passages(self, names: QuestionNames, args: Mapping[str, Any]) -> _Found:
+        assert self.passages is not None
+        hits = await self.passages.search(args["query"], args["k"])
+        of_title: dict[str, list[Passage]] = {}
+        for hit in hits:
+            of_title.setdefault(hit.passage.title, []).append(hit.passage)
+        return len(hits), (_titled(names.name_of(title), own) for title, own in of_title.items())
+
+    async def _bearers(self, names: QuestionNames, args: Mapping[str, Any]) -> _Found:
+        loop = asyncio.get_running_loop()
+        matches = await loop.run_in_executor(
+            self._threads, self._graph_search, args["text"], args["limit"]
+        )
+        exact = [match for match in matches if not match.near]
+        return len(matches), (_borne(names.name_of(match.name), match) for match in exact)
+
+    def _graph_search(self, text: str, limit: int) -> list[Match]:
+        assert self.graph is not None
+        return self.graph.search(text, "item", limit)
+
+
+async def _bounded(
+    asked: Callable[[QuestionNames, Mapping[str, Any]], Awaitable[_Found]],
+    names: QuestionNames,
+    args: Mapping[str, Any],
+    seconds: float,
+) -> TitleSearch:
+    try:
+        async with asyncio.timeout(seconds):
+            hits, found = await asked(names, args)
+        kept = [one for one in found if one.name and one.title]
+    except TimeoutError:
+        return _failed(f"no result within {seconds:.0f} seconds")
+    except (RetrieverError, GraphError) as error:
+        return _failed(str(error))
+    except Exception as error:  # noqa: BLE001 - a retriever is anyone's code; the item goes on
+        return _failed(f"{type(error).__name__}: {error}")
+    return TitleSearch(tool="", args={}, hits=hits, found=tuple(kept[:MAX_FOUND]))
+
+
+def _failed(problem: str) -> TitleSearch:
+    return TitleSearch(tool="", args={}, error=_line(problem, MAX_ERROR_CHARS))
+
+
+def _titled(name: str, passages: Sequence[Passage]) -> FoundTitle:
+    """A title of passages, with the first sentence of the one that begins with its name."""
+    lead = next((one for one in passages if _begins(one.text, name)), passages[0])
+    about = _SENTENCE_END.split(lead.text[: 4 * MAX_ABOUT_CHARS].strip(), maxsplit=1)[0]
+    return FoundTitle(lead.id, _line(lead.title, MAX_TITLE_CHARS), name, _line(about))
+
+
+def _begins(text: str, name: str) -> bool:
+    return folded(text[: 2 * len(name) + 8])[: len(folded(name))] == folded(name)
+
+
+def _borne(name: str, match: Match) -> FoundTitle:
+    about = match.description or ", ".join(match.types)
+    return FoundTitle(match.id, _line(match.label, MAX_TITLE_CHARS), name, _line(about))
+
+
+def _line(text: str, most: int = MAX_ABOUT_CHARS) -> str:
+    """Text from outside on one line without anything that steers."""
+    return cut(one_line(printable(one_line(whole_characters(text)), " ")), most)
+
+
+def _key(tool: str, args: Mapping[str, Any]) -> CallKey:
+    """Apart from the agent's own calls of the tool, which are counted for themselves."""
+    body = orjson.dumps([tool, args], option=orjson.OPT_SORT_KEYS)
+    return CallKey("tool", EXPANDER, hashlib.sha256(body).hexdigest())

@@ -1,0 +1,79 @@
+"""The offline reader as an expander that is shown namesakes."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_core.messages import HumanMessage, SystemMessage
+
+from branchwise.agents.offline.modules import module_reply
+from branchwise.agents.offline.namesakes import ListedNames, Namesake, listed_readings
+from branchwise.agents.prompt_files import Prompts
+from branchwise.graphs.title_list import expander_message
+from branchwise.trace.parts import FoundTitle
+
+PROMPT = Prompts.load().texts["expander_with_titles"]
+
+
+def readings(question: str, **listed: list[str]) -> list[str]:
+    things = {
+        name.replace("_", " "): [
+            FoundTitle("", *title.split(": ", 1)[:1], name, *title.split(": ", 1)[1:])
+            for title in titles
+        ]
+        for name, titles in listed.items()
+    }
+    said = module_reply([SystemMessage(PROMPT), HumanMessage(expander_message(question, things))])
+    assert said is not None
+    return said.split("\n")
+
+
+def test_each_namesake_that_goes_with_the_words_beside_the_name_is_a_reading() -> None:
+    kong = [
+        "King Kong (1933 film)",
+        "King Kong (album)",
+        "King Kong (1976 film)",
+        "King Kong, Ohio",
+    ]
+    assert readings("Who directed King Kong?", King_Kong=kong) == [
+        "Who directed King Kong (1933 film)?",
+        "Who directed King Kong (1976 film)?",
+    ]
+
+
+def test_what_is_said_of_a_thing_tells_its_kind_where_brackets_do_not() -> None:
+    things = [
+        "Holm, Ithoria: Holm is a city.",
+        "Holm, Ostandor: Holm is a city.",
+        "Holm (novelist)",
+    ]
+    assert readings("Which bands are based in Holm?", Holm=things) == [
+        "Which bands are based in Holm, Ithoria?",
+        "Which bands are based in Holm, Ostandor?",
+    ]
+
+
+def test_where_no_word_tells_all_are_readings() -> None:
+    assert readings("What about Reef?", Reef=["Reef (song)", "Reef (film)"]) == [
+        "What about Reef (song)?",
+        "What about Reef (film)?",
+    ]
+
+
+@pytest.mark.parametrize("titles", [["Reef (song)"], ["Reef (song)", "Reef (footballer)"]])
+def test_one_that_fits_leaves_the_question_as_it_is(titles: list[str]) -> None:
+    assert readings("Who performed Reef?", Reef=titles) == ["Who performed Reef?"]
+
+
+def test_a_name_that_one_thing_bears_has_one_meaning() -> None:
+    kong = ["Kong (1933 film)", "Kong (1976 film)"]
+    assert readings("Did Ada Holm star in Kong?", Ada_Holm=["Ada Holm"], Kong=kong) == [
+        "Did Ada Holm star in Kong (1933 film)?",
+        "Did Ada Holm star in Kong (1976 film)?",
+    ]
+
+
+@given(st.text(max_size=300))
+def test_any_message_is_read(message: str) -> None:
+    listed = ListedNames.read(f"Question: {message}\n\nFound for 'Kong':\n- Kong\n{message}")
+    assert listed is None or listed_readings(listed)
+    assert Namesake(message, message).kind == Namesake(message, message).kind.lower()
