@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from branchwise.corpora.passages import name_of
 from branchwise.graphs.question_names import (
     COMMON,
     MAX_NAME_CHARS,
@@ -16,7 +17,6 @@ from branchwise.graphs.question_names import (
     without_possessive,
 )
 
-_BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
 _PLACE = re.compile(r",\s+(?=[^\W\d_])")
 _SHORT = 3
 """Words: more behind a comma are a title's own ("The Good, the Bad and the Ugly"); as many common
@@ -96,7 +96,7 @@ def _is_within(span: _Span, others: Iterable[_Span]) -> bool:
 
 def _bases(title: str) -> list[str]:
     """The title without brackets at its end, and without a place behind its last comma too."""
-    bare = _BRACKETS.sub("", title[:MAX_NAME_CHARS]).strip()
+    bare = name_of(title[:MAX_NAME_CHARS])
     *before, place = _PLACE.split(bare)
     if before and place[0].isupper() and len(WORD.findall(place)) <= _SHORT:
         return [bare, bare[: -len(place)].rstrip(" ,")]

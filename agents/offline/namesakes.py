@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from branchwise.agents.offline.words import base_name, stem, words
+from branchwise.agents.offline.view import Seen
+from branchwise.agents.offline.words import stem, words
 
 MAX_BESIDE = 6
 """Words on each side of a name that say what it may be."""
@@ -66,7 +67,7 @@ class Namesake(NamedTuple):
     @property
     def kind(self) -> str:
         """What it is: by its brackets, else by the first word for a kind that is said of it."""
-        brackets = self.title[len(base_name(self.title)) :]
+        brackets = self.title[len(Seen("", self.title, self.about).base) :]
         found = _KIND.search(brackets) or _KIND.search(self.about)
         return found[0].lower() if found else ""
 
