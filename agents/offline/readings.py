@@ -9,6 +9,7 @@ from typing import NamedTuple
 from branchwise.agents.offline.view import Seen, View
 from branchwise.agents.offline.words import (
     STOP_WORDS,
+    base_name,
     contains_name,
     longest_name,
     sentences,
@@ -16,7 +17,6 @@ from branchwise.agents.offline.words import (
     stems,
     words,
 )
-from branchwise.corpora.passages import name_of
 
 MAX_READINGS = 6
 
@@ -128,7 +128,7 @@ def _shared(apart: frozenset[str], title: str, opening: str) -> int:
 
     None at all where both give years and none of them is the same.
     """
-    brackets = title[len(name_of(title)) :]
+    brackets = title[len(base_name(title)) :]
     said = frozenset(_stems(brackets or opening))
     years, own = _years(apart), _years(said)
     return 0 if years and own and years.isdisjoint(own) else len(apart & said)

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from branchwise.agents.offline.words import asked_name, unique
-from branchwise.corpora.passages import name_of
+from branchwise.agents.offline.words import asked_name, base_name, unique
 
 _SAYS = "may refer to"
 _MAX_TITLE_CHARS = 200
@@ -124,7 +123,7 @@ class Seen(NamedTuple):
     @property
     def base(self) -> str:
         """The title without its disambiguator."""
-        return name_of(self.title)
+        return base_name(self.title)
 
 
 @dataclass(frozen=True)

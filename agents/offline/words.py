@@ -79,6 +79,11 @@ def is_common(text: str) -> bool:
     return all(word.lower() in STOP_WORDS for word in words(text))
 
 
+def base_name(title: str) -> str:
+    """The title without a disambiguator in brackets at its end."""
+    return re.sub(r"\s*\([^()]*\)\s*$", "", title).strip()
+
+
 def contains_name(text: str, name: str) -> bool:
     """Whether the words of `name` stand in `text` one after the other, whatever their case."""
     looked_for = " ".join(words(name)).lower()

@@ -85,7 +85,7 @@ def test_a_study_is_read_back_from_its_json(parts: Path) -> None:
     [
         ("expansion:", "expnsion:", "9: unknown factor 'expnsion'; did you mean expansion?"),
         ("expansion:", "max-turns:", "9: unknown factor 'max-turns'; did you mean max_turns?"),
-        ("expansion:", "zebra:", "9: unknown factor 'zebra'; known are model, prompts, corpus, "),
+        ("expansion:", "zebra:", "9: unknown factor 'zebra'; known are model, prompts, "),
         ("factors:", "factor:", "8: unknown key 'factor'; did you mean factors?"),
         ("  kg:", "  knowledge: ", "5: unknown key 'knowledge'; known are model, "),
         ("  corpus:", "  corpsu:", "4: unknown key 'corpsu'; did you mean corpus?"),

@@ -142,7 +142,7 @@ CALLS = {
     "before-leap-century": ("add", "28 February 1900", "", 0, 0, 1),
 }
 NAMES = ("operation", "date", "other", "years", "months", "days")
-ANSWER = re.compile(r"(?::|is an?|is) ([\w, ]+?)(?: years old)?\.(?: \(|$)")
+ANSWER = re.compile(r"(?::|is an?|is) ([\w, ]+?)(?: years old)?\.(?: \(|$)", re.MULTILINE)
 
 
 @pytest.mark.slow

@@ -87,7 +87,9 @@ async def test_a_client_sees_and_calls_what_our_agents_do(
     transport, serve, options, corpus_dir, graph_dir
 ):
     graph = open_graph(str(graph_dir))
-    ours = make_tools(NAMES, ToolContext(open_retriever(corpus_dir, "bm25"), None, graph))
+    ours = make_tools(
+        NAMES, ToolContext(open_retriever(corpus_dir, "bm25"), None, graph, corpus_dir)
+    )
     calls = {
         "local_retriever": {"query": "the volcano Etna", "k": 2},
         "wikidata_search": {"text": "Aurora"},
@@ -134,7 +136,7 @@ async def test_what_is_offered_follows_from_the_options(serve, corpus_dir, graph
     only_corpus = ("--corpus", corpus_dir, "--retriever", "bm25", "--k", 1)
     async with over_stdio(*only_corpus) as session:
         [tool] = (await session.list_tools()).tools
-        assert list(tool.inputSchema["properties"]) == ["query"]
+        assert list(tool.inputSchema["properties"]) == ["query", "more_queries", "page"]
         found = await session.call_tool(tool.name, {"query": "volcano"})
         assert len(found.structuredContent["passages"]) == 1
     chosen = serve("mcp", "--kg", graph_dir, "--tool", "wikisparql", "--http", 0)

@@ -197,7 +197,7 @@ async def test_an_edited_text_takes_the_place_of_the_steps_own(
         fork = await forked(pilot)
         events = fork.trace(0).events
         assert events[3].data["tool_calls"][0]["args"] == {"query": "Heat by Dick Richards"}
-        assert "Dick Richards" in events[4].data["content"]
+        assert "Heat (1986 film)" in events[4].data["content"]
 
 
 async def test_an_editor_that_changes_nothing_makes_no_edit(

@@ -12,6 +12,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.eval.forks import Changes
 from branchwise.eval.store import RunSpec, create_run
+from branchwise.tools.registry import known_tools
 from branchwise.trace.events import Event
 from branchwise.ui.traces.fork_plan import ForkPlan, plan_fork
 from branchwise.ui.traces.lines import ItemLine
@@ -56,7 +57,7 @@ def test_a_plan_offers_what_the_parent_had(parent: Path) -> None:
         "openai:m",
         ("local_retriever", "own\N{REPLACEMENT CHARACTER}"),
     )
-    assert {"local_retriever", "wikidata_search", "wikisparql", *plan.tools} == set(plan.known)
+    assert {*known_tools(), *plan.tools} == set(plan.known)
     assert plan.folder == parent.with_name("parent-fork-q1-s1")
     assert plan.text is not None
     assert '"query": "Heat"' in plan.text
