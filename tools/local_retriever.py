@@ -15,6 +15,7 @@ from branchwise.tools.artifacts import PassageRecord, RepeatRecord, ToolArtifact
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.errors import ToolError
 from branchwise.tools.passage_blocks import (
+    MAX_MORE_QUERIES,
     NO_PASSAGE,
     SHOWN,
     ShownPassages,
@@ -26,7 +27,6 @@ from branchwise.tools.passage_blocks import (
 
 NAME = "local_retriever"
 MAX_QUERY_CHARS = 4000
-MAX_MORE_QUERIES = 4
 
 _IN_V1 = """Search the passage collection and return the best matching passages.
 

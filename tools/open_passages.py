@@ -12,6 +12,7 @@ from branchwise.corpora.retrieval import Hit
 from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import ToolArtifact
 from branchwise.tools.passage_blocks import (
+    MAX_OPENED,
     SHOWN,
     ShownPassages,
     blocks,
@@ -20,7 +21,6 @@ from branchwise.tools.passage_blocks import (
 )
 
 NAME = "open_passages"
-MAX_OPENED = 20
 MAX_TITLE_CHARS = 1000
 
 _DESCRIPTION = """Show all passages of a title, in their order.

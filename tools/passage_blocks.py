@@ -10,6 +10,8 @@ from branchwise.corpora.text import unbroken
 from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import PassageRecord, RepeatRecord
 
+MAX_MORE_QUERIES, MAX_OPENED = 4, 20
+"""Of one search and of one opened title, at most."""
 NO_PASSAGE = "No passage matches the query."
 SHOWN = "shown"
 """The key of a call's configuration under which its `ShownPassages` are."""

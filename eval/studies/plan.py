@@ -16,7 +16,8 @@ from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import tools_of
-from branchwise.tools.registry import SEARCH_TOOL
+from branchwise.tools.passage_blocks import MAX_MORE_QUERIES, MAX_OPENED
+from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
 
 AGENT_INPUT, MODULE_INPUT, REPLY = 128_000, 4_000, 16_000
 """Tokens that one request is taken to have at most: a conversation, a module's prompt with its
@@ -174,7 +175,7 @@ def _roles(system: System) -> list[_Role]:
         roles.append(_Role(EXPANDER, model, 1, 0, MODULE_INPUT, _reply(system, EXPANDER)))
     if system.extract:
         model = system.roles.extractor or system.model
-        searched = tool_calls * (system.k or MAX_K) if SEARCH_TOOL in tools_of(system) else 0
+        searched = tool_calls * _passages_a_call(system)
         reply = _reply(system, EXTRACTOR)
         asked, read = searched, MODULE_INPUT
         if system.extract_by == "search":
@@ -182,6 +183,13 @@ def _roles(system: System) -> list[_Role]:
             asked, read = -(-3 * searched // 2), 2 * MODULE_INPUT
         roles.append(_Role(EXTRACTOR, model, asked, asked, read, reply))
     return [role for role in roles if role.calls]
+
+
+def _passages_a_call(system: System) -> int:
+    """The most that one tool call brings."""
+    queries = 1 if system.prompt_set == "v1" else 1 + MAX_MORE_QUERIES
+    brought = {SEARCH_TOOL: queries * (system.k or MAX_K), OPENING_TOOL: MAX_OPENED}
+    return max((brought.get(tool, 0) for tool in tools_of(system)), default=0)
 
 
 def _reply(system: System, role: str) -> int:

@@ -72,8 +72,9 @@ def test_ask_shows_readings_and_spans_as_they_come(type_in, model, corpus):
     assert code in (0, None)
     assert out == "Who directed Heat (1995 film)?: Michael Mann\n"
     lines = [line.split(", ")[0] for line in err.splitlines()]
-    assert lines[1:4] == [
+    assert lines[1:5] == [
         "expand    2 readings",
+        "          looks for 'Heat': local_retriever 1 title of 1",
         "          - Who directed Heat (1995 film)?",
         "          - Who directed Heat (1986 film)?",
     ]

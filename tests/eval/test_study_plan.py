@@ -20,7 +20,7 @@ MINE = "openai:mine@http://127.0.0.1:9/v1"
 BASE = {
     "model": MINE, "corpus": "corpus", "kg": "graph", "tools": SEARCH, "k": 2,
     "max_turns": 4, "max_calls": 3, "max_tokens": 100, "max_tokens_total": 500_000,
-    "extraction_by": "passage",
+    "prompt_set": "v1",
 }  # fmt: skip
 ASKED = {"source": "questions.jsonl", "epochs": 2}
 
@@ -41,7 +41,8 @@ def shown(found: StudyPlan, width: int = 80) -> str:
 
 def test_calls_tokens_and_money_are_what_the_budget_allows(parts: Path) -> None:
     factors = {"expansion": [False, True], "extraction": [False, True], "tools": [SEARCH, []]}
-    base, expanding, extracting, direct = plan(parts, factors=factors).systems
+    alone = {**BASE, "extraction_by": "passage"}
+    base, expanding, extracting, direct = plan(parts, base=alone, factors=factors).systems
     assert [one.items for one in (base, direct)] == [10, 10]  # 5 questions, 2 epochs
     # A turn for each of the 3 tool calls, the answer, a repair.
     assert (base.calls, base.tool_calls) == ({"agent": 50}, 30)
@@ -67,6 +68,14 @@ def test_passages_that_are_read_together_may_have_to_be_read_alone(parts: Path) 
     assert found.at_most.tokens == 10 * (500_000 + 3 * 128_100 + 9 * 8_100) - 10 * 243_800
 
 
+def test_a_call_may_ask_five_queries_or_open_a_title(parts: Path) -> None:
+    base = {**BASE, "prompt_set": "v2", "extraction": True, "extraction_by": "passage"}
+    (several, _) = plan(parts, base=base).systems
+    assert several.calls["extractor"] == 10 * 3 * 5 * 2
+    (opening, _) = plan(parts, base={**base, "tools": ["open_passages"]}).systems
+    assert opening.calls["extractor"] == 10 * 3 * 20
+
+
 def test_the_whole_is_the_sum_of_the_systems(parts: Path) -> None:
     found = plan(parts)
     assert found.items == 20
@@ -77,7 +86,10 @@ def test_the_whole_is_the_sum_of_the_systems(parts: Path) -> None:
 def test_beyond_the_budget_go_one_turn_its_extractions_the_answer_and_a_repair(
     parts: Path,
 ) -> None:
-    base = {"model": MINE, "corpus": "corpus", "extraction": True, "extraction_by": "passage"}
+    base = {
+        "model": MINE, "corpus": "corpus", "prompt_set": "v1",
+        "extraction": True, "extraction_by": "passage",
+    }  # fmt: skip
     free, fixed = plan(parts, base=base, factors={"k": [None, 2]}).systems
     # 12 turns and a repair; 24 calls of at most 50 passages, where the model may choose.
     assert free.calls == {"agent": 130, "extractor": 10 * 24 * 50}
@@ -139,7 +151,8 @@ def test_models_that_score_are_named_and_not_counted(parts: Path) -> None:
 
 def test_the_table_says_that_it_is_an_upper_bound_and_fits_a_terminal(parts: Path) -> None:
     factors = {"expansion": [False, True], "extraction": [False, True], "tools": [SEARCH, GRAPH]}
-    text = shown(plan(parts, factors=factors, max_cost=2.5))
+    base = {**BASE, "extraction_by": "passage"}
+    text = shown(plan(parts, base=base, factors=factors, max_cost=2.5))
     assert max(map(len, text.splitlines())) <= 80
     assert "modules · upper bounds, nothing was run" in text
     assert "4 systems (vary) x 5 questions x 2 epochs = 40 items" in text
@@ -188,6 +201,7 @@ def test_no_run_takes_more_than_its_plan_says(
     base = {
         **BASE, "model": f"openai:mine@{chat_server.url}", "k": 1, "expansion": True,
         "extraction": "tools" not in budget, **budget,
+        **({} if "tools" in budget else {"extraction_by": "passage"}),
     }  # fmt: skip
     loaded = load(parts, base=base, factors={"seed": [1, 2]}, prices="prices.yaml")
     systems, questions = loaded.systems(), questions_of(loaded)

@@ -13,7 +13,11 @@ _PROMPTS = {
     "extractor": "extractor",
     "extractor_several": "extractor",
 }
-_ROLES = {Prompts.load().texts[name]: role for name, role in _PROMPTS.items()}
+_ROLES = {
+    prompts.texts[name]: role
+    for prompts in (Prompts.load(of="v1"), Prompts.load())
+    for name, role in _PROMPTS.items()
+}
 
 
 def role_of(body: Body) -> str:
