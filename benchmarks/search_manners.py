@@ -42,6 +42,8 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "repeats shortened": BEFORE | {"repeat_passages": False},
     "pages, several queries": BEFORE | {"prompt_set": "v2"},
     "default": {},
+    "default, extraction by passage": {"extract": True, "extract_by": "passage"},
+    "default, extraction": {"extract": True},
     "default, 1 a name": {"per_name": 1},
     "default, 2 a name": {"per_name": 2},
     "default, 3 a name": {"per_name": 3},
@@ -51,7 +53,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "default, open_passages": {"tools": ("local_retriever", "open_passages")},
 }
 """Settings of a `System`, beside those of all."""
-MODULES = {"expand", "extract"}
+MODULES = {"expand", "extract", "extract_by"}
 """Settings on which it does not depend what one search finds."""
 ALWAYS = {"retriever": RETRIEVER, "k": 5, "budget": {"seconds": 36_000}}
 WORLD_SEED, QUESTIONS_SEED, RECORDED_SEED = 1031, 43, 1007

@@ -80,7 +80,11 @@ class ExtractionRequest:
         heads = [(n, found) for n, line in enumerate(lines) if (found := _PASSAGE.match(line))]
         ends = [n for n, _ in heads[1:]] + [len(lines)]
         passages = tuple(
-            RequestedPassage(found[1] or "", found[2], " ".join(lines[n + 1 : end]).strip())
+            RequestedPassage(
+                found[1] or "",
+                found[2],
+                " ".join(lines[n + 1 : end]).strip().removeprefix("Text: "),
+            )
             for (n, found), end in zip(heads, ends, strict=True)
         )
         told = dict(_LINE.findall("\n".join(lines[: heads[0][0] if heads else None])))
@@ -102,9 +106,9 @@ def extract(request: ExtractionRequest) -> str:
 def _reply_for_several(
     passages: Sequence[RequestedPassage], copied: Sequence[Sequence[str]]
 ) -> str:
-    """Under each passage's id in brackets what was copied out of it, or NONE."""
+    """Under each passage's number what was copied out of it, or NONE."""
     blocks = (
-        "\n".join([f"[{passage.id}]", *(lines or [NOTHING])])
+        "\n".join([f"Passage {passage.id}:", *(lines or [NOTHING])])
         for passage, lines in zip(passages, copied, strict=True)
     )
     return "\n".join(blocks)

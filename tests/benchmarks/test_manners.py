@@ -166,8 +166,11 @@ def test_an_extractor_copies_sentences_that_share_words():
     one = f"{asked}\nPassage: King Kong\nAnn Bell directed it. It rains. He has an ape."
     assert said("Copy.", one) == "Ann Bell directed it."
     assert said("Copy.", f"{asked}\nPassage: Ox\nIt rains.") == "NONE"
-    several = f"{asked}\nPassage [a]: Ox\nIt rains.\nPassage [b]: King Kong\nAnn directed it."
-    assert said("Copy.", several).splitlines() == ["[a]", "NONE", "[b]", "Ann directed it."]
+    several = (
+        f"{asked}\nPassage 1: Ox\nText: It rains.\nPassage 2: King Kong\nText: Ann directed it."
+    )
+    wanted = ["Passage 1:", "NONE", "Passage 2:", "Ann directed it."]
+    assert said("Copy.", several).splitlines() == wanted
 
 
 def test_tokens_are_a_quarter_of_the_characters():
