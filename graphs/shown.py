@@ -32,9 +32,10 @@ class TurnPassages:
         self._ended = [asyncio.Event() for _ in range(calls)]
 
     def end(self, of: int, content: str = "", artifact: Mapping[str, Any] | None = None) -> None:
-        """Call number `of` has ended with this result."""
-        self._added[of] = list(_ids(content, artifact))
-        self._ended[of].set()
+        """Call number `of` has ended with this result; what is said of it later is ignored."""
+        if not self._ended[of].is_set():
+            self._added[of] = list(_ids(content, artifact))
+            self._ended[of].set()
 
     def at(self, of: int) -> "CallPassages":
         """What call number `of` finds."""

@@ -26,6 +26,7 @@ from branchwise.tools.errors import ToolError
 from branchwise.tools.passage_blocks import SHOWN, ShownPassages
 from branchwise.tools.plugins.plugged import PluggedTool
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
+from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
 from branchwise.trace.events import Tool
 from branchwise.trace.parts import ModelQuestion
 from branchwise.trace.records import Record
@@ -83,6 +84,10 @@ def make_tool_node(
         )
         for n, result in kept.items():
             turn.shown.end(n, result.content, result.artifact)
+        for n, call in enumerate(calls):
+            # Anyone's tool may hang: a search waits only for searches.
+            if call["name"] not in (SEARCH_TOOL, OPENING_TOOL):
+                turn.shown.end(n)
         begun = [
             turn.answer(n, call, within_budget=n < allowed)
             for n, call in enumerate(calls)

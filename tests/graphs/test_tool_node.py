@@ -1,9 +1,11 @@
 """Tool calls get results, whatever the tool does."""
 
+import asyncio
 import json
 from typing import Any
 
 from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 
@@ -11,6 +13,7 @@ from branchwise.agents.journal import MemoryJournal
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
+from branchwise.tools.passage_blocks import SHOWN
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 
 
@@ -33,7 +36,7 @@ def talkative(query: str) -> str:
 
 
 async def results_of(
-    tools: list[BaseTool], calls: list[dict[str, Any]], budget: Budget
+    tools: list[BaseTool], calls: list[dict[str, Any]], budget: Budget, *, repeats: bool = True
 ) -> tuple[list[str], dict[str, Any], MemoryJournal]:
     journal = MemoryJournal()
     valid = [c for c in calls if c["type"] == "tool_call"]
@@ -42,7 +45,8 @@ async def results_of(
     )
     state = AgentState(messages=[message], spent=Spent())
     context = ItemContext(journal, 60.0)
-    update: Any = await make_tool_node(tools, budget)(state, runtime=Runtime(context=context))
+    node = make_tool_node(tools, budget, repeats=repeats)
+    update: Any = await node(state, runtime=Runtime(context=context))
     return [message.text for message in update["pending"]], update, journal
 
 
@@ -91,3 +95,25 @@ async def test_a_result_says_which_kind_of_failure_it_is() -> None:
         failures = {data["call"]["id"]: data["failure"] for _, data in journal.events}
         kinds = [None, "failed", "arguments", "unknown_tool", last]
         assert failures == dict(zip(["c1", "c2", "c3", "c4", "c5"], kinds, strict=True))
+
+
+async def test_a_search_waits_for_no_other_tool() -> None:
+    searched = asyncio.Event()
+
+    @tool
+    async def waits(query: str) -> str:
+        """Ends when the search has ended."""
+        await searched.wait()
+        return query
+
+    @tool("local_retriever")
+    async def search(query: str, config: RunnableConfig) -> str:
+        """Asks what is shown before it."""
+        shown = await config["configurable"][SHOWN].ids()
+        searched.set()
+        return f"{query} {len(shown)}"
+
+    calls = [call("waits", 1, query="a"), call("local_retriever", 2, query="b")]
+    async with asyncio.timeout(20):
+        texts, _, _ = await results_of([waits, search], calls, Budget(), repeats=False)
+    assert texts == ["a", "b 0"]
