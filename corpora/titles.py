@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 MAX_PARTS = 100
-"""What more passages share is no document's title (`Untitled`)."""
+"""A title that more passages share does not name a document (`Untitled`)."""
 
 
 class Titles:

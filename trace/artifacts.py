@@ -76,7 +76,7 @@ class ShownPassage(_View):
 class ShownMatch(_View):
     """Something of a graph that a search by name found. `near`: its name is only like the text.
 
-    `members`: how many things are instances of it; 0 where it is no class, or that is not recorded.
+    `members`: how many things are instances of it; 0 if it is not a class or this was not recorded.
     """
 
     __slots__ = ()

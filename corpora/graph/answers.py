@@ -61,7 +61,7 @@ class Match(NamedTuple):
 
     `name`: the label or alias that matched; `types`: labels of what it is an instance of. `near`:
     its name is only like the text (another spelling, some of the words), so it is a guess.
-    `members`: how many things are instances of it; 0 where it is no class, or that is unknown.
+    `members`: how many things are instances of it; 0 if it is not a class or this is unknown.
     """
 
     id: str

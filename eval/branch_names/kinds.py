@@ -20,7 +20,7 @@ class Kinds(NamedTuple):
     def contradict(self, other: "Kinds") -> bool:
         """Whether both say what kind of thing they mean, and it cannot be the same.
 
-        A "film director" is no film, so works are compared only where none is a person.
+        A "film director" is not a film, so works are compared only if neither names a person.
         """
         if self.occupations and other.occupations:
             return self.occupations.isdisjoint(other.occupations)
