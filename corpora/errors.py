@@ -29,7 +29,7 @@ class SettingNames:
 
     def name(self, setting: str) -> str:
         """The setting itself: `--corpus`."""
-        return f"--{_OPTIONS.get(setting, setting)}"
+        return f"--{_OPTIONS.get(setting, setting)}".replace("_", "-")
 
     def add(self, setting: str, value: str = "") -> str:
         """What to do where it is missing: `add --corpus DIR`."""

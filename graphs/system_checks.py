@@ -3,9 +3,12 @@ Python, each worded for its place."""
 
 from collections.abc import Collection
 
+from pydantic import BaseModel
+
+from branchwise.agents.setting import Declared
 from branchwise.corpora.errors import FLAGS, SettingError, SettingNames
 from branchwise.corpora.open import needs_corpus
-from branchwise.graphs.system import MODULES, System
+from branchwise.graphs.system import MODULES, SETTINGS, System
 from branchwise.tools.registry import check_source, default_tools
 
 
@@ -26,16 +29,19 @@ def tools_of(system: System) -> tuple[str, ...]:
 def check_system(system: System, words: SettingNames = FLAGS) -> None:
     """Raise SettingError where settings do not fit each other.
 
-    A model or decoding for a module that is off is a module that was forgotten.
+    What was set for a module that is off means that the module was forgotten; a default was not
+    set.
     """
-    for role, module in MODULES.items():
-        if getattr(system.roles, role) and not getattr(system, module):
+    for one in SETTINGS:
+        module = one.setting.module
+        if module and not getattr(system, module) and _is_set(system, one):
             raise SettingError(
-                role,
+                one.name,
                 f"has no effect without {words.name(module)}",
-                where=words.name(role),
-                remedy=f"{words.add(module)}, or leave out {words.name(role)}",
+                where=words.name(one.name),
+                remedy=f"{words.add(module)}, or leave out {words.name(one.name)}",
             )
+    for role, module in MODULES.items():
         if role in system.role_decoding and not getattr(system, module):
             raise SettingError(
                 "role_decoding",
@@ -44,6 +50,13 @@ def check_system(system: System, words: SettingNames = FLAGS) -> None:
                 remedy=f"{words.add(module)}, or leave it out",
             )
     check_search(system, sources_of(system), tools_of(system), words)
+
+
+def _is_set(system: System, one: Declared) -> bool:
+    part: BaseModel = system
+    for name in one.path[:-1]:
+        part = getattr(part, name)
+    return one.name in part.model_fields_set and getattr(part, one.name) is not None
 
 
 def check_search(

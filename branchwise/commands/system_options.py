@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
+from click.core import ParameterSource
 from typer.core import TyperCommand
 
 from branchwise.commands.options import read_keys, read_tools
@@ -59,7 +60,8 @@ def with_system_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def spread(**values: Any) -> None:
-        given = {name: values.pop(name) for name in _settings()}
+        options = {name: values.pop(name) for name in _settings()}
+        given = {name: value for name, value in options.items() if _is_given(name)}
         command(system=system_of(given), **values)
 
     own = [p for p in inspect.signature(command).parameters.values() if p.name != "system"]
@@ -94,6 +96,12 @@ def system_of(options: Mapping[str, Any]) -> "System":
         raise InputError(str(first["msg"]), where=where, remedy=remedy) from None
     check_system(system)
     return system
+
+
+def _is_given(name: str) -> bool:
+    """Whether the user wrote the option: a default is not refused where it has no effect."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not ParameterSource.DEFAULT
 
 
 @cache

@@ -109,14 +109,26 @@ def test_run_keeps_modules_and_roles_and_resume_takes_them_elsewhere(
     assert "changed: expander" in err
 
 
-@pytest.mark.parametrize(("role", "module"), [("expander", "expand"), ("extractor", "extract")])
-def test_a_model_for_a_module_that_is_not_asked_for_is_refused(type_in, corpus, role, module):
-    code, _, err = type_in("ask", "Who?", "--corpus", corpus, f"--{role}", "offline")
+@pytest.mark.parametrize(
+    ("option", "value", "module"),
+    [
+        ("--expander", "offline", "--expand"),
+        ("--extractor", "offline", "--extract"),
+        ("--readings-from", "memory", "--expand"),
+        ("--readings-from", "search", "--expand"),  # the default, but written
+        ("--extract-by", "passage", "--extract"),
+    ],
+)
+def test_a_setting_of_a_module_that_is_not_asked_for_is_refused(
+    type_in, corpus, option, value, module
+):
+    code, _, err = type_in("ask", "Who?", "--corpus", corpus, option, value)
     assert code == 2
     assert err == (
-        f"branchwise: --{role}: has no effect without --{module}; "
-        f"add --{module}, or leave out --{role}\n"
+        f"branchwise: {option}: has no effect without {module}; "
+        f"add {module}, or leave out {option}\n"
     )
+    assert type_in("ask", "Who?", "--corpus", corpus, option, value, module)[0] in (0, None)
 
 
 def test_extraction_without_anything_to_extract_from_is_refused(type_in, questions, tmp_path):
