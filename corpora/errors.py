@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Iterable
 
 _LONGEST = 1_000
+_SHORT = 3
+"""Letters that may stand for the name that they begin."""
 _OPTIONS = {"role_decoding": "role", "tools": "tool"}
 """Options that are not called as their fields are."""
 
@@ -57,9 +59,12 @@ def _cut(text: str) -> str:
 def did_you_mean(
     name: str, known: Iterable[str], *, else_: str = "", most: int = 1, cutoff: float = 0.6
 ) -> str:
-    """The nearest known names as a question; without a near one, `else_` or all known names."""
+    """The nearest known names as a question; without a near one, `else_` or all known names.
+
+    `temp` is near `temperature`, which alone begins with it.
+    """
     names = list(known)
-    near = nearest(name, names, most, cutoff)
+    near = nearest(name, names, most, cutoff) or _begun(name, names)
     if near:
         return f"did you mean {' or '.join(near)}?"
     return else_ or f"known are {', '.join(names)}"
@@ -73,3 +78,9 @@ def nearest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6)
     folded = {other.casefold(): other for other in known}
     near = difflib.get_close_matches(name[:200].casefold(), folded, n=most, cutoff=cutoff)
     return [folded[other] for other in near]
+
+
+def _begun(name: str, known: Iterable[str]) -> list[str]:
+    """The one known name that begins like this; none where several do, or it is very short."""
+    longer = [other for other in known if other.casefold().startswith(name.casefold())]
+    return longer if len(name) >= _SHORT and len(longer) == 1 else []

@@ -33,6 +33,7 @@ class EntityType(_Declared):
     parent: str = Field("", alias="is")
     occupation: str = Field("", pattern=r"^(Q\d+)?$")
     definite: bool = False  # its name is said with "the"
+    covers: TypeNames = ()  # types that its noun means, too, to most readers: a label is a company
     # For making worlds only:
     name: str = ""  # the kind of names
     shares: str = ""  # the kind of names that entities of several types may share
@@ -193,7 +194,12 @@ def merge(domains: Mapping[str, Domain], keep: bool = False) -> Schema:
     if not keep:
         relations = _possible(relations, types)
         types = {
-            name: kind.model_copy(update={"second": _known(kind.second, types)})
+            name: kind.model_copy(
+                update={
+                    "second": _known(kind.second, types),
+                    "covers": tuple(other for other in kind.covers if other in types),
+                }
+            )
             for name, kind in types.items()
         }
     return Schema(types=types, aliases=aliases, relations=relations, items=items, since=since)

@@ -39,7 +39,7 @@ def check_schema(schema: Schema) -> None:
 
 def _kinship_faults(schema: Schema, name: str, kind: EntityType) -> Iterator[str]:
     yield from _unknown("type", _given(kind.parent), schema.types)
-    yield from _unknown("type", kind.second, schema.types)
+    yield from _unknown("type", (*kind.second, *kind.covers), schema.types)
     line = [name]
     while (parent := schema.types[line[-1]].parent) in schema.types:
         if parent in line:

@@ -73,3 +73,10 @@ def test_the_nearest_name_is_found_in_any_case() -> None:
     assert did_you_mean("matchr", known, most=2) == "did you mean matcher or match?"
     assert did_you_mean("zzz", known) == "known are Retriever, matcher, match"
     assert did_you_mean("zzz", known, else_="remove it") == "remove it"
+
+
+def test_the_beginning_of_one_name_stands_for_it() -> None:
+    known = ["temperature", "top_p", "top_k", "seed"]
+    assert did_you_mean("Temp", known) == "did you mean temperature?"
+    for name in ("top", "te", ""):  # two begin so; too short
+        assert did_you_mean(name, known, cutoff=0.9, else_="none") == "none"

@@ -74,6 +74,7 @@ def test_digests_change_with_the_settings_of_modules_that_are_on_alone():
         ("expander.temperature=warm", "--role expander.temperature: is not what it can be"),
         ("expander.seed=1.5", "--role expander.seed: is 1.5"),
         ("expander.temprature=1", "is not a setting of a role; did you mean temperature?"),
+        ("expander.temp=1", "is not a setting of a role; did you mean temperature?"),
         ("expander.model=offline", "the setting expander names its model"),
         ("expander.timeout=3", "--role expander.timeout: is not a setting of a role"),
         ("expandr.seed=1", "is not a role with settings of its own; did you mean expander?"),

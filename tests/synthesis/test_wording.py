@@ -50,6 +50,7 @@ NAMES = {
     "Q33999": "actor",
     "Q639669": "musician",
     "Q8": "Glass Sail",
+    "Q418": "telecommunications",
 }
 VARIANTS = 300
 BY_VOSS = Atomic(relation="directed_by", inverse=True, entity="Q1")
@@ -176,6 +177,61 @@ def test_musicians_are_called_so_where_only_they_fit(said: Callable[..., set[str
     assert "Which musicians played in Redbrook Albion?" in questions
 
 
+APART = "(other than film studios, record labels and publishers)"
+IN_REDBROOK = Atomic(relation="company_home", inverse=True, entity="Q4")
+EARLY = Filter(of=0, relation="company_founded", condition=Years(last=1949))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (IN_REDBROOK,),
+        (IN_REDBROOK, EARLY),
+        (Atomic(relation="owner", inverse=True, entity="Q5"),),
+        (
+            Atomic(relation="owner", inverse=True, entity="Q5"),
+            IN_REDBROOK,
+            Difference(of=0, other=1),
+        ),
+    ],
+)
+def test_companies_are_told_from_those_that_are_of_another_type(
+    said: Callable[..., set[str]], steps: tuple[PlanStep, ...]
+) -> None:
+    assert all(f"companies {APART}" in question for question in said(*steps))
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (Atomic(relation="founded_by", inverse=True, entity="Q1"), EARLY),
+        (IN_REDBROOK, Filter(of=0, relation="industry", condition=Holds(value="Q418"))),
+        (Atomic(relation="founded_by", entity="Q5"), Join(of=0, relation="owner")),
+    ],
+)
+def test_companies_are_called_so_where_only_they_fit(
+    said: Callable[..., set[str]], steps: tuple[PlanStep, ...]
+) -> None:
+    assert not any("(other than" in question for question in said(*steps))
+
+
+def test_companies_through_which_others_are_found_are_told_where_others_may_be_meant(
+    said: Callable[..., set[str]],
+) -> None:
+    entrepreneurs = said(IN_REDBROOK, GroupBy(of=0, relation="founded_by", at_least=2))
+    at_once = {question for question in entrepreneurs if not question.startswith("Consider")}
+    assert at_once
+    assert not any("(other than" in question for question in at_once)
+    owners = said(IN_REDBROOK, GroupBy(of=0, relation="owner", at_least=2))
+    assert all(f"companies {APART}" in question for question in owners)
+
+
+def test_only_types_of_the_schema_are_set_apart() -> None:
+    worder = Grammar(world_schema(["business", "movie"]), 1)
+    question = worder.question(Plan(steps=(IN_REDBROOK,)), NAMES.__getitem__)
+    assert "companies (other than film studios)" in question
+
+
 def test_either_of_two_and_a_kind(said: Callable[..., set[str]]) -> None:
     questions = said(
         BY_VOSS,
@@ -257,8 +313,9 @@ def test_one_thing_is_said_in_the_singular(said: Callable[..., set[str]]) -> Non
         Join(of=0, relation="company_home", inverse=True),
     )
     the_city = "the city that is the birthplace of Mara Voss"
-    assert f"Which companies are based in {the_city}?" in questions
-    assert f"Consider {the_city}. Which companies are based in this city?" in questions
+    companies = "companies (other than film studios, record labels and publishers)"
+    assert f"Which {companies} are based in {the_city}?" in questions
+    assert f"Consider {the_city}. Which {companies} are based in this city?" in questions
 
 
 def test_sets_in_the_same_relation_are_one(said: Callable[..., set[str]]) -> None:

@@ -203,6 +203,39 @@ def is_single(described: Description, schema: Schema) -> bool:
     return False
 
 
+def covered(
+    described: Description, schema: Schema, within: Related | None = None
+) -> tuple[str, ...]:
+    """Types that a noun of the description means, too, to most readers, and of which all may hold.
+
+    Of the companies in a city these are film studios; of those that somebody founded there are
+    none, where a schema knows founders of companies alone. `within`: what holds of others through
+    these.
+    """
+    parts = described.parts
+    if within:
+        parts = (*parts, replace(within, inverse=not within.inverse))
+    others = (other for name in described.types for other in schema.types[name].covers)
+    return tuple(
+        other
+        for other in dict.fromkeys(others)
+        if other not in described.types and all(_may_hold(part, other, schema) for part in parts)
+    )
+
+
+def _may_hold(part: Constraint, type_name: str, schema: Schema) -> bool:
+    """Whether things of a type have the property of what is said."""
+    if isinstance(part, Except):
+        return True
+    if isinstance(part, Either):
+        options = part.options
+        return any(all(_may_hold(p, type_name, schema) for p in option) for option in options)
+    side = schema.subjects if isinstance(part, Meets) or part.inverse else schema.objects
+    number = schema.relations[part.relation].property
+    alike = (one for one in schema.relations.values() if one.property == number)
+    return any(type_name in side(one) for one in alike)
+
+
 def _without(one: Description, other: Description) -> Description:
     rest = tuple(part for part in other.parts if part not in one.parts) or other.parts
     if len(rest) == 1 and isinstance(choice := rest[0], Either):

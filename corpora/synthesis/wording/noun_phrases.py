@@ -27,6 +27,7 @@ from branchwise.corpora.synthesis.wording.descriptions import (
     Mentioned,
     NamedEntity,
     Related,
+    covered,
     is_single,
 )
 from branchwise.corpora.synthesis.wording.phrases import Verb, count_in_words, listed, with_article
@@ -226,17 +227,17 @@ class NounPhrases:
         if self.is_one(part):
             return self.the(part.to)
         if part.at_least > 1:
-            return f"{count} {self.phrase(part.to)}"
+            return f"{count} {self.phrase(part.to, within=part)}"
         of_many = "[" in verb.before + verb.after
         one = now_and_then(_SINGULAR_OFTEN, self.random) and not of_many
-        return self.phrase(part.to, "one" if one else "plural")
+        return self.phrase(part.to, "one" if one else "plural", part)
 
     def none_of(self, part: Related) -> str:
         """After a denial: "any film by X"."""
         if isinstance(part.to, Mentioned):
             return self._mentioned(part.to, "any")
         assert isinstance(part.to, Description)
-        return self.the(part.to) if self.is_one(part) else self.phrase(part.to, "any")
+        return self.the(part.to) if self.is_one(part) else self.phrase(part.to, "any", part)
 
     def is_one(self, part: Related) -> bool:
         """Whether a part relates to one thing at most: by its name, or to the city of a birth."""
@@ -259,18 +260,26 @@ class NounPhrases:
             return self.phrase(described, "the")
         return f"the {self.phrase(described)}"
 
-    def phrase(self, described: Description, number: str = "plural") -> str:
-        """The noun and all that is said of it; `number`: plural, one ("a film"), any, or the."""
-        phrase = self.structure(described)
+    def phrase(
+        self, described: Description, number: str = "plural", within: Related | None = None
+    ) -> str:
+        """The noun and all that is said of it; `number`: plural, one ("a film"), any, or the.
+
+        `within`: what is said of others through them.
+        """
+        phrase = self.structure(described, within)
         self._nouns[described] = phrase.noun
         noun = phrase.noun.plural if number == "plural" else getattr(phrase.noun, number)()
         swapped = now_and_then(_SWAPPED_OFTEN, self.random)
         return around(noun, phrase, number == "plural", swapped)
 
-    def structure(self, described: Description) -> NounPhrase:
+    def structure(self, described: Description, within: Related | None = None) -> NounPhrase:
         """The parts of a description in clauses, and the noun that fits them."""
         noun, rest = self._noun(described)
         phrase = self._predicates.noun_phrase(rest, noun)
+        if others := covered(described, self._schema, within):
+            apart = noun.other_than([self._schema.types[name].plural for name in others])
+            return replace(phrase, noun=apart)
         verbs = [predicate.verb for predicate in phrase.predicates if isinstance(predicate, Clause)]
         if noun.of_people and any(stutters(noun, verb) for verb in verbs):
             return replace(phrase, noun=people_of(described.types, self._schema))

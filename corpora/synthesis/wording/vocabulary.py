@@ -65,6 +65,12 @@ class Noun:
     def pronoun(self) -> str:
         return "who" if self.of_people else "that"
 
+    def other_than(self, plurals: Sequence[str]) -> "Noun":
+        """Without things that it could mean, too: companies (other than film studios)."""
+        apart = f"(other than {listed(plurals)})"
+        forms = f"{self.plural} {apart}", f"{self.singular} {apart}"
+        return Noun(*forms, self.of_people, self.general, (self.bare, self.bare_singular))
+
     def one(self) -> str:
         return "someone" if self.general else with_article(self.singular)
 
