@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from branchwise.agents.setting import refused
+from pydantic_core import PydanticCustomError
+
+from branchwise.agents.setting import refused, told
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.secrets import looks_secret
 
@@ -66,6 +68,18 @@ def read_headers(options: Iterable[str]) -> dict[str, str]:
             raise InputError(f"{name} is there twice", where=OPTION, remedy="give it once")
         found[name] = value
     return found
+
+
+def headers_over(options: Iterable[str], kept: Mapping[str, str]) -> dict[str, str]:
+    """The headers of options, and of the kept ones those that are not among them, whatever the case
+    of their letters. Raises InputError."""
+    given = read_headers(options)
+    names = {name.lower() for name in given}
+    rest = {name: value for name, value in kept.items() if name.lower() not in names}
+    try:
+        return checked_headers(rest | given)
+    except PydanticCustomError as error:
+        raise told(error, OPTION) from None
 
 
 def _check_name(name: Any) -> None:

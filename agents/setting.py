@@ -9,6 +9,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+from branchwise.corpora.errors import InputError
+
 SettingKind = Literal["value", "model", "folder", "graph", "retriever"]
 """What a text means: a model spec, a folder, a graph's folder or address, a retriever's name."""
 
@@ -91,6 +93,13 @@ def refused(what: str, remedy: str, *place: str) -> PydanticCustomError:
     """
     context = {"what": what, "remedy": remedy, "place": place}
     return PydanticCustomError("setting", "{what}", context)
+
+
+def told(error: PydanticCustomError, option: str) -> InputError:
+    """A refusal of an option's value, as the command line tells it."""
+    context = error.context or {}
+    where = f"{option} {'.'.join(context['place'])}".strip()
+    return InputError(context["what"], where=where, remedy=context["remedy"])
 
 
 def declared(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[Declared]:

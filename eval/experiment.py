@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from branchwise.agents.headers import headers_over
 from branchwise.agents.prompt_files import PromptSet
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, is_replay, located
@@ -137,6 +138,7 @@ def resume(
     observer: Observer | None = None,
     restraints: Restraints = UNRESTRAINED,
     keys: Keys = NO_KEYS,
+    headers: Sequence[str] = (),
 ) -> Run:
     """Continue a run that was killed, interrupted or extended by `retry_failed`.
 
@@ -144,8 +146,8 @@ def resume(
     InputError where the system would not be the one that began the run. `corpus` and `kg` say
     where its corpus and graph are now, `retriever`, `model`, `expander` and `extractor` where the
     servers of the same retriever and models are now, `prompt_set` which built-in prompts it began
-    with, should that not be known, `keys` which keys they get, before those that
-    the run names.
+    with, should that not be known; `keys` and `headers` (NAME=VALUE) go to the servers before those
+    that the run names, which keeps none of them: it says what it began with.
     """
     _check_at_least_one(concurrency=concurrency)
     reader = open_run(Path(path))
@@ -166,6 +168,7 @@ def resume(
     kept = with_kept_keys(keys, meta["system"], str(path))
     tell_kept_keys(kept, keys, str(path))
     settings["keys"] = dict(kept.variables)
+    settings["headers"] = headers_over(headers, begun.headers)
     _check_as_paid_for(Path(path), meta["system"], settings)
     agent = make_agent(System.model_validate(settings), meta["task"], restraints)
     check_same_system(Path(path), meta, agent)

@@ -8,7 +8,7 @@ from pydantic import JsonValue, ValidationError
 from pydantic_core import PydanticCustomError
 
 from branchwise.agents.decoding import Decoding, Sampling
-from branchwise.agents.setting import refused
+from branchwise.agents.setting import refused, told
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.plugins.settings import read_settings
 
@@ -42,9 +42,7 @@ def read_scorers(texts: Sequence[str], option: str = "--role") -> RoleDecoding:
     try:
         read = checked_roles(read_settings(texts, option))
     except PydanticCustomError as error:
-        context = error.context or {}
-        where = f"{option} {'.'.join(context['place'])}".strip()
-        raise InputError(context["what"], where=where, remedy=context["remedy"]) from None
+        raise told(error, option) from None
     if other := next((role for role in read if role not in SCORERS), None):
         raise InputError(
             f"{other} takes no part in scoring", where=option, remedy=f"set {' or '.join(SCORERS)}"

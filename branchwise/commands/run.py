@@ -117,6 +117,13 @@ def resume(
         PromptSet | None, typer.Option(help="The set of prompts that the run began with.")
     ] = None,
     key: Key = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Header of requests to model servers, repeatable; before the run's of that name.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
@@ -150,6 +157,7 @@ def resume(
             retry_failed=retry_failed,
             observer=progress,
             keys=keys,
+            headers=header or (),
         )
     finish(continued, keys=keys)
 

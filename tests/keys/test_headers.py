@@ -21,6 +21,7 @@ class HeaderServer(LoopbackServer):
         super().__init__()
         self.seen = []
         self.redirect = ""
+        self.fails = False
 
     def app(self):
         app = web.Application()
@@ -29,6 +30,8 @@ class HeaderServer(LoopbackServer):
 
     async def _answer(self, request):
         self.seen.append(dict(request.headers))
+        if self.fails:
+            return web.json_response({"error": {"message": "no"}}, status=400)
         if self.redirect and "moved" not in request.path:
             return web.Response(status=307, headers={"Location": self.redirect})
         if request.path == "/retrieve":
@@ -80,6 +83,47 @@ def test_models_get_them_and_retrievers_do_not(servers, questions, tmp_path, typ
     reader.close()
     assert kept == {NAME: CANARY}
     assert CANARY not in json.dumps(identity)
+
+
+def test_resume_sends_others_before_those_that_the_run_keeps(
+    servers, questions, tmp_path, type_in, monkeypatch
+):
+    model, retriever, _ = servers
+    monkeypatch.setenv("SOME_KEY", "first-0123456789")
+    made = System(
+        model=f"openai:m@http://{model.host}/v1",
+        retriever=f"http:http://{retriever.host}/retrieve",
+        headers={NAME: "old", "X-Kept": "kept"},
+    )
+    model.fails = True
+    assert run(questions, made, out=tmp_path / "R").state.failed == 1
+    model.fails, before = False, len(model.seen)
+    more = ("--header", f"{NAME.lower()}={CANARY}", "--key", f"{model.host}=SOME_KEY")
+    code, _, err = type_in("resume", tmp_path / "R", "--retry-failed", *more)
+    assert code == 0, err
+    sent = [{name.lower(): value for name, value in one.items()} for one in model.seen[before:]]
+    ours = [[one.get(name) for name in ("x-title", "x-kept", "authorization")] for one in sent]
+    assert ours == [[CANARY, "kept", "Bearer first-0123456789"]] * 2
+    reader = open_run(tmp_path / "R")
+    system = reader.system
+    reader.close()
+    assert (system["headers"], system["keys"]) == ({NAME: "old", "X-Kept": "kept"}, {})
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("X-Title", "--header: what is given is not a header; write --header NAME=VALUE"),
+        ("Host=h", "--header Host: is not for --header"),
+        (f"X-Any=sk-{'0123456789' * 3}", "has a value that looks like a key"),
+    ],
+)
+def test_resume_refuses_what_is_no_header(servers, questions, tmp_path, type_in, header, said):
+    made = System(model=f"openai:m@http://{servers[0].host}/v1")
+    run(questions, made, out=tmp_path / "R")
+    code, out, err = type_in("resume", tmp_path / "R", "--header", header)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
 
 
 @pytest.mark.parametrize("stream", [False, True])
