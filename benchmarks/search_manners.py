@@ -43,6 +43,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "pages, several queries": BEFORE | {"prompt_set": "v2"},
     "default": {},
     "default, extraction by passage": {"extract": True, "extract_by": "passage"},
+    "default, extraction, repeats": {"extract": True, "repeat_passages": True},
     "default, extraction": {"extract": True},
     "default, 1 a name": {"per_name": 1},
     "default, 2 a name": {"per_name": 2},

@@ -108,8 +108,8 @@ class Agent:
         )
         self._graph = graph or (open_graph(system.kg, keys) if system.kg else None)
         corpus = Path(system.corpus) if system.corpus else None
-        # Extraction reads a passage anew for another search.
-        repeats = system.repeat_passages or system.extract
+        # Extraction by passage reads all that each search finds.
+        repeats = system.repeat_passages or (system.extract and system.extract_by == "passage")
         around = ToolContext(
             self._retriever,
             system.k,

@@ -13,9 +13,11 @@ from branchwise.graphs.budget_words import budget_left
 from branchwise.graphs.expand_node import make_expand_node
 from branchwise.graphs.extraction.by_passage import make_extract_by_passage_node
 from branchwise.graphs.extraction.by_search import make_extract_by_search_node
+from branchwise.graphs.extraction.read_before import ReadBefore
 from branchwise.graphs.flows.flow import GraphParts
 from branchwise.graphs.plugins.running import make_plugin_node
 from branchwise.graphs.plugins.slots import NodeSlot
+from branchwise.graphs.shown import KnownPassages, ShownWhole
 from branchwise.graphs.state import AgentState, ItemContext
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
@@ -85,11 +87,17 @@ def add_agent(
     if parts.tools:
         left = partial(budget_left, prompts, parts.budget) if parts.shows_budget else None
         tools = make_tool_node(
-            parts.tools, parts.budget, models.agent, left, repeats=parts.repeats_passages
+            parts.tools, parts.budget, models.agent, left, _known_passages(parts)
         )
         graph.add_node("tools", tools)
     _add_slots(graph, parts, "before_agent", *(("after_tools",) if parts.tools else ()))
     return route.first
+
+
+def _known_passages(parts: GraphParts) -> KnownPassages | None:
+    if parts.repeats_passages:
+        return None
+    return ReadBefore() if parts.models.extractor else ShownWhole()
 
 
 def _add_slots(

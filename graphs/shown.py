@@ -1,40 +1,62 @@
-"""Which passages the agent has before it whole, for the tool calls of a turn in their order."""
+"""Which passages a search need not bring whole, for the tool calls of a turn in their order."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from langchain_core.messages import ToolMessage
 
+from branchwise.corpora.retrieval import MAX_K
 from branchwise.graphs.context_window import with_omissions
+from branchwise.graphs.messages import calls_of
 from branchwise.graphs.state import AgentState
 from branchwise.tools.passage_blocks import shown_whole
 from branchwise.trace.artifacts import Artifact
 
 
-def shown_before(state: AgentState) -> frozenset[str]:
-    """Ids of the passages that stand whole in the conversation as requests hold it.
+class KnownPassages(Protocol):
+    """What makes a passage known, so that it is named and the next one takes its place."""
 
-    What was cut, extracted, left out by a plug-in or to fit the context window is not among them.
+    def before(self, state: AgentState, question: str) -> Sequence[Collection[str]]:
+        """For each call of the turn, ids of the passages that are known from earlier turns."""
+        ...
+
+    def brought(self, content: str, artifact: Mapping[str, Any]) -> Iterable[str]:
+        """Ids of the passages that are known to the turn's later calls by the result of one."""
+        ...
+
+
+class ShownWhole:
+    """`KnownPassages`: those that stand whole in the conversation as requests hold it.
+
+    What was cut, left out by a plug-in or to fit the context window is not among them.
     """
-    messages = with_omissions(state["messages"], state.get("omitted", 0))
-    results = (message for message in messages if isinstance(message, ToolMessage))
-    return frozenset(id for one in results for id in _ids(one.text, one.artifact))
+
+    def before(self, state: AgentState, question: str) -> Sequence[Collection[str]]:
+        messages = with_omissions(state["messages"], state.get("omitted", 0))
+        results = (message for message in messages if isinstance(message, ToolMessage))
+        shown = frozenset(id for one in results for id in self.brought(one.text, one.artifact))
+        return [shown] * len(calls_of(state))
+
+    def brought(self, content: str, artifact: Mapping[str, Any] | None) -> Iterable[str]:
+        passages = Artifact(artifact or {}).passages
+        return shown_whole(content, [passage.data for passage in passages])
 
 
 class TurnPassages:
-    """The passages that each call of a turn finds shown: by earlier turns and the calls before."""
+    """The passages that each call of a turn finds known: by earlier turns and the calls before."""
 
-    def __init__(self, before: Collection[str], calls: int) -> None:
-        self.before = before
-        self._added: list[Collection[str]] = [()] * calls
-        self._ended = [asyncio.Event() for _ in range(calls)]
+    def __init__(self, known: KnownPassages, state: AgentState, question: str) -> None:
+        self._known = known
+        self.before = known.before(state, question)
+        self._brought: list[Collection[str]] = [()] * len(self.before)
+        self._ended = [asyncio.Event() for _ in self.before]
 
     def end(self, of: int, content: str = "", artifact: Mapping[str, Any] | None = None) -> None:
         """Call number `of` has ended with this result; what is said of it later is ignored."""
         if not self._ended[of].is_set():
-            self._added[of] = list(_ids(content, artifact))
+            self._brought[of] = list(self._known.brought(content, artifact or {}))
             self._ended[of].set()
 
     def at(self, of: int) -> "CallPassages":
@@ -42,10 +64,10 @@ class TurnPassages:
         return CallPassages(self, of)
 
     async def until(self, of: int) -> frozenset[str]:
-        """Ids of what is shown before call number `of`, once the calls before it have ended."""
+        """Ids of what is known to call number `of`, once the calls before it have ended."""
         for ended in self._ended[:of]:
             await ended.wait()
-        return frozenset(self.before).union(*self._added[:of])
+        return frozenset(self.before[of]).union(*self._brought[:of])
 
 
 @dataclass(frozen=True)
@@ -57,12 +79,8 @@ class CallPassages:
 
     @property
     def most(self) -> int:
-        return len(self.turn.before) + 5 * self.of
+        # What the calls before it bring is not known yet.
+        return MAX_K if self.of else len(self.turn.before[0])
 
     async def ids(self) -> Collection[str]:
         return await self.turn.until(self.of)
-
-
-def _ids(content: str, artifact: Mapping[str, Any] | None) -> Iterable[str]:
-    passages = Artifact(artifact or {}).passages
-    return shown_whole(content, [passage.data for passage in passages])

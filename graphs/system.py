@@ -83,12 +83,13 @@ class System(BaseModel):
     together and about a passage once, unless a search asks for something else; or passage, which
     asks about each passage of each result. `per_name`: of the passages whose titles differ only by
     a disambiguator in brackets, this many come before others; None keeps the retriever's ranking.
-    `repeat_passages`: a passage that the agent has before it is shown whole again, instead of by
-    its title, when a search finds it. `budget_shown`: the prompt states the budget, and each tool
-    result what is left. `prompt_set`: the version of the built-in prompts and of what tools say of
-    themselves. `keys`: by HOST or HOST:PORT the environment variable whose key goes there
-    (`corpora/keys.py`); no answer depends on them, nor on `headers`, which go to model servers.
-    `role_decoding`: by role the decoding settings that are not the agent's.
+    `repeat_passages`: a passage that the agent has before it, or that was extracted for what a
+    search asks, is shown whole again, instead of by its title, when the search finds it.
+    `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
+    the version of the built-in prompts and of what tools say of themselves. `keys`: by HOST or
+    HOST:PORT the environment variable whose key goes there (`corpora/keys.py`); no answer depends
+    on them, nor on `headers`, which go to model servers. `role_decoding`: by role the decoding
+    settings that are not the agent's.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -19,7 +19,7 @@ from branchwise.corpora.text import one_line, whole_characters
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.reduce import NOT_RUN, StateUpdate, answered
 from branchwise.graphs.run_contexts import PluginCall, count_asked
-from branchwise.graphs.shown import TurnPassages, shown_before
+from branchwise.graphs.shown import KnownPassages, TurnPassages
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.tools.errors import ToolError
@@ -60,34 +60,28 @@ def make_tool_node(
     budget: Budget,
     caller: ModelCaller | None = None,
     left: Callable[[Spent], str] | None = None,
-    *,
-    repeats: bool = True,
+    known: KnownPassages | None = None,
 ) -> GraphNode:
     """The node `tools`: answers every tool call of the last message.
 
     `caller`: the agent's model, which plug-ins may ask. `left`: what results say at their end of
-    the budget. `repeats`: passages that the agent has before it are shown whole again.
+    the budget. `known`: passages that are named where a search finds them again; None shows all
+    whole.
     """
     by_name = {tool.name: _Called(tool, caller) for tool in tools}
 
     async def run_tools(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
         calls, kept = calls_of(state), state.get("kept") or {}
         allowed = max(0, budget.calls - state["spent"].calls)
-        before = frozenset[str]() if repeats else shown_before(state)
-        turn = _Turn(
-            by_name,
-            runtime.context,
-            state["spent"],
-            left,
-            repeats,
-            TurnPassages(before, len(calls)),
-        )
+        context = runtime.context
+        shown = TurnPassages(known, state, context.question) if known else None
+        turn = _Turn(by_name, context, state["spent"], left, shown)
         for n, result in kept.items():
-            turn.shown.end(n, result.content, result.artifact)
+            turn.end(n, result.content, result.artifact)
         for n, call in enumerate(calls):
             # Anyone's tool may hang: a search waits only for searches.
             if call["name"] not in (SEARCH_TOOL, OPENING_TOOL):
-                turn.shown.end(n)
+                turn.end(n)
         begun = [
             turn.answer(n, call, within_budget=n < allowed)
             for n, call in enumerate(calls)
@@ -128,8 +122,12 @@ class _Turn:
     context: ItemContext
     spent: Spent
     left: Callable[[Spent], str] | None
-    repeats: bool
-    shown: TurnPassages
+    shown: TurnPassages | None
+
+    def end(self, of: int, content: str = "", artifact: Mapping[str, Any] | None = None) -> None:
+        """Call number `of` has ended: the calls behind it need not wait for it."""
+        if self.shown:
+            self.shown.end(of, content, artifact)
 
     def answer(
         self, of: int, call: Mapping[str, Any], *, within_budget: bool
@@ -151,7 +149,7 @@ class _Turn:
         try:
             result = await self._result(of, call, slot, refused)
         finally:
-            self.shown.end(of, result.content, result.artifact)
+            self.end(of, result.content, result.artifact)
         about = {"of": of, "seconds": round(time.perf_counter() - began, 4), "replayed": replayed}
         made = {"id": call["id"], "name": call["name"], "args": call["args"]}
         left = {"left": self._left(of)} if self.left and result is not _NOT_RUN else {}
@@ -169,7 +167,7 @@ class _Turn:
             result = CallOutcome.read(slot.value)
             count_asked(call["name"], result.asked, self.context.ledger)
             return result
-        shown = None if self.repeats else self.shown.at(of)
+        shown = self.shown.at(of) if self.shown else None
         result = await self.tools[call["name"]].answer(call, self.context, slot, shown)
         await self.context.journal.keep(slot, result.record())
         return result

@@ -67,7 +67,7 @@ class RequestedPassage:
 
 @dataclass(frozen=True)
 class ExtractionRequest:
-    """An extractor's message: the question, what was searched for, the passages."""
+    """An extractor's message: the question, all that was searched for, the passages."""
 
     question: str
     searched: str
@@ -87,8 +87,9 @@ class ExtractionRequest:
             )
             for (n, found), end in zip(heads, ends, strict=True)
         )
-        told = dict(_LINE.findall("\n".join(lines[: heads[0][0] if heads else None])))
-        return cls(told.get("Question", ""), told.get("Searched for", ""), passages)
+        told = _LINE.findall("\n".join(lines[: heads[0][0] if heads else None]))
+        searched = "; ".join(said for what, said in told if what == "Searched for")
+        return cls(dict(told).get("Question", ""), searched, passages)
 
 
 def extract(request: ExtractionRequest) -> str:

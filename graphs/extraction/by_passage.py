@@ -83,7 +83,8 @@ def make_extract_by_passage_node(caller: ModelCaller, prompts: Prompts) -> Graph
     system = prompts.render("extractor")
 
     async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
-        context, results = runtime.context, list(passage_results(state))
+        context = runtime.context
+        results = [result for result in passage_results(state) if result.materials]
         readings = state.get("readings", ())
         asked = [
             (material, passage_message(context.question, readings, search, material))

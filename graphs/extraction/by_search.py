@@ -9,9 +9,9 @@ from branchwise.agents.prompt_files import Prompts
 from branchwise.corpora.text import cut
 from branchwise.graphs.extraction.earlier import (
     all_spans,
+    asked_words,
     asks_for_more,
-    content_words,
-    in_view,
+    has_before_it,
     results_in_view,
     stands_in,
 )
@@ -19,6 +19,7 @@ from branchwise.graphs.extraction.materials import (
     GAP,
     Material,
     PassageResult,
+    materials_of,
     passage_results,
     searched_all,
 )
@@ -47,8 +48,8 @@ def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphN
     """The node `extract`: tool results with passages become what was copied out of them.
 
     A passage of several results is read once, one that was read at an earlier turn only if a search
-    asks for something else; what the agent has before it is not shown again. A passage whose calls
-    failed is shown whole.
+    asks for something else; what the agent has before it is not shown again, and what a search
+    only names stays named. A passage whose calls failed is shown whole.
     """
 
     async def extract(state: AgentState, runtime: Runtime[ItemContext]) -> StateUpdate:
@@ -56,12 +57,11 @@ def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphN
         readings = state.get("readings", ())
         found_by = _searches_by_passage(results)
         searches = list(dict.fromkeys(searched_all(result.call) for result in results))
-        known = content_words("\n".join([context.question, *readings]))
+        known = asked_words(context.question, readings)
         sought = list(_to_read(results, found_by, known, state.get("extracts") or {}))
         brief = ExtractionBrief(context.question, readings, searches)
         read = await read_together(caller, prompts, brief, sought, context)
-        shown, change = results_in_view(state), StateUpdate()
-        turn = _Turn(read, shown)
+        turn, change = _Turn(read, results_in_view(state), _by_id(state)), StateUpdate()
         for result in results:
             now = folded(state, change)
             extraction = turn.extraction(result, now.get("extracts") or {})
@@ -74,13 +74,22 @@ def make_extract_by_search_node(caller: ModelCaller, prompts: Prompts) -> GraphN
 
 def _searches_by_passage(results: Sequence[PassageResult]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
+    key_of: dict[str, str] = {}
     for result in results:
         search = searched_all(result.call)
-        for material in result.materials:
-            searches = found.setdefault(material.key, [])
+        key_of |= {material.id: material.key for material in result.materials}
+        named = [key_of[one.id] for one in result.repeats if one.id in key_of]
+        for key in [*(material.key for material in result.materials), *named]:
+            searches = found.setdefault(key, [])
             if search not in searches:
                 searches.append(search)
     return found
+
+
+def _by_id(state: AgentState) -> dict[str, Material]:
+    """The passages of all results."""
+    messages = [*state["messages"], *state["pending"]]
+    return {one.id: one for message in messages for one in materials_of(message)}
 
 
 def _to_read(
@@ -98,13 +107,15 @@ def _to_read(
 
 
 class _Turn:
-    """A turn's extractions, made in the order of its calls. `shown`: results before each."""
+    """A turn's extractions, made in the order of its calls. `shown`: results before each; `by_id`:
+    passages that a result may name."""
 
-    def __init__(self, read: PassagesRead, shown: list[str]) -> None:
+    def __init__(self, read: PassagesRead, shown: list[str], by_id: Mapping[str, Material]) -> None:
         self._fresh = dict(read.passages)
         self._read = read.passages
         self._requests = dict(by_first(read.requests))
         self._shown = shown
+        self._by_id = by_id
 
     def extraction(
         self, result: PassageResult, extracts: Mapping[str, PassageExtract]
@@ -121,6 +132,11 @@ class _Turn:
         content = _Content(self._shown)
         for material, record, earlier in zip(result.materials, records, before, strict=True):
             content.add(material, record, earlier)
+        here = {material.id for material in result.materials}
+        for id in (one.id for one in result.repeats if one.id not in here):
+            # What a plug-in's node took away before it was read was never shown.
+            if named := self._by_id.get(id):
+                content.name(named, extracts.get(named.key))
         self._shown.append(content.text)
         return Extraction(
             call=Call(result.call["id"], result.call["name"]),
@@ -165,9 +181,18 @@ class _Content:
         spans = record.spans or all_spans(before, material.text)
         text = material.text if record.how == "failed" else GAP.join(spans)
         shown = [*self._shown, *map(block, self._new)]
-        if text and not _is_shown(shown, material, text, spans, before):
+        is_shown = stands_in(shown, material, text) or has_before_it(shown, material, spans, before)
+        if text and not is_shown:
             self._new.append({**material.record, "text": text})
-        elif text:
+        else:
+            self._name(material, helps=bool(text))
+
+    def name(self, material: Material, before: PassageExtract | None) -> None:
+        """A passage that a search named only; of one whose calls failed nothing was extracted."""
+        self._name(material, helps=before is None or bool(before.spans))
+
+    def _name(self, material: Material, *, helps: bool) -> None:
+        if helps:
             self._repeats.append(RepeatRecord(id=material.id, title=material.title))
         else:
             self._nothing.append(f"[{material.id}] {cut(material.title, MAX_NAMED_CHARS)}")
@@ -181,17 +206,3 @@ class _Content:
         nothing = [f"[left out, nothing found in: {'; '.join(named)}]"] if named else []
         found = blocks(self._new, self._repeats)
         return bounded("\n\n".join([*([found] if found else []), *nothing]))
-
-
-def _is_shown(
-    shown: Sequence[str],
-    material: Material,
-    text: str,
-    spans: Sequence[str],
-    before: PassageExtract,
-) -> bool:
-    """Whether the agent has the text before it, or its spans in several texts."""
-    if stands_in(shown, material, text):
-        return True
-    seen = in_view(shown, material, before)
-    return bool(spans) and all(any(span in one for one in seen) for span in spans)

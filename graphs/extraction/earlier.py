@@ -16,6 +16,7 @@ from branchwise.graphs.extraction.materials import (
     GAP,
     Material,
     materials_of,
+    repeats_of,
     searched_all,
 )
 from branchwise.graphs.messages import calls_of
@@ -41,22 +42,32 @@ def asks_for_more(searches: Iterable[str], known: Collection[str], before: Passa
     return not words <= {*known, *before.words}
 
 
+def asked_words(question: str, readings: Iterable[str]) -> frozenset[str]:
+    """The content words of the question and its readings, for which every passage is read."""
+    return content_words("\n".join([question, *readings]))
+
+
 def extracts_after(extraction: Extraction, state: AgentState) -> Mapping[str, PassageExtract]:
     """What has been extracted of passages after this extraction. Failed ones are not."""
     extracts = dict(state.get("extracts") or {})
-    words = _words_of_call(state, extraction.of)
     for material, record in zip(
         materials_of(state["pending"][extraction.of]), extraction.passages, strict=False
     ):
         if material.id == record.id and record.how != "failed":
+            words = content_words("\n".join(_searches_for(state, extraction.of, record.id)))
             extracts[material.key] = _with(extracts.get(material.key, _NEW), words, record)
     return extracts
 
 
-def _words_of_call(state: AgentState, of: int) -> frozenset[str]:
+def _searches_for(state: AgentState, of: int, id: str) -> list[str]:
+    """The search of a turn's call, and those behind it that found a passage of it once more."""
     last = state["messages"][-1] if state["messages"] else None
     calls = calls_of(state) if isinstance(last, AIMessage) else []
-    return content_words(searched_all(calls[of])) if of < len(calls) else frozenset()
+    return [
+        searched_all(call)
+        for n, (call, message) in enumerate(zip(calls, state["pending"], strict=False))
+        if n == of or (n > of and id in (one.id for one in repeats_of(message)))
+    ]
 
 
 def _with(before: PassageExtract, words: frozenset[str], record: Extracted) -> PassageExtract:
@@ -76,6 +87,17 @@ def stands_in(results: Iterable[str], material: Material, text: str) -> bool:
     """Whether the results show this text of the passage, under its title."""
     shown = block({**material.record, "text": text})
     return any(shown in result for result in results)
+
+
+def has_before_it(
+    results: Collection[str], material: Material, spans: Sequence[str], before: PassageExtract
+) -> bool:
+    """Whether the results show the spans of a passage, together or in the texts of several earlier
+    extractions."""
+    if stands_in(results, material, GAP.join(spans)):
+        return True
+    seen = in_view(results, material, before)
+    return bool(spans) and all(any(span in one for one in seen) for span in spans)
 
 
 def in_view(results: Collection[str], material: Material, before: PassageExtract) -> list[str]:

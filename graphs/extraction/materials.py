@@ -12,6 +12,7 @@ from branchwise.corpora.text import one_line
 from branchwise.graphs.messages import calls_of
 from branchwise.graphs.state import AgentState
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
+from branchwise.trace.artifacts import Artifact, ShownPassage
 
 MAX_SEARCHED = 4000
 """Characters of a tool call's arguments that an extractor sees."""
@@ -45,24 +46,33 @@ class Material:
 
 @dataclass(frozen=True)
 class PassageResult:
-    """A tool result with passages: its place among the turn's calls, and its call."""
+    """A tool result with passages: its place among the turn's calls, its call, and what it names
+    only, since it is known."""
 
     of: int
     call: Mapping[str, Any]
     materials: Sequence[Material]
+    repeats: Sequence[ShownPassage] = ()
 
 
 def passage_results(state: AgentState) -> Iterator[PassageResult]:
-    """The turn's tool results that hold passages."""
+    """The turn's tool results that hold passages, or name some."""
     for of, (call, message) in enumerate(zip(calls_of(state), state["pending"], strict=True)):
-        if materials := materials_of(message):
-            yield PassageResult(of, call, materials)
+        materials, repeats = materials_of(message), repeats_of(message)
+        if materials or repeats:
+            yield PassageResult(of, call, materials, repeats)
 
 
 def materials_of(message: BaseMessage) -> list[Material]:
     """The passages of a tool's result."""
     artifact = message.artifact if isinstance(message, ToolMessage) else None
     return [Material.of(passage) for passage in (artifact or {}).get("passages") or ()]
+
+
+def repeats_of(message: BaseMessage) -> list[ShownPassage]:
+    """The passages that a tool's result names only."""
+    artifact = message.artifact if isinstance(message, ToolMessage) else None
+    return Artifact(artifact or {}).repeats
 
 
 def searched(call: Mapping[str, Any]) -> str:

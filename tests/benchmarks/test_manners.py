@@ -171,6 +171,10 @@ def test_an_extractor_copies_sentences_that_share_words():
     )
     wanted = ["Passage 1:", "NONE", "Passage 2:", "Ann directed it."]
     assert said("Copy.", several).splitlines() == wanted
+    of_two_searches = several.replace(
+        "Searched for: apes", "Searched for: rains\nSearched for: apes"
+    )
+    assert said("Copy.", of_two_searches).splitlines() == ["Passage 1:", "It rains.", *wanted[2:]]
 
 
 def test_tokens_are_a_quarter_of_the_characters():

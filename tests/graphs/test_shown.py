@@ -36,9 +36,8 @@ def results(chat_server, corpus):
         chat_server.play([*turns, ANSWER])
         system = System(
             model=f"openai:scripted@{chat_server.url}",
-            corpus=corpus,
             decoding=Decoding(attempts=1),
-            **{"k": 1, "budget_shown": "off", **changes},
+            **{"corpus": corpus, "k": 1, "budget_shown": "off", **changes},
         )
         task = get_task("branches")
         agent = Agent(system, task.flow)
@@ -79,6 +78,13 @@ def test_of_one_turn_the_second_call_names_what_the_first_shows(results):
     first, second = results(calls(SEARCH, SEARCH))
     assert set(ids(first)).isdisjoint(ids(second))
     assert first.split("]")[0] in second
+
+
+def test_calls_of_one_turn_find_as_many_passages_as_they_ask_for(results, tmp_path):
+    many = bm25_corpus(tmp_path, {f"p{n}": f"Heat {n}\nHeat is a novel." for n in range(24)})
+    found = [ids(text) for text in results(calls(SEARCH, SEARCH, SEARCH), k=8, corpus=str(many))]
+    assert [len(set(one)) for one in found] == [8, 8, 8]
+    assert len({id for one in found for id in one}) == 24
 
 
 def test_several_queries_are_one_call_and_show_nothing_twice(results):

@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.runtime import Runtime
 
 from branchwise.agents.journal import MemoryJournal
+from branchwise.graphs.shown import KnownPassages, ShownWhole
 from branchwise.graphs.state import AgentState, ItemContext, Spent
 from branchwise.graphs.system import Budget
 from branchwise.graphs.tool_node import make_tool_node
@@ -36,7 +37,10 @@ def talkative(query: str) -> str:
 
 
 async def results_of(
-    tools: list[BaseTool], calls: list[dict[str, Any]], budget: Budget, *, repeats: bool = True
+    tools: list[BaseTool],
+    calls: list[dict[str, Any]],
+    budget: Budget,
+    known: KnownPassages | None = None,
 ) -> tuple[list[str], dict[str, Any], MemoryJournal]:
     journal = MemoryJournal()
     valid = [c for c in calls if c["type"] == "tool_call"]
@@ -45,7 +49,7 @@ async def results_of(
     )
     state = AgentState(messages=[message], spent=Spent())
     context = ItemContext(journal, 60.0)
-    node = make_tool_node(tools, budget, repeats=repeats)
+    node = make_tool_node(tools, budget, known=known)
     update: Any = await node(state, runtime=Runtime(context=context))
     return [message.text for message in update["pending"]], update, journal
 
@@ -115,5 +119,5 @@ async def test_a_search_waits_for_no_other_tool() -> None:
 
     calls = [call("waits", 1, query="a"), call("local_retriever", 2, query="b")]
     async with asyncio.timeout(20):
-        texts, _, _ = await results_of([waits, search], calls, Budget(), repeats=False)
+        texts, _, _ = await results_of([waits, search], calls, Budget(), ShownWhole())
     assert texts == ["a", "b 0"]

@@ -20,7 +20,18 @@ from support.corpora.small import bm25_corpus
 
 QUESTION = "Question number 0000: who directed Heat?"
 GOOD = say(json.dumps({"reasoning": "r", "answers": {"default": ["Question number 0000"]}}))
-SEARCH = call("local_retriever", query="Heat film")
+SEARCHED = ("local_retriever", {"query": "Heat film"})
+SEARCH = calls(SEARCHED)
+TAKES_ALL = '''
+from branchwise import AgentState, node
+from branchwise.graphs.plugins.passages import with_passages
+
+@node("after_tools")
+async def takes_first(state: AgentState):
+    """Leaves nothing of the first result."""
+    first, *others = state["pending"]
+    return {"pending": [with_passages(first, []), *others]}
+'''
 MANN, MONBIOT, GOLDENTHAL = (
     "Michael Mann directed it.",
     "George Monbiot wrote it.",
@@ -169,12 +180,15 @@ def test_a_passage_of_several_searches_is_read_and_shown_once(play, chat_server)
     assert len(asked(chat_server.requests)) == 1
     assert sorted(asked(chat_server.requests)[0]) == sorted(PASSAGES)
     assert {one.reused for one in first.passages} == {False}
-    assert {one.reused for one in second.passages} == {True}
+    assert second.passages == ()
     assert (len(first.requests), len(second.requests)) == (1, 0)
     assert MANN in one
-    order = [p.id for p in second.passages if p.id in ("p1", "p3")]
-    named = "\n".join(f"[{id}] {PASSAGES[id][0]}" for id in order)
-    assert other.startswith(f"Shown before, not repeated:\n{named}\n\n[left out, nothing found in:")
+    shown, nothing = other.split("\n\n")
+    titles = {f"[{id}] {title}" for id, (title, _) in PASSAGES.items()}
+    helps = {f"[{id}] {PASSAGES[id][0]}" for id in ("p1", "p3")}
+    assert set(shown.removeprefix("Shown before, not repeated:\n").split("\n")) == helps
+    left_out = nothing.removeprefix("[left out, nothing found in: ").removesuffix("]")
+    assert set(left_out.split("; ")) == titles - helps
     assert row.outcome["usage"]["extractor"]["calls"] == 1
 
 
@@ -197,12 +211,76 @@ def test_a_passage_is_read_again_only_for_a_search_that_asks_for_something_else(
     row, found, shown = play(replies, SEARCH, again, SEARCH, other)
     sizes = [len(ids) for ids in asked(chat_server.requests)]
     assert sizes == [4, 4]
-    assert [sum(one.reused for one in extraction.passages) for extraction in found] == [0, 4, 4, 0]
+    assert [len(extraction.passages) for extraction in found] == [4, 0, 0, 4]
+    assert not any(one.reused for extraction in found for one in extraction.passages)
     # Read again, and nothing is new of it.
     assert all(MANN not in text and "Shown before, not repeated:" in text for text in shown[1:])
     assert all("[p2] Heat (1986 film)" in text for text in shown)
     assert found[1].model_calls == ()
     assert row.outcome["usage"]["extractor"]["calls"] == 2
+
+
+def found_by(chat_server, system, question_file, tmp_path, *turns, **changes):
+    """The extractions of one question with two passages a search, and the results as read."""
+    chat_server.play(
+        by_role(extractor=about(p1=MANN), agent=lambda body: [*turns, GOOD][turn_of(body)])
+    )
+    made = system().model_copy(update={"k": 2, **changes})
+    run(str(question_file(1)), made, out=tmp_path / "run")
+    _, events = read(tmp_path / "run")
+    return [e.body for e in events if e.kind == "extraction"], seen(chat_server.requests)
+
+
+def ids_of(extraction):
+    return {one.id for one in extraction.passages}
+
+
+def test_the_next_passages_take_the_places_of_those_that_were_read(
+    chat_server, system, question_file, tmp_path
+):
+    again, other = (call("local_retriever", query=q) for q in ("a film: Heat", "Heat composer"))
+    given = chat_server, system, question_file, tmp_path, SEARCH, again, other
+    (first, second, third), results = found_by(*given)
+    assert ids_of(first) | ids_of(second) == set(PASSAGES)
+    assert all(f"[{id}] {PASSAGES[id][0]}" in results[1] for id in ids_of(first))
+    assert results[1].count(MANN) == 0 or "p1" in ids_of(second)
+    # It asks for something else: what was read stands in the way again.
+    assert len(ids_of(third)) == 2
+    assert not any(one.reused for one in third.passages)
+
+
+def test_what_was_read_keeps_its_place_where_repeats_are_asked_for(
+    chat_server, system, question_file, tmp_path
+):
+    given = chat_server, system, question_file, tmp_path, SEARCH, SEARCH
+    (first, second), _ = found_by(*given, repeat_passages=True)
+    assert ids_of(first) == ids_of(second)
+    assert all(one.reused for one in second.passages)
+
+
+def test_a_turns_passages_are_read_for_each_search_that_names_them(
+    chat_server, system, question_file, tmp_path
+):
+    turn = calls(SEARCHED, ("local_retriever", {"query": "Heat film composer"}))
+    other = call("local_retriever", query="composer: Heat")
+    (first, second, third), _ = found_by(chat_server, system, question_file, tmp_path, turn, other)
+    assert ids_of(first) | ids_of(second) == set(PASSAGES)
+    # All were read for a composer, by the turn's one request.
+    assert ids_of(third) == set()
+    assert len(asked(chat_server.requests)) == 1
+
+
+def test_a_passage_that_a_node_took_away_is_not_said_to_be_shown(
+    chat_server, system, question_file, tmp_path
+):
+    node = tmp_path / "nodes.py"
+    node.write_text(TAKES_ALL)
+    turn = calls(SEARCHED, SEARCHED)
+    given = chat_server, system, question_file, tmp_path, turn
+    (second,), results = found_by(*given, nodes=(f"{node}:takes_first",))
+    assert second.of == 1
+    assert "Shown before" not in results[1]
+    assert all(f"[{id}]" not in results[1] for id in set(PASSAGES) - ids_of(second))
 
 
 def test_what_is_new_of_a_passage_that_is_read_again_is_shown(play):
