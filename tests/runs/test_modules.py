@@ -85,7 +85,7 @@ def test_each_role_asks_its_own_model(chat_server, make_system, question_file, t
         assert made.state.done == 1
         assert counts(chat_server.requests) == {"agent": 3}
         assert counts(expander.requests) == {"expander": 1}
-        assert counts(extractor.requests) == {"extractor": 1}
+        assert counts(extractor.requests) == {"extractor": 2}
         assert {body["model"] for body in expander.requests} == {"one"}
     finally:
         expander.stop()
@@ -167,7 +167,7 @@ def test_resuming_replays_modules_too(chat_server, make_system, question_file, t
     extractions = [e.body for e in events if e.kind == "extraction"]
     assert expansion["replayed"]
     assert [len(one.passages) for one in extractions] == [2, 2]
-    assert [call.replayed for one in extractions for call in one.model_calls] == [True]
+    assert [call.replayed for one in extractions for call in one.model_calls] == [True] * 2
 
 
 def test_modules_of_a_run_may_have_moved_and_others_are_refused(
@@ -218,7 +218,7 @@ def test_epochs_expand_and_extract_apart(chat_server, make_system, question_file
     chat_server.play(SCRIPT)
     system = make_system().model_copy(update={"expand": True, "extract": True})
     run(str(question_file(1)), system, out=tmp_path / "run", epochs=2)
-    assert counts(chat_server.requests) == {"expander": 2, "agent": 6, "extractor": 2}
+    assert counts(chat_server.requests) == {"expander": 2, "agent": 6, "extractor": 4}
     asked = [body for body in chat_server.requests if role_of(body) == "expander"]
     assert asked[0] == asked[1]
 
