@@ -43,10 +43,14 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "matcher": frozenset(),
         "judge": frozenset(),
         "mapping_repair": frozenset({"problem", "schema"}),
+        "grade_condition": frozenset(),
+        "grade_answer": frozenset(),
     }
 )
 """Every prompt and what may stand in it as `$name` (a dollar sign itself is written `$$`)."""
-SCORING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
+MAPPING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
+GRADING_PROMPTS = frozenset({"grade_condition", "grade_answer"})
+SCORING_PROMPTS = MAPPING_PROMPTS | GRADING_PROMPTS
 """Prompts that no answer depends on: a run may be scored with others than it began with."""
 PromptSet = Literal["v1", "v2"]
 NEWEST: PromptSet = "v2"

@@ -16,13 +16,12 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.branch_scores import gold_branches, pooled_score, strict_score
 from branchwise.eval.entities import Entity
 from branchwise.eval.items import Accepted, AnsweredItem
+from branchwise.eval.judging.consultant import Consulted, RequestProgress
 from branchwise.eval.judging.mapper import (
-    Consulted,
     Ended,
     Mapper,
     MappingOutcome,
     ReportedItem,
-    RequestProgress,
 )
 from branchwise.eval.judging.mapping import MappingRequest
 from branchwise.eval.judging.readiness import Ready

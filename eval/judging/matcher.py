@@ -14,13 +14,12 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, Matched
+from branchwise.eval.judging.consultant import Consulted, RequestProgress
 from branchwise.eval.judging.mapper import (
-    Consulted,
     Ended,
     Mapper,
     MappingOutcome,
     ReportedItem,
-    RequestProgress,
 )
 from branchwise.eval.judging.mapping import MappingRequest, listed, shown
 from branchwise.eval.judging.readiness import Ready

@@ -1,6 +1,6 @@
 """Scores and costs say which models took part."""
 
-from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
+from branchwise.agents.prompt_files import MAPPING_PROMPTS, Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.costs.usage import RoleSpending
 from branchwise.eval.judging.settle import Settled
@@ -31,7 +31,7 @@ def scorer_of(
         matcher = f"{task.matcher} ({matcher} brought nothing)"
     if judge and "judge" in settled.in_vain:
         judge = f"{judge} (brought nothing)"
-    told = prompts.digest_of(SCORING_PROMPTS)[:16] if model or judge else None
+    told = prompts.digest_of(MAPPING_PROMPTS)[:16] if model or judge else None
     asked = {"matcher": model, "judge": judge}
     own = {role: dict(roles[role]) for role, asks in asked.items() if asks and role in roles}
     return Scorer(

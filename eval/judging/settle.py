@@ -7,7 +7,6 @@ from typing import Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.journal import Journal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.keys import NO_KEYS, Keys
@@ -17,6 +16,7 @@ from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.matcher import MatcherReport, align_with_model
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.store.judgements import Judgements
 from branchwise.graphs.role_decoding import RoleDecoding, decoding_with
 
 RoleProgress = Callable[[str, int, int], None]
@@ -71,7 +71,7 @@ class Settling:
     """
 
     choice: ScoringChoice
-    judgements: Journal
+    judgements: Judgements
     prompts: Prompts
     concurrency: int = 8
     progress: RoleProgress | None = None

@@ -10,7 +10,7 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
 from branchwise.eval.items import Matched
-from branchwise.eval.judging import mapper
+from branchwise.eval.judging import consultant, mapper
 from branchwise.eval.judging.matcher import MAX_NAMES, align_with_model
 from branchwise.eval.store.judgements import MemoryJudgements
 from support.chat_server import ChatServer, fail, hang, invalid_json, refuse, say, too_long
@@ -392,7 +392,7 @@ async def test_progress_counts_distinct_requests(chat_server):
 
 
 async def test_a_sign_of_life_is_given_while_nothing_is_answered(chat_server, monkeypatch):
-    monkeypatch.setattr(mapper, "SECONDS_BETWEEN_SIGNS", 0.01)
+    monkeypatch.setattr(consultant, "SECONDS_BETWEEN_SIGNS", 0.01)
     chat_server.play(lambda body: hang())
     seen = []
 
