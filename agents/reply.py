@@ -28,7 +28,7 @@ FailureKind = Literal[
 ]
 
 
-class Token(NamedTuple):
+class ReplyToken(NamedTuple):
     """A token of a reply, and the likeliest at its place with their log-probabilities."""
 
     text: str
@@ -55,7 +55,7 @@ class Completion:
     invalid_tool_calls: tuple[Mapping[str, Any], ...] = ()
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
     left_out: tuple[str, ...] = ()
-    tokens: tuple[Token, ...] = ()
+    tokens: tuple[ReplyToken, ...] = ()
 
     def payload(self, seconds: float) -> dict[str, Any]:
         """The JSON-serialisable record of a call that took `seconds`."""
@@ -92,7 +92,7 @@ class Completion:
             reasoning_field=payload.get("reasoning_field", USUAL_FIELD),
             reasoning_details=tuple(payload.get(DETAILS, ())),
             tokens=tuple(
-                Token(text, tuple((other, value) for other, value in alternatives))
+                ReplyToken(text, tuple((other, value) for other, value in alternatives))
                 for text, alternatives in payload.get("tokens", ())
             ),
         )
@@ -129,7 +129,7 @@ class Reply:
     left_out: tuple[str, ...] = ()
     reasoning_field: str = USUAL_FIELD
     reasoning_details: tuple[Mapping[str, Any], ...] = ()
-    tokens: tuple[Token, ...] = ()
+    tokens: tuple[ReplyToken, ...] = ()
 
     @classmethod
     def of(

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from branchwise.agents.reasoning import DETAILS, TEXT_FIELDS, USUAL_FIELD, read_details
-from branchwise.agents.reply import Completion, Finish, ModelError, Token
+from branchwise.agents.reply import Completion, Finish, ModelError, ReplyToken
 from branchwise.agents.think import split_thinking
 from branchwise.corpora.text import storable
 from branchwise.trace.parts import Usage
@@ -74,11 +74,11 @@ def read_body(body: Any) -> Completion:
     )
 
 
-def _read_tokens(content: Any) -> tuple[Token, ...]:
+def _read_tokens(content: Any) -> tuple[ReplyToken, ...]:
     """The last tokens; what is not understood is left out."""
     found = content[-MAX_TOKENS:] if isinstance(content, list) else []
     return tuple(
-        Token(_text(one.get("token")), _read_alternatives(one.get("top_logprobs")))
+        ReplyToken(_text(one.get("token")), _read_alternatives(one.get("top_logprobs")))
         for one in found
         if isinstance(one, Mapping)
     )
@@ -95,7 +95,7 @@ def _is_logprob(value: Any) -> bool:
 
 
 def read_usage(usage: Any) -> Usage:
-    """Token counts of `usage`, 0 for what is missing or not a whole number."""
+    """ReplyToken counts of `usage`, 0 for what is missing or not a whole number."""
     return Usage(
         input=_count(usage, "prompt_tokens"),
         output=_count(usage, "completion_tokens"),

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from branchwise.eval.properties import ConditionalAnswer
 
 Protocol = Literal["conditions", "standard", "guided", "closed"]
-PROTOCOLS: tuple[Protocol, ...] = ("conditions", "standard", "guided", "closed")
+ASKS_FOR_CONDITIONS: frozenset[Protocol] = frozenset({"conditions"})
+"""Protocols in which the model writes conditions: `guided` gives them, the others have none."""
 
 
 class PropertyGrade(NamedTuple):

@@ -37,7 +37,7 @@ from branchwise.eval.store import RunReader, StoreError, open_run
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scores
-from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks import get_task, is_graded
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
 
 
@@ -169,7 +169,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
         scorer = scorer_of(task, by, prompts, settled, roles)
-        found = score_items(task, chosen, scorer=scorer, metrics=metrics)
+        found = score_items(scorer.scored_task, chosen, scorer=scorer, metrics=metrics)
         return replace(found, counts=replace(found.counts, pending=pending))
 
     scores = scores_of(settled.items, choice)
@@ -254,6 +254,7 @@ def _settled(
             keys,
             asking.roles,
             asking.headers,
+            graded=is_graded(reader.task),
         )
         return run_blocking(settling.settle(items))
 

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.journal import CallKey, Slot
@@ -27,8 +27,50 @@ SECONDS_BETWEEN_SIGNS = 1.0
 DECLINED = {"refusal": "the model refused", "content_filter": "the reply was filtered"}
 """By how a reply ended: why there is nothing to read in it."""
 
-Request = TypeVar("Request")
-Outcome = TypeVar("Outcome")
+_Request = TypeVar("_Request")
+_Outcome = TypeVar("_Outcome")
+
+
+class ReportedItem(NamedTuple):
+    """One item, by question id and epoch; `why` if there is a reason to give."""
+
+    id: str
+    epoch: int
+    why: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Without fields that are empty."""
+        return {key: value for key, value in self._asdict().items() if value is not None}
+
+
+class _Ending(Protocol):
+    @property
+    def failed(self) -> bool: ...
+
+    @property
+    def is_usable(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How distinct requests ended: `failed` ones got no reply, `unusable` ones got replies that say
+    nothing that was asked for, even after a repair."""
+
+    requests: int = 0
+    failed: int = 0
+    unusable: int = 0
+
+    @classmethod
+    def of(cls, found: Iterable[_Ending]) -> Ended:
+        listed = list(found)
+        failed = sum(one.failed for one in listed)
+        nothing = sum(not one.is_usable for one in listed)
+        return cls(len(listed), failed, nothing - failed)
+
+    @property
+    def brought_nothing(self) -> bool:
+        """Whether a request was made and no reply could be used."""
+        return 0 < self.requests == self.failed + self.unusable
 
 
 @dataclass(frozen=True)
@@ -68,7 +110,7 @@ class Consultant:
         self._caller, self._role = caller, role
         self._check: Callable[[], None] | None = lambda: check_role(role, caller.spec, ready)
         self._judgements = judgements
-        self.prompts = caller.prompts
+        self.prompts, self.model = caller.prompts, caller.spec.model
         self.consulted = Consulted()
 
     async def ask(
@@ -86,12 +128,12 @@ class Consultant:
 
     async def each(
         self,
-        requests: Iterable[Request],
-        consult: Callable[[Request], Awaitable[Outcome]],
+        requests: Iterable[_Request],
+        consult: Callable[[_Request], Awaitable[_Outcome]],
         *,
         concurrency: int,
         progress: RequestProgress | None = None,
-    ) -> dict[Request, Outcome]:
+    ) -> dict[_Request, _Outcome]:
         """What `consult` makes of each request; equal ones once, `concurrency` at a time.
 
         Raises what it raises, as soon as one does, and InputError for a `concurrency` below 1.
@@ -99,7 +141,7 @@ class Consultant:
         if concurrency < 1:
             raise InputError(f"concurrency is {concurrency}", remedy="give a number of at least 1")
         distinct = list(dict.fromkeys(requests))
-        found: dict[Request, Outcome] = {}
+        found: dict[_Request, _Outcome] = {}
         pending = iter(distinct)
 
         async def work() -> None:

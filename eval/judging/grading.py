@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from branchwise.agents.caller import ModelError, Reply
-from branchwise.agents.reply import Token
+from branchwise.agents.reply import ReplyToken
 from branchwise.corpora.text import one_line
 from branchwise.eval.judging.consultant import DECLINED, Consultant, concerns_all
 
@@ -47,6 +47,11 @@ class GradeRequest(NamedTuple):
     predicted: str
 
     @property
+    def is_decided(self) -> bool:
+        """Whether a text is empty, so that there is nothing to ask: two of them agree wholly."""
+        return not self.gold.strip() or not self.predicted.strip()
+
+    @property
     def message(self) -> str:
         """What the judge reads, after its prompt."""
         what = self.prompt.removeprefix("grade_")
@@ -71,6 +76,10 @@ class Grade:
     problem: str | None = None
     failed: bool = False
 
+    @property
+    def is_usable(self) -> bool:
+        return self.value is not None
+
 
 class Grader(Consultant):
     """A model that grades, `first` the number of its first sample: others measure it anew."""
@@ -78,13 +87,13 @@ class Grader(Consultant):
     first = 0
 
     async def grade(self, request: GradeRequest) -> Grade:
-        """The grade; empty texts are not asked about.
+        """The grade; what is decided is not asked about.
 
         Raises:
             ModelError: every other request would fail as well.
             InputError: the model cannot be asked at all.
         """
-        if not request.gold.strip() or not request.predicted.strip():
+        if request.is_decided:
             return Grade(float(request.gold.strip() == request.predicted.strip()))
         grades: list[int] = []
         problem: str | None = None
@@ -131,7 +140,7 @@ def read_grade(reply: Reply) -> int | str:
     return int(found[1])
 
 
-def expected_grade(tokens: Sequence[Token], said: int) -> float | None:
+def expected_grade(tokens: Sequence[ReplyToken], said: int) -> float | None:
     """The expected grade, 0 to 1, from the probabilities at the place of the integer `said`.
 
     None where they are not known. Where 10 is written as two tokens, the probability of the first
@@ -151,7 +160,7 @@ def expected_grade(tokens: Sequence[Token], said: int) -> float | None:
     return math.fsum(value * weight for value, weight in weights.items()) / total / HIGHEST
 
 
-def _place(tokens: Sequence[Token], said: str) -> int | None:
+def _place(tokens: Sequence[ReplyToken], said: str) -> int | None:
     """Where the integer begins: the last place whose token, or two, are it."""
     for at in reversed(range(len(tokens))):
         if tokens[at].text.strip() == said:
@@ -162,7 +171,7 @@ def _place(tokens: Sequence[Token], said: str) -> int | None:
     return None
 
 
-def _weights(token: Token) -> dict[int, float]:
+def _weights(token: ReplyToken) -> dict[int, float]:
     """The probabilities of the integers at one place."""
     weights: dict[int, float] = defaultdict(float)
     for text, logprob in token.alternatives:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import orjson
 
@@ -18,19 +17,6 @@ from branchwise.eval.judging.consultant import (
     concerns_all,
 )
 from branchwise.eval.judging.mapping import Indices, MappingRequest, read_mapping
-
-
-class ReportedItem(NamedTuple):
-    """One item, by question id and epoch; `why` if there is a reason to give."""
-
-    id: str
-    epoch: int
-    why: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Without fields that are empty."""
-        return {key: value for key, value in self._asdict().items() if value is not None}
-
 
 REPAIR = "mapping_repair"
 _MAX_RETURNED = 20_000
@@ -50,27 +36,9 @@ class MappingOutcome:
     repaired: bool = False
     failed: bool = False
 
-
-@dataclass(frozen=True)
-class Ended:
-    """How distinct requests ended: `failed` ones got no reply, `unusable` ones got replies that are
-    not a mapping, even after the repair."""
-
-    requests: int = 0
-    failed: int = 0
-    unusable: int = 0
-
-    @classmethod
-    def of(cls, found: Iterable[MappingOutcome]) -> Ended:
-        listed = list(found)
-        failed = sum(mapped.failed for mapped in listed)
-        nothing = sum(mapped.indices is None for mapped in listed)
-        return cls(len(listed), failed, nothing - failed)
-
     @property
-    def brought_nothing(self) -> bool:
-        """Whether a request was made and no reply could be used."""
-        return 0 < self.requests == self.failed + self.unusable
+    def is_usable(self) -> bool:
+        return self.indices is not None
 
 
 class Mapper(Consultant):

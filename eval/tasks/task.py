@@ -35,7 +35,7 @@ class Task(Protocol):
     `is_attributable`: answers are entities
     in the answer format `branches`, which texts mention, so that it can be said where one was lost
     and models may align and judge them. Such a task has a column with the role `recall`: the share
-    of the gold answers that are right under their branch.
+    of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Task(Protocol):
     matcher: str
     columns: tuple[Column, ...]
     is_attributable: bool = False
+    is_graded: bool = False
 
     def score(self, item: AnsweredItem) -> Metrics:
         """All metrics of one item: a value for each column, and for the sums of its totals."""

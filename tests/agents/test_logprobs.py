@@ -6,7 +6,7 @@ import pytest
 
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.journal import MemoryJournal
-from branchwise.agents.reply import Token
+from branchwise.agents.reply import ReplyToken
 from branchwise.agents.response_bodies import MAX_TOKENS, read_body
 from branchwise.eval.store.judgements import MemoryJudgements
 from support.agents.asking import MakeCaller, ask, both_ways
@@ -22,7 +22,7 @@ async def test_the_likeliest_tokens_come_with_the_reply_and_are_recorded(
     chat_server.play([SEVEN])
     caller, kept = make_caller(top_logprobs=2, stream=stream), MemoryJudgements()
     first = await ask(caller, kept)
-    assert first.tokens == (Token("7", (("7", -0.5), ("8", -1.0))),)
+    assert first.tokens == (ReplyToken("7", (("7", -0.5), ("8", -1.0))),)
     again = await ask(caller, kept)
     assert (again.replayed, again.tokens) == (True, first.tokens)
     (sent,) = chat_server.requests
@@ -61,7 +61,7 @@ def test_what_is_no_log_probability_is_left_out(value: object) -> None:
     top = [{"token": "8", "logprob": value}, {"token": "7", "logprob": 0}]
     content = [{"token": "7", "top_logprobs": top}]
     choice = {"message": {"content": "7"}, "logprobs": {"content": content}}
-    assert read_body({"choices": [choice]}).tokens == (Token("7", (("7", 0.0),)),)
+    assert read_body({"choices": [choice]}).tokens == (ReplyToken("7", (("7", 0.0),)),)
 
 
 def test_of_a_long_reply_the_last_tokens_are_kept() -> None:

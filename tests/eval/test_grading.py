@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from branchwise.agents.caller import ModelCaller, ModelError
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.reply import Completion, Reply, Token
+from branchwise.agents.reply import Completion, Reply, ReplyToken
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.judging.grading import (
     GRADING,
@@ -161,8 +161,8 @@ def reply_of(text: str) -> Reply:
     return Reply.of(Completion(text, "stop"), 0.0, replayed=False)
 
 
-def token(text: str, chances: Mapping[str, float]) -> Token:
-    return Token(text, tuple((word, math.log(chance)) for word, chance in chances.items()))
+def token(text: str, chances: Mapping[str, float]) -> ReplyToken:
+    return ReplyToken(text, tuple((word, math.log(chance)) for word, chance in chances.items()))
 
 
 def test_a_ten_of_two_tokens_shares_the_probability_of_the_first() -> None:
@@ -181,8 +181,8 @@ def test_the_last_place_counts_so_that_thinking_before_it_does_not() -> None:
     assert expected_grade(tokens, 3) == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("tokens", [[], [Token("7", ())], [Token("x", (("7", -0.1),))]])
-def test_without_probabilities_at_its_place_nothing_is_expected(tokens: list[Token]) -> None:
+@pytest.mark.parametrize("tokens", [[], [ReplyToken("7", ())], [ReplyToken("x", (("7", -0.1),))]])
+def test_without_probabilities_at_its_place_nothing_is_expected(tokens: list[ReplyToken]) -> None:
     assert expected_grade(tokens, 7) is None
 
 
