@@ -7,7 +7,8 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.evidence import Evidence
-from branchwise.eval.property_grades import Grades, Protocol
+from branchwise.eval.property_grades import Grades
+from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
 
 
 @dataclass(frozen=True)
@@ -66,4 +67,4 @@ class AnsweredItem:
     matched: Matched | None = None
     accepted: tuple[Accepted, ...] = ()
     graded: Graded | None = None
-    protocol: Protocol = "conditions"
+    protocol: QuestionProtocol = DEFAULT_PROTOCOL

@@ -4,6 +4,7 @@ A property is one way to answer an ambiguous question: the condition, the answer
 passages that say so (CondAmbigQA's word, its `properties`).
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
     return 2 * (predicted & gold).total() / (predicted.total() + gold.total())
 
 
+_NO_CONDITION = re.compile(rf"{DEFAULT_BRANCH}( \(\d+\))?")
+"""What answers without a condition are called: the second of them has a number."""
 # Small enough never to outweigh a difference between two sums of answer F1 that matters.
 _CONDITION_WEIGHT = 1e-4
 
@@ -100,7 +103,7 @@ def _predicted(
     for condition, texts in answered:
         answers = [text for text in texts if text.strip()]
         citations = frozenset(prediction.citations.get(condition, ()))
-        if condition == DEFAULT_BRANCH:
+        if _NO_CONDITION.fullmatch(condition):
             yield from (ConditionalAnswer("", (text,), citations) for text in sorted(answers))
         elif answers:
             yield ConditionalAnswer(condition, (" ".join(answers),), citations)

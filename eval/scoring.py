@@ -39,6 +39,7 @@ from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scores
 from branchwise.eval.tasks import get_task, is_graded
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
+from branchwise.graphs.system import System
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
     rows = [row for row in reader.items() if row.outcome is not None]
-    items = list(reader.answered_items())
+    protocol = System.recorded(reader.system).protocol
+    items = [replace(item, protocol=protocol) for item in reader.answered_items()]
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
     with reading(reader.path):

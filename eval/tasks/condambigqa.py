@@ -19,6 +19,7 @@ from branchwise.eval.properties import (
     predicted_properties,
     score_citations,
 )
+from branchwise.eval.property_grades import ASKS_FOR_CONDITIONS
 from branchwise.eval.tasks.column import Column, Metrics
 from branchwise.eval.tasks.task import Beside, Task
 from branchwise.graphs.flows.conditions import CONDITIONS
@@ -57,12 +58,14 @@ class CondAmbigQATask(Task):
 
         `answer_f1` and `condition_f1` are sums over aligned pairs divided by the number of gold
         properties (for the latter, of those with a condition): one that was missed counts 0.
+        Conditions are scored where the model was to write them.
         `count_difference` is predicted minus gold.
         """
         gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
         if not gold:
             return {column.key: None for column in self.columns}
-        conditions = sum(1 for property in gold if property.condition)
+        asks = item.protocol in ASKS_FOR_CONDITIONS
+        conditions = sum(1 for property in gold if property.condition) if asks else 0
         pairs = align_properties(predicted, gold)
         difference = len(predicted) - len(gold)
         return {

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Protocol
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.corpora.text import one_line
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
+from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
 
 _SHOWN = 3
 
@@ -50,12 +52,21 @@ class Task(Protocol):
         """All metrics of one item: a value for each column, and for the sums of its totals."""
         ...
 
-    def brief(self, question: Question, *, has_tools: bool) -> Brief:
+    def brief(
+        self,
+        question: Question,
+        *,
+        has_tools: bool,
+        protocol: QuestionProtocol = DEFAULT_PROTOCOL,
+    ) -> Brief:
         """What an agent with or without tools is told."""
-        setting = self.flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
+        flow = self.flow.by(protocol)
+        setting = flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
         given = question.passages if setting == "given" else ()
-        line = one_line(question.question)
-        return Brief(self.flow.prompts[setting], ask(question, setting), line, given)
+        line, message = one_line(question.question), ask(question, setting)
+        if flow.tells_conditions:
+            message = f"{message}\n\n{listed_conditions(question)}"
+        return Brief(flow.prompts[setting], message, line, given)
 
     def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
         """Gold and predicted answers as `score` aligns them, where a trace cannot tell by itself.
@@ -83,6 +94,13 @@ class Task(Protocol):
     def of_role(self, role: Role) -> Column | None:
         """The column of a role; None where there is none."""
         return next((column for column in self.columns if column.role == role), None)
+
+
+def listed_conditions(question: Question) -> str:
+    """The gold conditions, one a line, in an order that says nothing of the gold's own."""
+    named = [one_line(branch.name) for branch in question.branches if branch.name != DEFAULT_BRANCH]
+    listed = sorted(named, key=lambda name: sha256(f"{question.id}\0{name}".encode()).digest())
+    return "\n".join(["Conditions:", *(f"{n}. {name}" for n, name in enumerate(listed, start=1))])
 
 
 def ask(question: Question, setting: FlowSetting) -> str:

@@ -11,11 +11,11 @@ from branchwise.eval.property_grades import (
     Grades,
     PropertyGrade,
     PropertyPair,
-    Protocol,
     align_by_grades,
     graded_score,
     greedy_sums,
 )
+from branchwise.graphs.protocol import QuestionProtocol
 
 GRADE = st.builds(
     PropertyGrade,
@@ -104,7 +104,8 @@ def said(*citations: str) -> list[ConditionalAnswer]:
     return [ConditionalAnswer("c", ("a",), frozenset(cited)) for cited in citations]
 
 
-GREEDY: dict[str, tuple[Protocol, Grades, list[str], list[str], tuple[float, ...], float]] = {
+Case = tuple[QuestionProtocol, Grades, list[str], list[str], tuple[float, ...], float]
+GREEDY: dict[str, Case] = {
     # name: protocol, grades, predicted and gold citations; sums of condition, answer, citation and
     # the number scored; then our answer score, by the one-to-one optimum.
     "one to one": (
