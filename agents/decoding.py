@@ -71,7 +71,8 @@ class Decoding(Sampling):
     and reads fenced calls from the reply. `structured`: `auto` asks for the answer's JSON schema
     where the server takes one. `reasoning_back`: whether the reasoning of turns that called tools
     goes into the question's later requests; `auto`: once the server refuses one without it.
-    `timeout`: seconds a request; `attempts`: requests a call, at most.
+    `top_logprobs`: how many alternatives to each token come with their log-probabilities; None
+    asks for none. `timeout`: seconds a request; `attempts`: requests a call, at most.
     """
 
     tool_protocol: Annotated[
@@ -91,6 +92,9 @@ class Decoding(Sampling):
             later=True,
         ),
     ] = "auto"
+    top_logprobs: Annotated[
+        int | None, Field(ge=1, le=20), Setting(word=None, flag=None, later=True)
+    ] = None
     stream: Annotated[
         bool,
         Setting("Use streamed responses.", PANEL, flag="--stream/--no-stream", changes="requests"),

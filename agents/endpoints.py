@@ -15,8 +15,10 @@ from branchwise.agents.headers import NO_HEADERS
 from branchwise.agents.reasoning import demands_reasoning, native_of, send_back
 from branchwise.agents.refusals import (
     BACK,
+    LOGPROBS,
     OPTIONAL_FIELDS,
     OTHER_LIMIT,
+    TOP_LOGPROBS,
     demands_reasoning_back,
     mentions_schema,
     note_demand,
@@ -116,6 +118,8 @@ class OpenAIServer:
         if schema is not None and self._decoding.structured == "auto":
             named = {"name": "answer", "schema": schema, "strict": False}
             extra["response_format"] = {"type": "json_schema", "json_schema": named}
+        if (most := self._decoding.top_logprobs) is not None:
+            extra |= {LOGPROBS: True, TOP_LOGPROBS: most}
         body = self._connected().body(messages, extra)
         ours = body.keys() - self._decoding.extra_body.keys()
         left_out = tuple(name for name in OPTIONAL_FIELDS if name in ours and name in self.refused)
@@ -129,6 +133,10 @@ class OpenAIServer:
                 body[other] = value
         if "stream" not in body:
             body.pop("stream_options", None)
+        if not {LOGPROBS, TOP_LOGPROBS} <= body.keys():
+            # Each is of use with the other alone; a user's own field stays.
+            for name in {LOGPROBS, TOP_LOGPROBS} & ours:
+                body.pop(name, None)
         return body, (*left_out, BACK) if held_back else left_out
 
     @property

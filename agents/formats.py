@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from branchwise.agents.answers_format import AnswersFormat
 from branchwise.agents.branches_format import BranchesFormat
 from branchwise.agents.conditions_format import ConditionsFormat
 from branchwise.agents.format_error import FormatError
@@ -46,5 +47,5 @@ class AnswerFormat(Protocol):
 
 
 FORMATS: Mapping[str, AnswerFormat] = MappingProxyType(
-    {"branches": BranchesFormat(), "conditions": ConditionsFormat()}
+    {one.name: one for one in (BranchesFormat(), ConditionsFormat(), AnswersFormat())}
 )

@@ -22,6 +22,13 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "conditions_with_tools": frozenset(),
         "conditions_given": frozenset(),
         "conditions_directly": frozenset(),
+        "answers_with_tools": frozenset(),
+        "answers_given": frozenset(),
+        "answers_directly": frozenset(),
+        "guided_with_tools": frozenset(),
+        "guided_given": frozenset(),
+        "at_most_conditions": frozenset({"most"}),
+        "at_most_citations": frozenset({"most"}),
         "passages": frozenset(),
         "graph": frozenset(),
         "graph_names": frozenset(),
@@ -38,15 +45,20 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "expander_with_titles": frozenset(),
         "readings": frozenset({"readings"}),
         "conditions_readings": frozenset({"readings"}),
+        "answers_readings": frozenset({"readings"}),
         "extractor": frozenset(),
         "extractor_several": frozenset(),
         "matcher": frozenset(),
         "judge": frozenset(),
         "mapping_repair": frozenset({"problem", "schema"}),
+        "grade_condition": frozenset(),
+        "grade_answer": frozenset(),
     }
 )
 """Every prompt and what may stand in it as `$name` (a dollar sign itself is written `$$`)."""
-SCORING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
+MAPPING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
+GRADING_PROMPTS = frozenset({"grade_condition", "grade_answer"})
+SCORING_PROMPTS = MAPPING_PROMPTS | GRADING_PROMPTS
 """Prompts that no answer depends on: a run may be scored with others than it began with."""
 PromptSet = Literal["v1", "v2"]
 NEWEST: PromptSet = "v2"
@@ -62,6 +74,14 @@ SINCE_V2 = frozenset(
         "graph_queries",
         "extractor_several",
         "expander_with_titles",
+        "answers_with_tools",
+        "answers_given",
+        "answers_directly",
+        "answers_readings",
+        "guided_with_tools",
+        "guided_given",
+        "at_most_conditions",
+        "at_most_citations",
     }
 )
 """Prompts that the first set lacked: the digests of its systems cover all others."""

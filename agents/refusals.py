@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from branchwise.agents.spec import ModelSpec
 
 MAX_TOKENS, MAX_COMPLETION_TOKENS = "max_tokens", "max_completion_tokens"
+LOGPROBS, TOP_LOGPROBS = "logprobs", "top_logprobs"
 BACK = "reasoning_back"
 """Not a field of the body, but of the messages in it: the reasoning that goes back."""
 OTHER_LIMIT: Mapping[str, str] = {
@@ -24,6 +25,7 @@ OTHER_LIMIT: Mapping[str, str] = {
 }
 """The limit of tokens has two names: where a server refuses one, the other takes its place."""
 
+_ABOUT_LOGPROBS = r"\b(top_)?log_?probs?\b|\blog[- ]probabilities\b"
 _NAMES: Mapping[str, re.Pattern[str]] = {
     name: re.compile(words, re.IGNORECASE)
     for name, words in {
@@ -35,6 +37,8 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
         r"|\bstructured[_ ]outputs?|\bguided|\bgrammar|\bjson mode",
         MAX_TOKENS: r"\bmax_tokens\b",
         MAX_COMPLETION_TOKENS: r"\bmax_completion_tokens\b",
+        LOGPROBS: _ABOUT_LOGPROBS,
+        TOP_LOGPROBS: _ABOUT_LOGPROBS,
         "seed": r"\bseed\b",
         "top_p": r"\btop_p\b",
         "temperature": r"\btemperature\b",
@@ -45,6 +49,7 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
 }
 OPTIONAL_FIELDS = tuple(_NAMES)
 """In the order in which they are given up where one refusal names several: least missed first."""
+_SAMPLED = "grades are means of several replies"
 INSTEAD: Mapping[str, str] = {
     "stream_options": "streams count no tokens",
     "parallel_tool_calls": "the server decides how many tools are called at once",
@@ -53,6 +58,8 @@ INSTEAD: Mapping[str, str] = {
     "response_format": "answers follow the prompt alone, as with --structured off",
     MAX_TOKENS: f"{MAX_COMPLETION_TOKENS} takes its place",
     MAX_COMPLETION_TOKENS: f"{MAX_TOKENS} takes its place",
+    LOGPROBS: _SAMPLED,
+    TOP_LOGPROBS: _SAMPLED,
     "seed": "sampling cannot be repeated",
     "top_p": "the server chooses it",
     "temperature": "the server chooses it",
@@ -61,7 +68,16 @@ INSTEAD: Mapping[str, str] = {
     "tools": "they are described in the text, as with --tool-protocol text",
 }
 """What a request without the field means."""
-_OURS = frozenset({"stream_options", "parallel_tool_calls", "tool_choice", "response_format"})
+_OURS = frozenset(
+    {
+        "stream_options",
+        "parallel_tool_calls",
+        "tool_choice",
+        "response_format",
+        LOGPROBS,
+        TOP_LOGPROBS,
+    }
+)
 """Fields whose value no user chose: to complain of one is to refuse it. A temperature or a limit
 may also be out of range, and a tool's own schema wrong, which leaving it out would hide."""
 _NOT_TAKEN = re.compile(

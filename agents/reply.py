@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from branchwise.agents.reasoning import DETAILS, USUAL_FIELD, native
 from branchwise.trace.parts import Usage
@@ -28,6 +28,13 @@ FailureKind = Literal[
 ]
 
 
+class ReplyToken(NamedTuple):
+    """A token of a reply, and the likeliest at its place with their log-probabilities."""
+
+    text: str
+    alternatives: tuple[tuple[str, float], ...]
+
+
 @dataclass(frozen=True)
 class Completion:
     """A model's answer in plain data: what the journal records and what a reply is made from.
@@ -36,7 +43,7 @@ class Completion:
     type}` with the arguments as the model wrote them (LangChain's two shapes). `left_out`: optional
     fields that the request lacked because the server refuses them. `reasoning_field`: the name
     under which the server sent the reasoning; `reasoning_details`: blocks of it that it wants back
-    unchanged.
+    unchanged. `tokens`: the last ones of the text, where their log-probabilities were asked for.
     """
 
     text: str
@@ -48,6 +55,7 @@ class Completion:
     invalid_tool_calls: tuple[Mapping[str, Any], ...] = ()
     usage: Usage = field(default_factory=lambda: Usage(0, 0))
     left_out: tuple[str, ...] = ()
+    tokens: tuple[ReplyToken, ...] = ()
 
     def payload(self, seconds: float) -> dict[str, Any]:
         """The JSON-serialisable record of a call that took `seconds`."""
@@ -61,6 +69,7 @@ class Completion:
             "seconds": seconds,
             **({"left_out": list(self.left_out)} if self.left_out else {}),
             **self._native(),
+            **({"tokens": [list(one) for one in self.tokens]} if self.tokens else {}),
         }
 
     def _native(self) -> dict[str, Any]:
@@ -82,6 +91,10 @@ class Completion:
             left_out=tuple(payload.get("left_out", ())),
             reasoning_field=payload.get("reasoning_field", USUAL_FIELD),
             reasoning_details=tuple(payload.get(DETAILS, ())),
+            tokens=tuple(
+                ReplyToken(text, tuple((other, value) for other, value in alternatives))
+                for text, alternatives in payload.get("tokens", ())
+            ),
         )
 
     def with_calls(self, text: str, valid: list[Any], invalid: list[Any]) -> Completion:
@@ -102,7 +115,8 @@ class Reply:
     `seconds` is the time of the request that was answered, without earlier attempts and waits;
     of a replayed call, the time that it took when it was made. `waited`: seconds until its server
     had a slot for it (`agents.limits`), which cost the question no time. `left_out`: optional
-    fields that the request lacked because the server refuses them.
+    fields that the request lacked because the server refuses them. `tokens`: the last ones of the
+    text, where their log-probabilities were asked for.
     """
 
     message: AIMessage
@@ -115,6 +129,7 @@ class Reply:
     left_out: tuple[str, ...] = ()
     reasoning_field: str = USUAL_FIELD
     reasoning_details: tuple[Mapping[str, Any], ...] = ()
+    tokens: tuple[ReplyToken, ...] = ()
 
     @classmethod
     def of(
@@ -142,6 +157,7 @@ class Reply:
             left_out=completion.left_out,
             reasoning_field=completion.reasoning_field,
             reasoning_details=completion.reasoning_details,
+            tokens=completion.tokens,
         )
 
 

@@ -6,13 +6,15 @@ Keys that a server repeats are struck out here, before a reply is used or record
 """
 
 import json
+import math
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from branchwise.agents.reasoning import DETAILS, TEXT_FIELDS, USUAL_FIELD, read_details
-from branchwise.agents.reply import Completion, Finish, ModelError
+from branchwise.agents.reply import Completion, Finish, ModelError, ReplyToken
 from branchwise.agents.think import split_thinking
 from branchwise.corpora.text import storable
 from branchwise.trace.parts import Usage
@@ -21,6 +23,9 @@ MAX_TEXT = 1_000_000
 """Characters of a reply that are kept; a longer one is cut and counts as `length`."""
 MAX_CALLS = 64
 """Tool calls of one reply that are kept."""
+MAX_TOKENS, MAX_ALTERNATIVES = 32, 20
+"""Tokens of a reply that are kept with their log-probabilities, the last ones, and at each place
+the likeliest."""
 _PIECES = frozenset({"text", "summary", "data"})
 """Fields of a reasoning block that come in pieces."""
 _FINISHES: Mapping[str, Finish] = {
@@ -65,11 +70,32 @@ def read_body(body: Any) -> Completion:
         tool_calls=tuple(valid),
         invalid_tool_calls=tuple(invalid),
         usage=read_usage(body.get("usage")),
+        tokens=_read_tokens(_part(choice, "logprobs").get("content")),
     )
 
 
+def _read_tokens(content: Any) -> tuple[ReplyToken, ...]:
+    """The last tokens; what is not understood is left out."""
+    found = content[-MAX_TOKENS:] if isinstance(content, list) else []
+    return tuple(
+        ReplyToken(_text(one.get("token")), _read_alternatives(one.get("top_logprobs")))
+        for one in found
+        if isinstance(one, Mapping)
+    )
+
+
+def _read_alternatives(given: Any) -> tuple[tuple[str, float], ...]:
+    found = given[:MAX_ALTERNATIVES] if isinstance(given, list) else []
+    whole = [one for one in found if isinstance(one, Mapping) and _is_logprob(one.get("logprob"))]
+    return tuple((_text(one.get("token")), float(one["logprob"])) for one in whole)
+
+
+def _is_logprob(value: Any) -> bool:
+    return type(value) in (int, float) and -math.inf < value <= 0
+
+
 def read_usage(usage: Any) -> Usage:
-    """Token counts of `usage`, 0 for what is missing or not a whole number."""
+    """ReplyToken counts of `usage`, 0 for what is missing or not a whole number."""
     return Usage(
         input=_count(usage, "prompt_tokens"),
         output=_count(usage, "completion_tokens"),
@@ -86,6 +112,7 @@ class StreamFold:
         self._details: list[dict[str, Any]] = []
         self._calls: list[dict[str, str]] = []
         self._open: dict[int, dict[str, str]] = {}
+        self._tokens: deque[Any] = deque(maxlen=MAX_TOKENS)
         self._finish: str | None = None
         self._usage: Any = None
 
@@ -98,6 +125,8 @@ class StreamFold:
         if not (isinstance(choices, list) and choices and isinstance(choices[0], Mapping)):
             return
         self._finish = choices[0].get("finish_reason") or self._finish
+        tokens = _part(choices[0], "logprobs").get("content")
+        self._tokens.extend(tokens if isinstance(tokens, list) else [])
         delta = _part(choices[0], "delta")
         for name in ("content", *TEXT_FIELDS, "refusal"):
             if isinstance(delta.get(name), str):
@@ -152,7 +181,13 @@ class StreamFold:
         message[DETAILS] = self._details
         message["tool_calls"] = [{"id": call["id"], "function": call} for call in self._calls]
         return {
-            "choices": [{"message": message, "finish_reason": self._finish}],
+            "choices": [
+                {
+                    "message": message,
+                    "finish_reason": self._finish,
+                    "logprobs": {"content": [*self._tokens]},
+                }
+            ],
             "usage": self._usage,
         }
 

@@ -1,6 +1,13 @@
 """Bounds of a run, the same on the command line and in study files."""
 
+from typing import Literal
+
 MAX_EPOCHS = 1000
 """Times that each question is answered, at most."""
 CONCURRENCY, MAX_CONCURRENCY = 8, 1024
 """Questions, or requests to matcher and judge, at a time: by default and at most."""
+
+JudgePairs = Literal["all", "aligned"]
+"""Which pairs of a question's properties are graded: all, or those that token F1 aligns."""
+ScoreVariant = Literal["one-to-one", "published-code"]
+"""How grades become scores: of pairs aligned with the greatest sum, or as published code has it."""

@@ -27,6 +27,7 @@ from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks.protocols import check_conditions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def run(
     path = Path(out) if out else _default_folder()
     agent = make_agent(system, task or chosen.task, restraints)
     agent.check_settings()
+    check_conditions(agent.flow, chosen.questions, has_tools=bool(agent.tools))
     create_run(path, run_spec(chosen, agent, task, epochs, scoring), chosen.questions)
     return _continue(path, agent, concurrency, observer, retry_failed=False)
 
@@ -179,7 +181,7 @@ def make_agent(system: System, task: str, restraints: Restraints = UNRESTRAINED)
     """The agent that answers a task's questions in a run. Raises InputError."""
     from branchwise.graphs.agent import Agent
 
-    flow = get_task(task).flow
+    flow = flow_of(get_task(task), system)
     return Agent(system, flow, restraints=restraints, recordings=open_recordings)
 
 

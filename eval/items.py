@@ -7,6 +7,8 @@ from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.alignment import Alignment
 from branchwise.eval.evidence import Evidence
+from branchwise.eval.property_grades import Grades
+from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,16 @@ class Accepted:
 
 
 @dataclass(frozen=True)
+class Graded:
+    """What a judge said of an item's properties: the grades of its pairs, and how many it lacks,
+    for the reason in `problem`."""
+
+    grades: Grades
+    missing: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
 class AnsweredItem:
     """An item that ended, well or badly.
 
@@ -41,7 +53,8 @@ class AnsweredItem:
     vanishes. `how` says how the answer was read: strict, tolerant, repaired or failed. `item` is
     its number in the run's store. `matched` is there where a model was asked to align the branches
     (None: names decide), `accepted` holds what a judge settled: the question's answers then have
-    the accepted texts among their aliases.
+    the accepted texts among their aliases. `graded` is there where a judge graded free text;
+    `protocol` is how such a question was put.
     """
 
     question: Question
@@ -53,3 +66,5 @@ class AnsweredItem:
     item: int | None = None
     matched: Matched | None = None
     accepted: tuple[Accepted, ...] = ()
+    graded: Graded | None = None
+    protocol: QuestionProtocol = DEFAULT_PROTOCOL

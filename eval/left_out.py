@@ -43,6 +43,6 @@ def run_left_out(
         for field in usage.get("left_out", ())
     )
     of_items = [OmittedField(role, field, items) for (role, field), items in counts.items()]
-    reports = {"matcher": settled.matcher, "judge": settled.judge}
+    reports = {"matcher": settled.matcher, "judge": settled.judge or settled.grades}
     asked = {role: report.consulted.left_out for role, report in reports.items() if report}
     return (*of_items, *(OmittedField(role, field) for role in asked for field in asked[role]))

@@ -4,9 +4,11 @@ A property is one way to answer an ambiguous question: the condition, the answer
 passages that say so (CondAmbigQA's word, its `properties`).
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
@@ -34,6 +36,8 @@ def counts_f1(predicted: Counter[str], gold: Counter[str]) -> float:
     return 2 * (predicted & gold).total() / (predicted.total() + gold.total())
 
 
+_NO_CONDITION = re.compile(rf"{DEFAULT_BRANCH}( \(\d+\))?")
+"""What answers without a condition are called: the second of them has a number."""
 # Small enough never to outweigh a difference between two sums of answer F1 that matters.
 _CONDITION_WEIGHT = 1e-4
 
@@ -85,15 +89,24 @@ def predicted_properties(prediction: Prediction) -> tuple[ConditionalAnswer, ...
     The texts under one condition are parts of one answer. Those under `default` are answers of
     their own without a condition: that is how an answer in the shorthand form reads.
     """
-    found: list[ConditionalAnswer] = []
-    for condition, texts in sorted(prediction.answers.items()):
+    return tuple(_predicted(sorted(prediction.answers.items()), prediction))
+
+
+def properties_as_given(prediction: Prediction) -> tuple[ConditionalAnswer, ...]:
+    """The same properties in the model's order."""
+    return tuple(_predicted(prediction.answers.items(), prediction))
+
+
+def _predicted(
+    answered: Iterable[tuple[str, Sequence[str]]], prediction: Prediction
+) -> Iterator[ConditionalAnswer]:
+    for condition, texts in answered:
         answers = [text for text in texts if text.strip()]
         citations = frozenset(prediction.citations.get(condition, ()))
-        if condition == DEFAULT_BRANCH:
-            found += [ConditionalAnswer("", (text,), citations) for text in sorted(answers)]
+        if _NO_CONDITION.fullmatch(condition):
+            yield from (ConditionalAnswer("", (text,), citations) for text in sorted(answers))
         elif answers:
-            found.append(ConditionalAnswer(condition, (" ".join(answers),), citations))
-    return tuple(found)
+            yield ConditionalAnswer(condition, (" ".join(answers),), citations)
 
 
 def align_properties(
@@ -133,18 +146,41 @@ def _pairs(
     ]
 
 
+class Aligned(Protocol):
+    """A pair of properties that stand for each other, by their places."""
+
+    @property
+    def predicted(self) -> int: ...
+
+    @property
+    def gold(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class CitationScore:
-    """Both 0 to 1; None where gold cites nothing, so that nothing could be found."""
+    """All 0 to 1; None where gold cites nothing, so that nothing could be found.
+
+    `of_question`: the share of all passages that gold cites which any property cites (formula 4 of
+    the paper of CondAmbigQA, read literally).
+    """
 
     precision: float | None
     recall: float | None
+    of_question: float | None = None
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of precision and recall."""
+        if self.precision is None or self.recall is None:
+            return None
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
 
 
 def score_citations(
     predicted: Sequence[ConditionalAnswer],
     gold: Sequence[ConditionalAnswer],
-    pairs: Iterable[AlignedPair],
+    pairs: Iterable[Aligned],
 ) -> CitationScore:
     """Mean citation precision and recall of one question; 0 for an empty prediction.
 
@@ -166,7 +202,12 @@ def score_citations(
         elif cited:
             precision += len(cited & expected) / len(cited)
             recall += len(cited & expected) / len(expected)
-    return CitationScore(precision / judged if judged else 0.0, recall / citing)
+    cites, wanted = (
+        frozenset().union(*(one.citations for one in these)) for these in (predicted, gold)
+    )
+    return CitationScore(
+        precision / judged if judged else 0.0, recall / citing, len(cites & wanted) / len(wanted)
+    )
 
 
 def cite_everything(

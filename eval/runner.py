@@ -141,7 +141,8 @@ class _Pass:
 
     async def _answer(self, question: Question, journal: ItemJournal) -> dict[str, Any]:
         task, ledger = self._part.task, Ledger()
-        brief = task.brief(question, has_tools=self._has_tools)
+        protocol = self._agent.system.protocol
+        brief = task.brief(question, has_tools=self._has_tools, protocol=protocol)
         try:
             answered = await self._agent.answer(brief, journal, ledger, journal.opening)
             return outcome_record(answered, ledger)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from branchwise.eval.plugins.measuring import Measure
 
 
-_LATER = frozenset({"metrics", "decoding"})
+_LATER = frozenset({"metrics", "decoding", "variant", "pairs"})
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Scorer:
     addresses; `prompts`: digest of what they were told. None where names alone decide. `metrics`:
     further ones, of plug-ins, each as its column and its source (`LoadedMetric.to_json`).
     `decoding`: by role what `model` and `judge` were called with, where a system says it.
+    `variant`: another way to score the task's items; `pairs`: which of their pairs a judge graded,
+    where these are not all.
     """
 
     task: str
@@ -43,12 +45,18 @@ class Scorer:
     prompts: str | None = None
     metrics: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
     decoding: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    variant: str = ""
+    pairs: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Without `metrics` and `decoding` if there are none, so that digests stay what they were
-        before these existed."""
+        """Without what was added later if it is empty, so that digests stay what they were."""
         whole = dict(vars(self))
         return {key: value for key, value in whole.items() if value or key not in _LATER}
+
+    @property
+    def scored_task(self) -> Task:
+        """The task, or the variant of it, whose columns and metrics these are."""
+        return get_task(self.task, self.variant)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -57,7 +65,7 @@ class Scorer:
             Column(**{key: value for key, value in one.items() if key != "source"}, unit="value")
             for one in self.metrics
         )
-        return (*get_task(self.task).columns, *further)
+        return (*self.scored_task.columns, *further)
 
     @property
     def digest(self) -> str:
@@ -151,7 +159,7 @@ def all_columns(scored: Iterable[Scores]) -> list[Column]:
 
 def common_columns(scored: Sequence[Scores]) -> list[Column]:
     """The plug-ins' columns that all of several scores have: those that can be compared."""
-    own = {column.key for column in get_task(scored[0].scorer.task).columns}
+    own = {column.key for column in scored[0].scorer.scored_task.columns}
     held = [{column.key for column in scores.scorer.columns} for scores in scored]
     found = all_columns(scored)
     return [c for c in found if c.key not in own and all(c.key in keys for keys in held)]

@@ -37,8 +37,9 @@ from branchwise.eval.store import RunReader, StoreError, open_run
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scores
-from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks import get_task, is_graded
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
+from branchwise.graphs.system import System
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     keys = with_kept_keys(settings.keys, reader.system, str(reader.path))
     task = get_task(reader.task)
     rows = [row for row in reader.items() if row.outcome is not None]
-    items = list(reader.answered_items())
+    protocol = System.recorded(reader.system).protocol
+    items = [replace(item, protocol=protocol) for item in reader.answered_items()]
     choice = _choice(reader, settings)
     prompts, metrics = _prompts(reader), _metrics(reader, settings)
     with reading(reader.path):
@@ -169,7 +171,7 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
         scorer = scorer_of(task, by, prompts, settled, roles)
-        found = score_items(task, chosen, scorer=scorer, metrics=metrics)
+        found = score_items(scorer.scored_task, chosen, scorer=scorer, metrics=metrics)
         return replace(found, counts=replace(found.counts, pending=pending))
 
     scores = scores_of(settled.items, choice)
@@ -254,6 +256,7 @@ def _settled(
             keys,
             asking.roles,
             asking.headers,
+            graded=is_graded(reader.task),
         )
         return run_blocking(settling.settle(items))
 

@@ -8,8 +8,9 @@ from typing import Any, Literal, Self, get_args
 from branchwise.agents.spec import ModelSpec, check_ready, is_replay, located, suggested
 from branchwise.corpora.errors import InputError, nearest
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.eval.bounds import JudgePairs, ScoreVariant
 from branchwise.eval.judging.readiness import check_role, no_replay, role_spec
-from branchwise.eval.tasks import is_attributable
+from branchwise.eval.tasks import GRADED, PUBLISHED_CODE, is_attributable, is_graded
 
 MatcherKind = Literal["lexical", "llm", "both"]
 KINDS: tuple[MatcherKind, ...] = get_args(MatcherKind)
@@ -24,7 +25,8 @@ class ScoringChoice:
     `matcher`: `lexical` (names alone), `llm` (a model aligns branches), or `both`, beside each
     other. `model`: the matcher's model spec. `judge_entities`: whether a model settles answers that
     normalisation and aliases do not; `judge`: its model spec. Specs that are None are filled in by
-    `resolved`. `metrics`: specs of further metrics, which are plug-ins.
+    `resolved`. `metrics`: specs of further metrics, which are plug-ins. Where answers are free text
+    the judge grades them: `judge_pairs` says which pairs, `variant` how grades become scores.
     """
 
     matcher: MatcherKind = "lexical"
@@ -32,6 +34,8 @@ class ScoringChoice:
     judge_entities: bool = False
     judge: str | None = None
     metrics: tuple[str, ...] = ()
+    judge_pairs: JudgePairs = "all"
+    variant: ScoreVariant = "one-to-one"
 
     def __post_init__(self) -> None:
         # As a run keeps it, it is a list.
@@ -41,6 +45,9 @@ class ScoringChoice:
         """What a run keeps of it: nothing where names alone decide and nothing is added."""
         kept = asdict(self) if self.asks else {}
         kept.pop("metrics", None)
+        for name in ("judge_pairs", "variant"):
+            if kept and kept[name] == getattr(BY_NAMES, name):
+                del kept[name]
         return kept | ({"metrics": list(self.metrics)} if self.metrics else {})
 
     @classmethod
@@ -51,6 +58,8 @@ class ScoringChoice:
         judge_entities: bool = False,
         judge: str | None = None,
         metrics: Iterable[str] = (),
+        judge_pairs: JudgePairs | None = None,
+        variant: ScoreVariant | None = None,
     ) -> Self:
         """Read `--matcher`: a kind, a model spec (which means `llm` with it), or `both:SPEC`.
 
@@ -66,7 +75,12 @@ class ScoringChoice:
                 role_spec(role, spec)
         chosen: MatcherKind = next(known for known in KINDS if known == kind)
         asked = judge_entities or judge is not None
-        return cls(chosen, model or None, asked, judge, tuple(metrics))
+        if not asked and (judge_pairs or variant):
+            what = f"{'--judge-pairs' if judge_pairs else '--variant'} has no effect"
+            raise InputError(f"{what}: nothing is graded", remedy=_remedy("judge"))
+        own = {"judge_pairs": judge_pairs, "variant": variant}
+        graded: dict[str, Any] = {name: value for name, value in own.items() if value}
+        return cls(chosen, model or None, asked, judge, tuple(metrics), **graded)
 
     @property
     def asks(self) -> bool:
@@ -74,13 +88,27 @@ class ScoringChoice:
         return self.matcher != "lexical" or self.judge_entities
 
     def check_task(self, task: str, where: str | None = None) -> None:
-        """Raise InputError if a model is to settle answers that are not entities."""
-        if self.asks and not is_attributable(task):
+        """Raise InputError if a model is to do what has no meaning for the task's answers."""
+        grades = (self.judge_pairs, self.variant) != (BY_NAMES.judge_pairs, BY_NAMES.variant)
+        if is_graded(task):
+            if self.matcher != "lexical":
+                what = f"the task {task} is not matched by a model"
+                raise InputError(what, where=where, remedy="leave out --matcher, or name a --judge")
+        elif grades:
+            what = f"the task {task} is not graded by a model"
+            raise InputError(what, where=where, remedy="leave out --judge-pairs and --variant")
+        elif self.asks and not is_attributable(task):
             raise InputError(
                 f"the task {task} is not scored by a model",
                 where=where,
                 remedy="leave out --matcher and --judge-entities",
             )
+
+    def variant_of(self, task: str) -> str:
+        """How the task's items are scored (`get_task`); empty for its own way."""
+        if not (self.judge_entities and is_graded(task)):
+            return ""
+        return PUBLISHED_CODE if self.variant == PUBLISHED_CODE else GRADED
 
     def check_ready(self, keys: Keys = NO_KEYS) -> None:
         """Raise InputError where a model of the resolved choice could not be asked (`check_ready`
@@ -94,7 +122,10 @@ class ScoringChoice:
         """As it is written on the command line."""
         matcher = f"{self.matcher}:{self.model}" if self.model else self.matcher
         judge = f" --judge {self.judge}" if self.judge else " --judge-entities"
-        return f"--matcher {matcher}{judge if self.judge_entities else ''}"
+        pairs = f" --judge-pairs {self.judge_pairs}" if self.judge_pairs != "all" else ""
+        variant = f" --variant {self.variant}" if self.variant != "one-to-one" else ""
+        judged = f"{judge}{pairs}{variant}" if self.judge_entities else ""
+        return f"--matcher {matcher}{judged}"
 
     def resolved(self, system: Mapping[str, Any] | None) -> Self:
         """With the models filled in: the run's own for the role, else the run's agent.

@@ -25,7 +25,7 @@ from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring import ScoringSettings
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store.judgements import file_judgements
-from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks import Task, get_task
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,11 @@ def score_predictions(
     choice.check_task(task.name, str(predictions))
     choice = choice.resolved(None)
     prompts, metrics = Prompts.load(), load_metrics((*settings.metrics, *choice.metrics))
-    settled = _settled(items, predictions, choice, prompts, settings)
+    settled = _settled(items, predictions, task, choice, prompts, settings)
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
         scorer = scorer_of(task, by, prompts, settled, settings.roles)
-        return score_items(task, chosen, scorer=scorer, metrics=metrics)
+        return score_items(scorer.scored_task, chosen, scorer=scorer, metrics=metrics)
 
     scores, lexical = scores_of(settled.items, choice), None
     if settled.lexical is not None:
@@ -115,6 +115,7 @@ def _costs(
 def _settled(
     items: Sequence[AnsweredItem],
     predictions: Path,
+    task: Task,
     choice: ScoringChoice,
     prompts: Prompts,
     settings: ScoringSettings,
@@ -132,5 +133,6 @@ def _settled(
             settings.decoding,
             settings.keys,
             settings.roles,
+            graded=task.is_graded,
         )
         return run_blocking(settling.settle(items))

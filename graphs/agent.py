@@ -128,6 +128,8 @@ class Agent:
         self._section_names = sections(names, in_v1=system.prompt_set == "v1")
         self._sections = [self.prompts.render(name) for name in self._section_names]
         self._sections += plugin_sections(self.tools)
+        if system.at_most is not None and flow.at_most:
+            self._sections.append(self.prompts.render(flow.at_most, most=str(system.at_most)))
         self._shows_budget = system.budget_shown == "on" and bool(self.tools)
         if self._shows_budget:
             self._sections.append(budget_stated(self.prompts, system.budget))
@@ -210,6 +212,8 @@ class Agent:
         settings = {"search"} if self.tools else {"given", "direct"}
         names = {prompt for one, prompt in self.flow.prompts.items() if one in settings}
         names |= {"repair", *self.flow.own_prompts}
+        if self.system.at_most is not None and self.flow.at_most:
+            names |= {self.flow.at_most}
         if self.tools:
             names |= {"text_protocol", "budget_spent", *self._section_names}
             names |= BUDGET_PROMPTS if self._shows_budget else set()

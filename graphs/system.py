@@ -17,6 +17,7 @@ from branchwise.agents.setting import Setting, declared
 from branchwise.corpora.keys import HELP, OPTION
 from branchwise.corpora.kinds import NAMES
 from branchwise.corpora.retrieval import MAX_K
+from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
 from branchwise.graphs.role_decoding import RoleDecoding, checked_roles, decoding_with
 
 PluginSettings = Mapping[str, Mapping[str, JsonValue]]
@@ -86,10 +87,11 @@ class System(BaseModel):
     `repeat_passages`: a passage that the agent has before it, or that was extracted for what a
     search asks, is shown whole again, instead of by its title, when the search finds it.
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
-    the version of the built-in prompts and of what tools say of themselves. `keys`: by HOST or
-    HOST:PORT the environment variable whose key goes there (`corpora/keys.py`); no answer depends
-    on them, nor on `headers`, which go to model servers. `role_decoding`: by role the decoding
-    settings that are not the agent's.
+    the version of the built-in prompts and of what tools say of themselves. `protocol` and
+    `at_most`: how questions with answers in free text are put, and how much an answer may hold.
+    `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`corpora/keys.py`);
+    no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
+    the decoding settings that are not the agent's.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -114,6 +116,23 @@ class System(BaseModel):
             "Folder with prompt files that replace the built-in ones.",
             holds="folder",
             none="built-in",
+        ),
+    ] = None
+    protocol: Annotated[
+        QuestionProtocol,
+        _model(
+            "Free text: how a question is put (conditions, standard, guided by the gold "
+            "conditions, closed book).",
+            later=True,
+        ),
+    ] = DEFAULT_PROTOCOL
+    at_most: Annotated[
+        int | None,
+        Field(ge=1, le=1000),
+        _model(
+            "Free text: conditions, with --protocol standard citations of an answer, at most.",
+            none="unbounded",
+            later=True,
         ),
     ] = None
     prompt_set: Annotated[

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.corpora.text import printable
 from branchwise.eval.judging.agreement import Agreement
+from branchwise.eval.judging.consultant import Ended, ReportedItem
+from branchwise.eval.judging.grades import GradeReport
+from branchwise.eval.judging.grading import SAMPLES
 from branchwise.eval.judging.judge import JudgeReport
-from branchwise.eval.judging.mapper import Ended, ReportedItem
 from branchwise.eval.judging.matcher import MatcherReport
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.numbers import number
@@ -21,6 +23,8 @@ def matcher_lines(settled: Settled) -> list[str]:
         lines += _matcher(settled.matcher)
     if settled.judge:
         lines += _judge(settled.judge)
+    if settled.grades:
+        lines += _grades(settled.grades)
     if settled.lexical_judge:
         lines += _judge(settled.lexical_judge, " (branches aligned by names)")
     if settled.agreement:
@@ -33,9 +37,11 @@ def in_vain_lines(settled: Settled) -> list[str]:
     return [printable(_in_vain(role, one))[:_MAX_LINE] for role, one in settled.in_vain.items()]
 
 
-def _in_vain(role: str, report: MatcherReport | JudgeReport) -> str:
+def _in_vain(role: str, report: MatcherReport | JudgeReport | GradeReport) -> str:
     ended = report.ended
     instead = "names aligned all branches" if role == "matcher" else "no answer was accepted"
+    if isinstance(report, GradeReport):
+        instead = "nothing is scored by grades"
     remedy = "score again when it answers" if ended.failed else f"name another model with --{role}"
     return f"the {role} {report.model} settled nothing ({_told(ended)}): {instead}; {remedy}"
 
@@ -62,6 +68,23 @@ def _judge(report: JudgeReport, of: str = "") -> Iterator[str]:
     yield from _ended(report.ended)
     yield from _where("nothing usable was said", report.failed, branches=True)
     yield from _where("too many answers to ask about", report.unasked, branches=True)
+
+
+def _grades(report: GradeReport) -> Iterator[str]:
+    calls, pairs = report.consulted, " (only pairs that token F1 aligns)"
+    yield (
+        f"judge {report.model}: graded the answers of {_counted(report.asked, 'item')}"
+        f"{pairs if report.pairs == 'aligned' else ''} "
+        f"({_counted(calls.fresh.calls, 'reply', 'replies')} now, "
+        f"{calls.cached.calls} kept from before)"
+    )
+    if report.sampled:
+        yield (
+            f"  without probabilities from the server, {_counted(report.sampled, 'grade')} of "
+            f"{report.requests:,} are means of up to {SAMPLES} replies"
+        )
+    yield from _ended(report.ended)
+    yield from _where("left unscored", report.ungraded)
 
 
 def _agreement(found: Agreement) -> Iterator[str]:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from branchwise.eval.scores import Scores, common_columns
 from branchwise.eval.statistics import compare_systems, summary_line
-from branchwise.eval.tasks import get_task
 from branchwise.ui.cells import heading, indented, plain, run_name
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ def study_summary(systems: Sequence[tuple[str, Scores]]) -> "Iterator[Renderable
         return
     (base, scores), others = systems[0], dict(systems[1:])
     further = common_columns([scores, *others.values()])
-    columns = (*get_task(scores.scorer.task).shown, *further)
+    columns = (*scores.scorer.scored_task.shown, *further)
     metrics = [column.key for column in columns]
     compared = compare_systems(scores, others, metrics=metrics, subsets=("all",))
     yield heading(f"changes against {run_name(base)}", [])

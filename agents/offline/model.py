@@ -75,7 +75,7 @@ class OfflineChatModel(BaseChatModel):
             calls += _calls(listing, [name])
         answers: dict[str, list[str]] = {}
         account = ""
-        if not view.wants_conditions:
+        if not (view.wants_conditions or view.wants_texts):
             graph = graph_view(messages)
             answers = graph_answers(view.question, graph)
             account = graph_account(view.question, graph)
@@ -154,6 +154,9 @@ def _message(calls: Sequence[CallArguments], turn: int) -> AIMessage:
 def _answer(view: View, from_graph: Mapping[str, list[str]], account: str) -> AIMessage:
     if view.wants_conditions:
         answer: dict[str, Any] = {"conditions": read_listed(view)}
+    elif view.wants_texts:
+        told = ("answer", "citations")
+        answer = {"answers": [{key: one[key] for key in told} for one in read_listed(view)]}
     else:
         answers = _under_readings(view, from_graph) or read_branches(view)
         reasoning = _reasoning(view, account, reads=not from_graph)

@@ -63,6 +63,13 @@ _OF_READINGS = re.compile(
 )
 
 
+def _split_conditions(asked: str) -> tuple[str, tuple[str, ...]]:
+    """What is asked, and the conditions that a numbered list at its end gives."""
+    before, head, tail = asked.rpartition(_CONDITIONS)
+    listed = [found[1] for line in tail.splitlines() if (found := _LISTED.fullmatch(line))]
+    return (before, tuple(listed)) if head and listed else (asked, ())
+
+
 def _split_readings(message: str) -> tuple[str, tuple[str, ...]]:
     """The message before its section of readings, and the readings: at least two, or none.
 
@@ -126,6 +133,10 @@ class Seen(NamedTuple):
         return base_name(self.title)
 
 
+_CONDITIONS = "\n\nConditions:\n"
+_LISTED = re.compile(r"\d+\. (.+)")
+
+
 @dataclass(frozen=True)
 class View:
     """The conversation as the reader understands it."""
@@ -140,7 +151,9 @@ class View:
     must_answer: bool
     """A later user message (budget spent, repair) asks for the answer."""
     readings: tuple[str, ...] = ()
-    """What the user's message lists as readings of the question; empty where it lists none."""
+    """What the user's message lists as readings or conditions of the question; often nothing."""
+    wants_texts: bool = False
+    """Answers in sentences, without conditions."""
     listed: tuple[str, ...] = ()
     """Titles that a tool listed as what the asked name may refer to."""
 
@@ -154,6 +167,7 @@ class View:
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         spoken = [m for m in messages if isinstance(m, AIMessage)]
         asked, readings = _split_readings(users[0]) if users else ("", ())
+        asked, conditions = _split_conditions(asked)
         question, given = _question(asked), list(_fragments(asked))
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(result_of(m))]
         return cls(
@@ -162,8 +176,9 @@ class View:
             queries=tuple(_queries(spoken, listing)),
             turns=len(spoken),
             wants_conditions='"conditions"' in system,
+            wants_texts='"answers": [' in system,
             must_answer=len(users) > 1,
-            readings=readings,
+            readings=readings or conditions,
             listed=listed_titles(messages, listing, asked_name(question)) if listing else (),
         )
 

@@ -18,9 +18,11 @@ from branchwise.commands.report_files import (
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
+    JudgePairsOption,
     Matcher,
     MetricOption,
     PriceFile,
+    VariantOption,
     chosen,
     load_prices,
 )
@@ -45,6 +47,8 @@ def report(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
+    judge_pairs: JudgePairsOption = None,
+    variant: VariantOption = None,
     metric: MetricOption = None,
     prices: PriceFile = None,
     html: Annotated[
@@ -76,7 +80,7 @@ def report(
     from branchwise.ui.metric_failures import failure_lines
 
     groupings = tuple(get_grouping(one).name for name in by or () for one in name.split(","))
-    choice = chosen(matcher, judge_entities, judge)
+    choice = chosen(matcher, judge_entities, judge, judge_pairs, variant)
     chosen_runs = _named(paths)
     settings = ScoringSettings(
         choice,

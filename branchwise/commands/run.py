@@ -11,9 +11,11 @@ from branchwise.commands.options import Key, read_keys
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
+    JudgePairsOption,
     Matcher,
     MetricOption,
     PriceFile,
+    VariantOption,
     chosen,
     load_prices,
     with_metrics,
@@ -59,6 +61,8 @@ def run(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
+    judge_pairs: JudgePairsOption = None,
+    variant: VariantOption = None,
     metric: MetricOption = None,
     prices: PriceFile = None,
 ) -> None:
@@ -67,7 +71,7 @@ def run(
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
     priced = load_prices(prices)
-    scoring = with_metrics(chosen(matcher, judge_entities, judge), metric)
+    scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
     allow_open_files(concurrency, extract=system.extract)
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions

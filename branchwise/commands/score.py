@@ -16,12 +16,14 @@ from branchwise.commands.scoring_options import (
     Concurrency,
     Judge,
     JudgeEntities,
+    JudgePairsOption,
     Matcher,
     MetricOption,
     PriceFile,
     RoleOption,
     ScanCorpus,
     Timeout,
+    VariantOption,
     chosen,
     load_prices,
 )
@@ -49,6 +51,8 @@ def score(
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
+    judge_pairs: JudgePairsOption = None,
+    variant: VariantOption = None,
     role: RoleOption = None,
     metric: MetricOption = None,
     scan_corpus: ScanCorpus = False,
@@ -70,7 +74,7 @@ def score(
     from branchwise.graphs.role_decoding import read_scorers
 
     settings = ScoringSettings(
-        chosen(matcher, judge_entities, judge),
+        chosen(matcher, judge_entities, judge, judge_pairs, variant),
         load_prices(prices),
         concurrency,
         read_passages=scan_corpus,

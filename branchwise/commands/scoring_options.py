@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.eval.bounds import MAX_CONCURRENCY
+from branchwise.eval.bounds import MAX_CONCURRENCY, JudgePairs, ScoreVariant
 
 if TYPE_CHECKING:
     from branchwise.eval.costs.prices import Prices
@@ -33,7 +33,26 @@ JudgeEntities = Annotated[
 Judge = Annotated[
     str | None,
     typer.Option(
-        help="Model that judges entities; implies --judge-entities.", rich_help_panel=SCORING
+        help="Model that judges entities (implies --judge-entities), or grades free text.",
+        rich_help_panel=SCORING,
+    ),
+]
+JudgePairsOption = Annotated[
+    JudgePairs | None,
+    typer.Option(
+        "--judge-pairs",
+        help="Free text: grade all pairs of a question's properties, or those that shared tokens "
+        "align.",
+        rich_help_panel=SCORING,
+    ),
+]
+VariantOption = Annotated[
+    ScoreVariant | None,
+    typer.Option(
+        "--variant",
+        help="Free text: align graded properties one-to-one, or as CondAmbigQA's published-code "
+        "does.",
+        rich_help_panel=SCORING,
     ),
 ]
 RoleOption = Annotated[
@@ -105,17 +124,28 @@ def load_prices(path: Path | None) -> "Prices":
     return Prices.load(path)
 
 
-def chosen(matcher: str | None, judge_entities: bool, judge: str | None) -> "ScoringChoice | None":
+def chosen(
+    matcher: str | None,
+    judge_entities: bool,
+    judge: str | None,
+    judge_pairs: JudgePairs | None = None,
+    variant: ScoreVariant | None = None,
+) -> "ScoringChoice | None":
     """The choice that the options make; None if they make none, so that the run's own applies.
 
     Raises InputError for a value that is neither a kind of matcher nor a model.
     """
     from branchwise.eval.scoring_choice import ScoringChoice
 
-    if matcher is None and not judge_entities and judge is None:
+    if not judge_entities and (matcher, judge, judge_pairs, variant) == (None,) * 4:
         return None
-    kind = "lexical" if matcher is None else matcher
-    return ScoringChoice.parse(kind, judge_entities=judge_entities, judge=judge)
+    return ScoringChoice.parse(
+        "lexical" if matcher is None else matcher,
+        judge_entities=judge_entities,
+        judge=judge,
+        judge_pairs=judge_pairs,
+        variant=variant,
+    )
 
 
 def with_metrics(choice: "ScoringChoice | None", specs: list[str] | None) -> "ScoringChoice":

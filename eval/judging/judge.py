@@ -16,14 +16,8 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.branch_scores import gold_branches, pooled_score, strict_score
 from branchwise.eval.entities import Entity
 from branchwise.eval.items import Accepted, AnsweredItem
-from branchwise.eval.judging.mapper import (
-    Consulted,
-    Ended,
-    Mapper,
-    MappingOutcome,
-    ReportedItem,
-    RequestProgress,
-)
+from branchwise.eval.judging.consultant import Consulted, Ended, ReportedItem, RequestProgress
+from branchwise.eval.judging.mapper import Mapper, MappingOutcome
 from branchwise.eval.judging.mapping import MappingRequest
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.judging.unmatched import Unmatched, alignment_of, unmatched, with_alias

@@ -14,14 +14,8 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, Matched
-from branchwise.eval.judging.mapper import (
-    Consulted,
-    Ended,
-    Mapper,
-    MappingOutcome,
-    ReportedItem,
-    RequestProgress,
-)
+from branchwise.eval.judging.consultant import Consulted, Ended, ReportedItem, RequestProgress
+from branchwise.eval.judging.mapper import Mapper, MappingOutcome
 from branchwise.eval.judging.mapping import MappingRequest, listed, shown
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.store.judgements import Judgements

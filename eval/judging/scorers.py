@@ -1,12 +1,12 @@
 """Scores and costs say which models took part."""
 
-from branchwise.agents.prompt_files import SCORING_PROMPTS, Prompts
+from branchwise.agents.prompt_files import GRADING_PROMPTS, MAPPING_PROMPTS, Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.costs.usage import RoleSpending
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import ScoringChoice
-from branchwise.eval.tasks import Task
+from branchwise.eval.tasks import Task, get_task
 from branchwise.graphs.ledger import RoleUsage
 from branchwise.graphs.role_decoding import NO_ROLES, RoleDecoding
 
@@ -24,18 +24,29 @@ def scorer_of(
     If no reply of the model was usable, the scorer says so: such scores must neither pass for the
     model's nor replace them in a run's store.
     """
-    matcher = task.matcher if choice.matcher == "lexical" else "llm"
+    variant = choice.variant_of(task.name)
+    scored = get_task(task.name, variant)
+    matcher = scored.matcher if choice.matcher == "lexical" else "llm"
     model = _name(choice.model) if choice.matcher != "lexical" else None
     judge = _name(choice.judge) if choice.judge_entities else None
     if model and "matcher" in settled.in_vain:
         matcher = f"{task.matcher} ({matcher} brought nothing)"
     if judge and "judge" in settled.in_vain:
         judge = f"{judge} (brought nothing)"
-    told = prompts.digest_of(SCORING_PROMPTS)[:16] if model or judge else None
+    own_prompts = GRADING_PROMPTS if variant else MAPPING_PROMPTS
+    told = prompts.digest_of(own_prompts)[:16] if model or judge else None
     asked = {"matcher": model, "judge": judge}
     own = {role: dict(roles[role]) for role, asks in asked.items() if asks and role in roles}
     return Scorer(
-        task.name, task.version, matcher, model=model, judge=judge, prompts=told, decoding=own
+        task.name,
+        task.version,
+        matcher,
+        model=model,
+        judge=judge,
+        prompts=told,
+        decoding=own,
+        variant=variant,
+        pairs=choice.judge_pairs if variant and choice.judge_pairs != "all" else "",
     )
 
 
@@ -44,7 +55,7 @@ def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, RoleSpending]
     once."""
     reports = (
         ("matcher", choice.model, settled.matcher),
-        ("judge", choice.judge, settled.judge),
+        ("judge", choice.judge, settled.judge or settled.grades),
         ("judge", choice.judge, settled.lexical_judge),
     )
     spent: dict[str, RoleSpending] = {}

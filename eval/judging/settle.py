@@ -7,16 +7,18 @@ from typing import Any
 
 from branchwise.agents.caller import ModelCaller
 from branchwise.agents.decoding import Decoding
-from branchwise.agents.journal import Journal
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import ModelSpec, check_ready
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.agreement import Agreement, agreement
+from branchwise.eval.judging.grades import GradeReport, grade_items
+from branchwise.eval.judging.grading import GRADING, Grader
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.matcher import MatcherReport, align_with_model
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.store.judgements import Judgements
 from branchwise.graphs.role_decoding import RoleDecoding, decoding_with
 
 RoleProgress = Callable[[str, int, int], None]
@@ -38,15 +40,18 @@ class Settled:
     lexical: Sequence[AnsweredItem] | None = None
     matcher: MatcherReport | None = None
     judge: JudgeReport | None = None
+    grades: GradeReport | None = None
     agreement: Agreement | None = None
     lexical_judge: JudgeReport | None = None
 
     @property
-    def in_vain(self) -> Mapping[str, MatcherReport | JudgeReport]:
+    def in_vain(self) -> Mapping[str, MatcherReport | JudgeReport | GradeReport]:
         """Reports, by role, of models that were asked without any usable reply."""
-        found: dict[str, MatcherReport | JudgeReport] = {}
+        found: dict[str, MatcherReport | JudgeReport | GradeReport] = {}
         if self.matcher and self.matcher.brought_nothing:
             found["matcher"] = self.matcher
+        if self.grades and self.grades.brought_nothing:
+            found["judge"] = self.grades
         judges = [one for one in (self.judge, self.lexical_judge) if one and one.requests]
         if judges and all(one.brought_nothing for one in judges):
             found["judge"] = judges[0]
@@ -57,6 +62,7 @@ class Settled:
         reports = {
             "matcher": self.matcher,
             "judge": self.judge,
+            "grades": self.grades,
             "agreement": self.agreement,
             "lexical_judge": self.lexical_judge,
         }
@@ -68,10 +74,11 @@ class Settling:
     """How models are asked: the resolved choice, their cache and prompts.
 
     `roles`: by role the decoding settings that it has of its own. `headers`: of all requests.
+    `graded`: the judge grades free text, rather than accept names.
     """
 
     choice: ScoringChoice
-    judgements: Journal
+    judgements: Judgements
     prompts: Prompts
     concurrency: int = 8
     progress: RoleProgress | None = None
@@ -80,6 +87,7 @@ class Settling:
     keys: Keys = NO_KEYS
     roles: RoleDecoding = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    graded: bool = False
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
         """Ask about whatever names and spelling leave open and has no kept reply.
@@ -89,6 +97,8 @@ class Settling:
             InputError: a model cannot be asked, and not everything is kept.
         """
         async with AsyncExitStack() as callers:
+            if self.graded:
+                return await self._graded(items, callers)
             lexical = items if self.choice.matcher == "both" else None
             matcher, agreed = None, None
             if self.choice.matcher != "lexical":
@@ -109,13 +119,28 @@ class Settling:
                     lexical, lexical_judge, _ = await judge_entities(
                         lexical, caller, self.judgements, known=verdicts, **settings
                     )
-        return Settled(items, lexical, matcher, judge, agreed, lexical_judge)
+        return Settled(items, lexical, matcher, judge, None, agreed, lexical_judge)
 
-    def _caller(self, role: str, spec: str | None, callers: AsyncExitStack) -> ModelCaller:
+    async def _graded(self, items: Sequence[AnsweredItem], callers: AsyncExitStack) -> Settled:
+        decoding = self.decoding.model_copy(update=GRADING)
+        caller = self._caller("judge", self.choice.judge, callers, decoding)
+        settings = self._settings("judge")
+        grader = Grader(caller, self.judgements, "judge", settings.pop("ready"))
+        pairs = self.choice.judge_pairs
+        graded, report = await grade_items(items, grader, pairs=pairs, **settings)
+        return Settled(graded, grades=report)
+
+    def _caller(
+        self,
+        role: str,
+        spec: str | None,
+        callers: AsyncExitStack,
+        decoding: Decoding | None = None,
+    ) -> ModelCaller:
         assert spec is not None, "the choice was not resolved"
         caller = ModelCaller(
             ModelSpec.parse(spec),
-            decoding_with(self.decoding, self.roles.get(role, {})),
+            decoding_with(decoding or self.decoding, self.roles.get(role, {})),
             self.prompts,
             keys=self.keys,
             headers=self.headers,

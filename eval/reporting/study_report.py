@@ -21,7 +21,7 @@ from branchwise.eval.reporting.question_reports import (
 from branchwise.eval.scores import Scores, all_columns, common_columns
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.statistics import Comparison, compare_systems
-from branchwise.eval.tasks import Column, Task, get_task
+from branchwise.eval.tasks import Column, Task
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class StudyReport:
     @classmethod
     def beside(cls, systems: Sequence[SystemReport]) -> "StudyReport":
         """Systems of one task beside each other, neither compared nor with their questions."""
-        task = get_task(systems[0].scores.scorer.task)
+        task = systems[0].scores.scorer.scored_task
         return cls("", tuple(systems), {}, (), task, "", version("branchwise"))
 
     @classmethod
@@ -182,7 +182,7 @@ def study_report(
         tuple(systems),
         compared,
         tuple(question_report(one, answers.get(one.id, ())) for one in questions),
-        get_task(base.scores.scorer.task),
+        base.scores.scorer.scored_task,
         source,
         version("branchwise"),
         benchmark if isinstance(benchmark, str) else None,

@@ -36,19 +36,22 @@ class Judgements(Journal, Protocol):
     Unlike an item's journal it counts no occurrences (equal requests are one) and has no trace.
     """
 
+    def recall(self, key: CallKey, sample: int = 0) -> Slot:
+        """What is kept of a request; `sample` tells repeated measurements of it apart."""
+        ...
+
 
 class MemoryJudgements:
     """Judgements kept as long as the object lives."""
 
-    def __init__(self, *, sample: int = 0) -> None:
-        self._sample = sample
-        self._kept: dict[CallKey, Mapping[str, Any]] = {}
+    def __init__(self) -> None:
+        self._kept: dict[tuple[CallKey, int], Mapping[str, Any]] = {}
 
-    def recall(self, key: CallKey) -> Slot:
-        return Slot(key, self._sample, self._kept.get(key))
+    def recall(self, key: CallKey, sample: int = 0) -> Slot:
+        return Slot(key, sample, self._kept.get((key, sample)))
 
     async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
-        self._kept[slot.key] = value
+        self._kept[slot.key, slot.occurrence] = value
 
     def event(self, kind: str, data: Mapping[str, Any]) -> None:
         return None
@@ -57,28 +60,27 @@ class MemoryJudgements:
 class StoredJudgements:
     """Judgements in the SQLite file at `path`, each reply committed before it is used.
 
-    `sample` tells repeated measurements of one request apart. A file that cannot be written is only
-    read; new replies are then kept as long as the object lives, with one warning. Close it, or use
-    it in a `with` statement.
+    A file that cannot be written is only read; new replies are then kept as long as the object
+    lives, with one warning. Close it, or use it in a `with` statement.
 
     Raises: InputError: (when it is used) the file is not an SQLite database, or belongs to a
         damaged run. In a separate file, a damaged reply is requested and written again, with a
         warning. StoreError: a write failed for another reason than permission (a full disk).
     """
 
-    def __init__(self, path: Path, *, sample: int = 0) -> None:
+    def __init__(self, path: Path) -> None:
         # A plug-in may change the working directory before first use.
-        self.path, self._sample = path.absolute(), sample
-        self._unwritten = MemoryJudgements(sample=sample)
+        self.path = path.absolute()
+        self._unwritten = MemoryJudgements()
         self._reading: sqlite3.Connection | None = None
         self._writing: sqlite3.Connection | None = None
         self._layout: Layout | None = None
         self._lock = threading.Lock()
         self._is_closed = self._is_read_only = False
 
-    def recall(self, key: CallKey) -> Slot:
-        slot = self._unwritten.recall(key)
-        return slot if slot.value is not None else Slot(key, self._sample, self._read(key))
+    def recall(self, key: CallKey, sample: int = 0) -> Slot:
+        slot = self._unwritten.recall(key, sample)
+        return slot if slot.value is not None else Slot(key, sample, self._read(key, sample))
 
     async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
         # On another thread: a transaction of the run may have to end first.
@@ -112,7 +114,7 @@ class StoredJudgements:
     ) -> None:
         self.close()
 
-    def _read(self, key: CallKey) -> Mapping[str, Any] | None:
+    def _read(self, key: CallKey, sample: int) -> Mapping[str, Any] | None:
         try:
             if self._reading is None:
                 if not self.path.exists():
@@ -120,7 +122,7 @@ class StoredJudgements:
                 self._reading = connect_to_read(self.path)
             layout = self._layout_by(self._reading)
             sql = f"SELECT {layout.columns('judgements')} FROM judgements {_WHERE}"  # noqa: S608 - names of ours
-            row = self._reading.execute(sql, (key.role, key.digest, self._sample)).fetchone()
+            row = self._reading.execute(sql, (key.role, key.digest, sample)).fetchone()
         except sqlite3.Error as error:
             if "no such table" in str(error):
                 return None

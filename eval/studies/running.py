@@ -119,8 +119,8 @@ def run_study(
     with study_lock(out):
         shared = SharedSources()
         try:
-            flow = get_task(design.questions.task).flow
-            agents = make_agents(design.systems, flow, restraints, shared)
+            task = get_task(design.questions.task)
+            agents = make_agents(design.systems, task, restraints, shared)
             folder = _folder(design, out, agents)
             folder.keep_prices(pace.prices.path if pace.prices else None)
             going = _Going(design, folder, agents, pace, restraints)

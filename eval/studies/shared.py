@@ -18,7 +18,8 @@ from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
-from branchwise.graphs.flows import Flow
+from branchwise.eval.tasks import Task
+from branchwise.eval.tasks.protocols import flow_of
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
 
@@ -66,23 +67,23 @@ class SharedSources:
 
 def make_agents(
     systems: Sequence[NamedSystem],
-    flow: Flow,
+    task: Task,
     restraints: Restraints,
     shared: SharedSources,
 ) -> list["Agent"]:
     """The agents of all systems, in order; InputError where one cannot start, by its name."""
-    return [_agent(named, flow, restraints, shared) for named in systems]
+    return [_agent(named, task, restraints, shared) for named in systems]
 
 
 def _agent(
-    named: NamedSystem, flow: Flow, restraints: Restraints, shared: SharedSources
+    named: NamedSystem, task: Task, restraints: Restraints, shared: SharedSources
 ) -> "Agent":
     from branchwise.graphs.agent import Agent
 
     try:
         return Agent(
             named.system,
-            flow,
+            flow_of(task, named.system),
             retriever=shared.retriever(named.system),
             graph=shared.graph(named.system),
             restraints=restraints,

@@ -4,10 +4,13 @@ from branchwise.corpora.errors import InputError
 from branchwise.eval.tasks.branches import BranchesTask
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
+from branchwise.eval.tasks.condambigqa_graded import GradedTask, PublishedCodeTask
 from branchwise.eval.tasks.task import Task
 
 __all__ = [
     "DEFAULT",
+    "GRADED",
+    "PUBLISHED_CODE",
     "TASKS",
     "Column",
     "Metrics",
@@ -16,6 +19,7 @@ __all__ = [
     "Total",
     "get_task",
     "is_attributable",
+    "is_graded",
     "totals_of",
 ]
 
@@ -24,11 +28,32 @@ DEFAULT: Task = BranchesTask()
 TASKS: dict[str, Task] = {task.name: task for task in (DEFAULT, CondAmbigQATask())}
 
 
-def get_task(name: str) -> Task:
-    """The task of that name. Raises InputError with the known names."""
+GRADED, PUBLISHED_CODE = "graded", "published-code"
+_VARIANTS: dict[tuple[str, str], Task] = {
+    (task.name, variant): task
+    for variant, task in ((GRADED, GradedTask()), (PUBLISHED_CODE, PublishedCodeTask()))
+}
+
+
+def get_task(name: str, variant: str = "") -> Task:
+    """The task of that name, or a variant that scores its items in another way.
+
+    Raises InputError with the known names.
+    """
     if name not in TASKS:
         raise InputError(f"unknown task {name!r}", remedy=f"known tasks: {', '.join(TASKS)}")
-    return TASKS[name]
+    if not variant:
+        return TASKS[name]
+    if (name, variant) not in _VARIANTS:
+        known = [known for task, known in _VARIANTS if task == name]
+        remedy = f"its variants: {', '.join(known)}" if known else "it is scored in one way"
+        raise InputError(f"the task {name} has no variant {variant!r}", remedy=remedy)
+    return _VARIANTS[name, variant]
+
+
+def is_graded(name: str) -> bool:
+    """Whether a judge grades its answers; False for a task that is not known."""
+    return name in TASKS and TASKS[name].is_graded
 
 
 def is_attributable(name: str) -> bool:

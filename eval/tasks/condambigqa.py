@@ -5,10 +5,13 @@ tools the question's own passages are given, which is the main protocol of the C
 with tools the agent searches, and cites passage ids.
 """
 
+from collections.abc import Sequence
+
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.properties import (
+    Aligned,
     ConditionalAnswer,
     align_properties,
     cite_everything,
@@ -16,6 +19,7 @@ from branchwise.eval.properties import (
     predicted_properties,
     score_citations,
 )
+from branchwise.eval.property_grades import ASKS_FOR_CONDITIONS
 from branchwise.eval.tasks.column import Column, Metrics
 from branchwise.eval.tasks.task import Beside, Task
 from branchwise.graphs.flows.conditions import CONDITIONS
@@ -24,6 +28,7 @@ _TEXT, _CITED = "answers in free text", "citations"
 _F1_NOTE = "F1: shared tokens of best-aligned properties; missed gold properties count 0"
 _COUNT_NOTE = "answers +/-: predicted minus gold; off by: the same without its sign"
 _CITATION_NOTE = "citation P, R: means over predicted, gold properties; unaligned ones count 0"
+_QUESTION_NOTE = "question R: of all passages that gold cites, those that any property cites"
 _BASELINE_NOTE = "cite all: the same answers, each citing every passage that the agent was shown"
 
 
@@ -34,6 +39,7 @@ class CondAmbigQATask(Task):
     version = 1
     flow = CONDITIONS
     matcher = "answer F1"
+    is_graded = True
     columns: tuple[Column, ...] = (
         Column("answer_f1", "answer\nF1", _TEXT, note=_F1_NOTE, role="headline"),
         Column("condition_f1", "condition\nF1", _TEXT, role="headline"),
@@ -43,6 +49,8 @@ class CondAmbigQATask(Task):
         Column("cite_all_precision", "cite all\nP", _CITED, needs_evidence=True),
         Column("citation_recall", "citation\nR", _CITED, note=_BASELINE_NOTE),
         Column("cite_all_recall", "cite all\nR", _CITED, needs_evidence=True),
+        Column("citation_f1", "citation\nF1", _CITED),
+        Column("citation_recall_question", "question\nR", _CITED, note=_QUESTION_NOTE),
     )
 
     def score(self, item: AnsweredItem) -> Metrics:
@@ -50,16 +58,15 @@ class CondAmbigQATask(Task):
 
         `answer_f1` and `condition_f1` are sums over aligned pairs divided by the number of gold
         properties (for the latter, of those with a condition): one that was missed counts 0.
+        Conditions are scored where the model was to write them.
         `count_difference` is predicted minus gold.
         """
         gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
         if not gold:
             return {column.key: None for column in self.columns}
-        conditions = sum(1 for property in gold if property.condition)
+        asks = item.protocol in ASKS_FOR_CONDITIONS
+        conditions = sum(1 for property in gold if property.condition) if asks else 0
         pairs = align_properties(predicted, gold)
-        cited = score_citations(predicted, gold, pairs)
-        everything = cite_everything(predicted, item.evidence.passages)
-        baseline = score_citations(everything, gold, pairs)
         difference = len(predicted) - len(gold)
         return {
             "answer_f1": sum(pair.answer_f1 for pair in pairs) / len(gold),
@@ -68,10 +75,7 @@ class CondAmbigQATask(Task):
             ),
             "count_difference": float(difference),
             "count_error": float(abs(difference)),
-            "citation_precision": cited.precision,
-            "cite_all_precision": baseline.precision,
-            "citation_recall": cited.recall,
-            "cite_all_recall": baseline.recall,
+            **citation_metrics(item, pairs),
         }
 
     def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
@@ -92,6 +96,26 @@ class CondAmbigQATask(Task):
         aligned = {pair.predicted for pair in pairs.values()}
         alone = [one for place, one in enumerate(predicted) if place not in aligned]
         return found + [Beside(None, _said(one)) for one in alone]
+
+
+CITATIONS = frozenset(one.key for one in CondAmbigQATask.columns if one.table == _CITED)
+"""The metrics that compare what aligned properties cite."""
+
+
+def citation_metrics(item: AnsweredItem, pairs: Sequence[Aligned]) -> Metrics:
+    """The citations of aligned properties, and what citing everything would have brought."""
+    gold, predicted = gold_properties(item.question), predicted_properties(item.prediction)
+    cited = score_citations(predicted, gold, pairs)
+    everything = cite_everything(predicted, item.evidence.passages)
+    baseline = score_citations(everything, gold, pairs)
+    return {
+        "citation_precision": cited.precision,
+        "cite_all_precision": baseline.precision,
+        "citation_recall": cited.recall,
+        "cite_all_recall": baseline.recall,
+        "citation_f1": cited.f1,
+        "citation_recall_question": cited.of_question,
+    }
 
 
 def _name(one: ConditionalAnswer) -> str:

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Protocol
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.corpora.text import one_line
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
+from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
 
 _SHOWN = 3
 
@@ -35,7 +37,7 @@ class Task(Protocol):
     `is_attributable`: answers are entities
     in the answer format `branches`, which texts mention, so that it can be said where one was lost
     and models may align and judge them. Such a task has a column with the role `recall`: the share
-    of the gold answers that are right under their branch.
+    of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
     """
 
     name: str
@@ -44,17 +46,27 @@ class Task(Protocol):
     matcher: str
     columns: tuple[Column, ...]
     is_attributable: bool = False
+    is_graded: bool = False
 
     def score(self, item: AnsweredItem) -> Metrics:
         """All metrics of one item: a value for each column, and for the sums of its totals."""
         ...
 
-    def brief(self, question: Question, *, has_tools: bool) -> Brief:
+    def brief(
+        self,
+        question: Question,
+        *,
+        has_tools: bool,
+        protocol: QuestionProtocol = DEFAULT_PROTOCOL,
+    ) -> Brief:
         """What an agent with or without tools is told."""
-        setting = self.flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
+        flow = self.flow.by(protocol)
+        setting = flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
         given = question.passages if setting == "given" else ()
-        line = one_line(question.question)
-        return Brief(self.flow.prompts[setting], ask(question, setting), line, given)
+        line, message = one_line(question.question), ask(question, setting)
+        if flow.tells_conditions:
+            message = f"{message}\n\n{listed_conditions(question)}"
+        return Brief(flow.prompts[setting], message, line, given)
 
     def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
         """Gold and predicted answers as `score` aligns them, where a trace cannot tell by itself.
@@ -82,6 +94,13 @@ class Task(Protocol):
     def of_role(self, role: Role) -> Column | None:
         """The column of a role; None where there is none."""
         return next((column for column in self.columns if column.role == role), None)
+
+
+def listed_conditions(question: Question) -> str:
+    """The gold conditions, one a line, in an order that says nothing of the gold's own."""
+    named = [one_line(branch.name) for branch in question.branches if branch.name != DEFAULT_BRANCH]
+    listed = sorted(named, key=lambda name: sha256(f"{question.id}\0{name}".encode()).digest())
+    return "\n".join(["Conditions:", *(f"{n}. {name}" for n, name in enumerate(listed, start=1))])
 
 
 def ask(question: Question, setting: FlowSetting) -> str:

@@ -4,12 +4,13 @@ Light, so that a task's columns do not cost the import of LangGraph.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from branchwise.agents.formats import AnswerFormat
 from branchwise.corpora.passages import Passage
 from branchwise.graphs.plugins.slots import SLOTS
+from branchwise.graphs.protocol import DEFAULT_PROTOCOL
 from branchwise.graphs.route import Route
 
 if TYPE_CHECKING:
@@ -91,6 +92,9 @@ class Flow:
     files on which no other flow's answers depend, which keeps them out of other systems' digests.
     `graph` builds its graph, and imports LangGraph when it is called; None is
     `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
+    `protocols`: other ways to put such a question, by their names; its own is `conditions`.
+    `tells_conditions`: the gold conditions are listed below the question. `at_most`: the prompt
+    file that bounds what an answer holds, where there is one.
     """
 
     name: str
@@ -99,6 +103,13 @@ class Flow:
     readings: str
     own_prompts: frozenset[str] = frozenset()
     graph: GraphBuilder | None = None
+    protocols: "Mapping[str, Flow]" = field(default_factory=dict)
+    tells_conditions: bool = False
+    at_most: str | None = None
+
+    def by(self, protocol: str) -> "Flow":
+        """The flow of a protocol. Raises KeyError where such questions are not put by it."""
+        return self if protocol == DEFAULT_PROTOCOL else self.protocols[protocol]
 
     def setting(self, *, has_tools: bool, has_passages: bool = False) -> FlowSetting:
         """How a question is asked of an agent with or without tools."""

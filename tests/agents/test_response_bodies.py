@@ -38,11 +38,22 @@ MESSAGE = st.fixed_dictionaries(
         "reasoning": JSON,
     },
 )
+LOGPROB = st.fixed_dictionaries(
+    {}, optional={"token": JSON, "logprob": JSON | st.floats() | st.just(-0.5)}
+)
+LOGPROBS = st.fixed_dictionaries(
+    {
+        "content": st.lists(
+            JSON | st.fixed_dictionaries({"token": JSON, "top_logprobs": st.lists(LOGPROB)})
+        )
+    }
+)
 BODY = st.fixed_dictionaries(
     {
         "choices": st.lists(
             st.fixed_dictionaries(
-                {"message": MESSAGE, "delta": MESSAGE}, optional={"finish_reason": JSON}
+                {"message": MESSAGE, "delta": MESSAGE},
+                optional={"finish_reason": JSON, "logprobs": JSON | LOGPROBS},
             ),
             max_size=2,
         )

@@ -254,7 +254,7 @@ def test_a_task_that_no_model_scores_is_refused_before_any_work(tmp_path: Path, 
     begin = ("run", "--questions", questions, "--task", "condambigqa", "--out", run)
     code, _, error = type_in(*begin, "--matcher", model)
     assert code == 2
-    assert "the task condambigqa is not scored by a model" in error
+    assert "the task condambigqa is not matched by a model" in error
     assert not run.exists()
 
 

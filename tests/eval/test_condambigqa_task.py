@@ -57,7 +57,20 @@ def test_a_perfect_answer() -> None:
         "cite_all_precision": pytest.approx((1 / 4 + 2 / 4) / 2),
         "citation_recall": 1.0,
         "cite_all_recall": 1.0,
+        "citation_f1": 1.0,
+        "citation_recall_question": 1.0,
     }
+
+
+def test_the_questions_citations_count_whichever_property_has_them() -> None:
+    # Gold cites P2 and P3, and P1. The men's answer cites what the women's should: P3.
+    found = metrics(
+        {"women's team": ("in August 2023",), "men's team": ("in July 2010",)},
+        {"women's team": (P1,), "men's team": (P3, P4)},
+    )
+    assert (found["citation_precision"], found["citation_recall"]) == (0.0, 0.0)
+    assert found["citation_f1"] == 0.0
+    assert found["citation_recall_question"] == pytest.approx(2 / 3)
 
 
 def test_a_missed_property_counts_zero() -> None:

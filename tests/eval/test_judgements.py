@@ -74,14 +74,15 @@ async def test_the_same_request_finds_the_same_reply_every_time(make, tmp_path, 
 
 
 async def test_samples_are_kept_apart(tmp_path):
-    for sample in (0, 1):
-        with StoredJudgements(tmp_path / "kept.sqlite", sample=sample) as judgements:
-            slot = judgements.recall(CALL)
+    with StoredJudgements(tmp_path / "kept.sqlite") as judgements:
+        for sample in (0, 1):
+            slot = judgements.recall(CALL, sample)
             assert slot.value is None
             await judgements.keep(slot, {"content": str(sample)})
     assert sorted(row[2] for row in rows_of(tmp_path / "kept.sqlite")) == [0, 1]
     with StoredJudgements(tmp_path / "kept.sqlite") as judgements:
         assert judgements.recall(CALL).value == {"content": "0"}
+        assert judgements.recall(CALL, 1).value == {"content": "1"}
 
 
 async def test_reading_makes_no_file(tmp_path):

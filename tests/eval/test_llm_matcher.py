@@ -10,7 +10,7 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.corpora.errors import InputError
 from branchwise.eval.branch_scores import align_answers, gold_branches, strict_score
 from branchwise.eval.items import Matched
-from branchwise.eval.judging import mapper
+from branchwise.eval.judging import consultant
 from branchwise.eval.judging.matcher import MAX_NAMES, align_with_model
 from branchwise.eval.store.judgements import MemoryJudgements
 from support.chat_server import ChatServer, fail, hang, invalid_json, refuse, say, too_long
@@ -392,7 +392,7 @@ async def test_progress_counts_distinct_requests(chat_server):
 
 
 async def test_a_sign_of_life_is_given_while_nothing_is_answered(chat_server, monkeypatch):
-    monkeypatch.setattr(mapper, "SECONDS_BETWEEN_SIGNS", 0.01)
+    monkeypatch.setattr(consultant, "SECONDS_BETWEEN_SIGNS", 0.01)
     chat_server.play(lambda body: hang())
     seen = []
 
@@ -413,7 +413,7 @@ async def test_requests_that_failed_and_replies_of_no_use_are_counted_apart(chat
     caller = a_caller(chat_server.url)
     _, report = await align_with_model(items, caller, MemoryJudgements(), concurrency=1)
     await caller.aclose()
-    assert report.ended == mapper.Ended(requests=3, failed=1, unusable=1)
+    assert report.ended == consultant.Ended(requests=3, failed=1, unusable=1)
     assert not report.brought_nothing
     told = report.to_json()
     assert (told["requests"], told["requests_failed"], told["requests_unusable"]) == (3, 1, 1)

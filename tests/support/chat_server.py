@@ -33,7 +33,8 @@ class Answer:
     """What the server does with one request. Make one with the functions below.
 
     `cut`: close the connection before a byte is sent, in the middle, or (streams only) end the
-    response properly but without a finish reason. `raw` is sent in place of a body.
+    response properly but without a finish reason. `raw` is sent in place of a body. `tokens`: of
+    the reply, each with the log-probabilities at its place; sent where they are asked for.
     """
 
     content: str | None = None
@@ -49,6 +50,7 @@ class Answer:
     hangs: bool = False
     cut: Cut | None = None
     usage: Mapping[str, Any] | None = None
+    tokens: tuple[tuple[str, Mapping[str, float]], ...] = ()
 
 
 Script = Callable[[Body], Answer] | Iterable[Answer]
@@ -230,6 +232,8 @@ async def _whole(
     request: web.Request, body: Body, answer: Answer, usage: Mapping[str, Any]
 ) -> web.StreamResponse:
     choice = {"index": 0, "message": _message(answer), "finish_reason": _finish(answer)}
+    if answer.tokens and body.get("logprobs"):
+        choice["logprobs"] = {"content": _logprobs(answer, body)}
     data = json.dumps(_envelope(body, "chat.completion") | {"choices": [choice], "usage": usage})
     if answer.cut is None:
         return web.Response(text=data, content_type="application/json", headers=answer.headers)
@@ -255,6 +259,8 @@ async def _stream(
     deltas = list(_deltas(answer))
     for delta in deltas[: len(deltas) // 2] if answer.cut else deltas:
         await send([{"index": 0, "delta": delta, "finish_reason": None}])
+    for one in _logprobs(answer, body) if body.get("logprobs") else ():
+        await send([{"index": 0, "delta": {"content": ""}, "logprobs": {"content": [one]}}])
     if answer.cut == "middle":
         _hung_up(request)
     elif answer.cut is None:
@@ -300,6 +306,19 @@ def _message(answer: Answer) -> Body:
             for n, (name, arguments) in enumerate(answer.tool_calls)
         ]
     return message
+
+
+def _logprobs(answer: Answer, body: Body) -> list[Body]:
+    return [
+        {
+            "token": text,
+            "logprob": places.get(text, -9.0),
+            "top_logprobs": [{"token": one, "logprob": p} for one, p in places.items()][
+                : body["top_logprobs"]
+            ],
+        }
+        for text, places in answer.tokens
+    ]
 
 
 def _finish(answer: Answer) -> str:

@@ -1,0 +1,218 @@
+"""Asking one model in one role about many things: cached, counted, and checked once whether it can
+be asked at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from branchwise.agents.caller import ModelCaller, ModelError, Reply
+from branchwise.agents.journal import CallKey, Slot
+from branchwise.agents.spec import check_ready
+from branchwise.corpora.errors import InputError
+from branchwise.eval.judging.readiness import Ready, check_role
+from branchwise.eval.store.judgements import Judgements
+from branchwise.graphs.ledger import RoleUsage
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+
+RequestProgress = Callable[[int, int], None]
+"""Gets the number of finished distinct requests and of all: at first, after each, and now and then
+in between."""
+SECONDS_BETWEEN_SIGNS = 1.0
+DECLINED = {"refusal": "the model refused", "content_filter": "the reply was filtered"}
+"""By how a reply ended: why there is nothing to read in it."""
+
+_Request = TypeVar("_Request")
+_Outcome = TypeVar("_Outcome")
+
+
+class ReportedItem(NamedTuple):
+    """One item, by question id and epoch; `why` if there is a reason to give."""
+
+    id: str
+    epoch: int
+    why: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Without fields that are empty."""
+        return {key: value for key, value in self._asdict().items() if value is not None}
+
+
+class _Ending(Protocol):
+    @property
+    def failed(self) -> bool: ...
+
+    @property
+    def is_usable(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How distinct requests ended: `failed` ones got no reply, `unusable` ones got replies that say
+    nothing that was asked for, even after a repair."""
+
+    requests: int = 0
+    failed: int = 0
+    unusable: int = 0
+
+    @classmethod
+    def of(cls, found: Iterable[_Ending]) -> Ended:
+        listed = list(found)
+        failed = sum(one.failed for one in listed)
+        nothing = sum(not one.is_usable for one in listed)
+        return cls(len(listed), failed, nothing - failed)
+
+    @property
+    def brought_nothing(self) -> bool:
+        """Whether a request was made and no reply could be used."""
+        return 0 < self.requests == self.failed + self.unusable
+
+
+@dataclass(frozen=True)
+class Consulted:
+    """Model calls made now, and those with replies kept from earlier.
+
+    `left_out`: optional fields that requests of either omitted because the server refuses them.
+    """
+
+    fresh: RoleUsage = field(default_factory=RoleUsage)
+    cached: RoleUsage = field(default_factory=RoleUsage)
+    left_out: tuple[str, ...] = ()
+
+    def plus(self, reply: Reply) -> Consulted:
+        """With one more reply."""
+        left_out = tuple(dict.fromkeys((*self.left_out, *reply.left_out)))
+        if reply.replayed:
+            return Consulted(self.fresh, self.cached.plus(reply.usage, reply.seconds), left_out)
+        return Consulted(self.fresh.plus(reply.usage, reply.seconds), self.cached, left_out)
+
+    def to_json(self) -> dict[str, Any]:
+        """Calls, tokens and seconds of both, and what the requests lacked."""
+        left_out = {"left_out": list(self.left_out)} if self.left_out else {}
+        return {"fresh": _record(self.fresh), "cached": _record(self.cached), **left_out}
+
+
+class Consultant:
+    """A model in one role (`matcher`, `judge`), and what asking it took.
+
+    `ready` is called before the first request without a kept reply, so that scoring again needs
+    neither server nor key.
+    """
+
+    def __init__(
+        self, caller: ModelCaller, judgements: Judgements, role: str, ready: Ready = check_ready
+    ) -> None:
+        self._caller, self._role = caller, role
+        self._check: Callable[[], None] | None = lambda: check_role(role, caller.spec, ready)
+        self._judgements = judgements
+        self.prompts, self.model = caller.prompts, caller.spec.model
+        self.consulted = Consulted()
+
+    async def ask(
+        self,
+        messages: Sequence[BaseMessage],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        sample: int = 0,
+    ) -> Reply:
+        """The model's reply: the kept one of this sample number, if there is one."""
+        journal = _Sample(self._judgements, sample, self._check_once)
+        reply = await self._caller.ask(messages, schema=schema, role=self._role, journal=journal)
+        self.consulted = self.consulted.plus(reply)
+        return reply
+
+    async def each(
+        self,
+        requests: Iterable[_Request],
+        consult: Callable[[_Request], Awaitable[_Outcome]],
+        *,
+        concurrency: int,
+        progress: RequestProgress | None = None,
+    ) -> dict[_Request, _Outcome]:
+        """What `consult` makes of each request; equal ones once, `concurrency` at a time.
+
+        Raises what it raises, as soon as one does, and InputError for a `concurrency` below 1.
+        """
+        if concurrency < 1:
+            raise InputError(f"concurrency is {concurrency}", remedy="give a number of at least 1")
+        distinct = list(dict.fromkeys(requests))
+        found: dict[_Request, _Outcome] = {}
+        pending = iter(distinct)
+
+        async def work() -> None:
+            for request in pending:
+                found[request] = await consult(request)
+                if progress:
+                    progress(len(found), len(distinct))
+
+        workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(distinct)))]
+        try:
+            async with _signs_of_life(progress, found, len(distinct)):
+                await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+        return found
+
+    def _check_once(self) -> None:
+        if self._check:
+            self._check()
+            self._check = None
+
+
+class _Sample:
+    """The judgements of one sample number; calls `check` before a call without a kept reply."""
+
+    def __init__(self, judgements: Judgements, number: int, check: Callable[[], None]) -> None:
+        self._judgements, self._number, self._check = judgements, number, check
+
+    def recall(self, key: CallKey) -> Slot:
+        slot = self._judgements.recall(key, self._number)
+        if slot.value is None:
+            self._check()
+        return slot
+
+    async def keep(self, slot: Slot, value: Mapping[str, Any]) -> None:
+        await self._judgements.keep(slot, value)
+
+    def event(self, kind: str, data: Mapping[str, Any]) -> None:
+        self._judgements.event(kind, data)
+
+
+@asynccontextmanager
+async def _signs_of_life(
+    progress: RequestProgress | None, found: Mapping[Any, Any], total: int
+) -> AsyncIterator[None]:
+    """Also report waiting requests: a server may take minutes for the first."""
+    if progress is None or not total:
+        yield
+        return
+    told = progress
+    told(0, total)
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(SECONDS_BETWEEN_SIGNS)
+            told(len(found), total)
+
+    telling = asyncio.ensure_future(tell())
+    try:
+        yield
+    finally:
+        telling.cancel()
+
+
+def concerns_all(error: ModelError) -> bool:
+    """Whether every other request would end the same way."""
+    spent = error.kind == "rate_limit" and not error.retryable
+    return spent or error.kind in ("auth", "not_found")
+
+
+def _record(usage: RoleUsage) -> dict[str, Any]:
+    return {**asdict(usage), "seconds": round(usage.seconds, 4)}

@@ -1,0 +1,154 @@
+"""Free text graded by a judge, from the command line, against the scripted server."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from branchwise.agents.prompt_files import Prompts
+from support.chat_server import Answer, Body, ChatServer, fail, refuse, say
+
+pytestmark = pytest.mark.slow
+
+PROMPTS = Prompts.load().texts
+QUESTION = {
+    "id": "q1",
+    "question": "Who is the president?",
+    "ambiguous": True,
+    "answers": {"of France": ["Emmanuel Macron."], "of Peru": ["Dina Boluarte."]},
+}
+SAID = {"conditions": [{"condition": "in Lima", "answer": "Boluarte."},
+                       {"condition": "in Paris", "answer": "Macron."},
+                       {"condition": "in Rome", "answer": "Nobody."}]}  # fmt: skip
+ALIKE = {("in Lima", "of Peru"): "8", ("Boluarte.", "Dina Boluarte."): "9",
+         ("in Paris", "of France"): "6", ("Macron.", "Emmanuel Macron."): "10"}  # fmt: skip
+
+
+def graded(body: Body) -> Answer | None:
+    """The judge's reply, with certainty; None to what is not asked of it."""
+    system, user = (body["messages"][n]["content"] for n in (0, 1))
+    if system not in (PROMPTS["grade_condition"], PROMPTS["grade_answer"]):
+        return None
+    gold, given = re.findall(r"^(?:Reference|Given) \w+: (.*)$", user, re.MULTILINE)
+    grade = ALIKE.get((given, gold), "0")
+    return say(grade, tokens=((grade, {grade: -0.1}),))
+
+
+def scripted(body: Body) -> Answer:
+    return graded(body) or say(json.dumps(SAID))
+
+
+@pytest.fixture
+def model(chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0123456789")
+    chat_server.play(scripted)
+    return f"openai:scripted@{chat_server.url}"
+
+
+@pytest.fixture
+def answered(tmp_path: Path, type_in: Any, model: str) -> Path:
+    questions, run = tmp_path / "q.jsonl", tmp_path / "R"
+    questions.write_text(json.dumps(QUESTION))
+    begin = ("run", "--questions", questions, "--task", "condambigqa", "--model", model)
+    code, _, error = type_in(*begin, "--out", run)
+    assert code == 0, error
+    return run
+
+
+def means(type_in: Any, *command: Any) -> dict[str, float]:
+    code, out, error = type_in(*command, "--json")
+    assert code == 0, error
+    found = json.loads(out)["aggregates"]["all"]
+    return {key: one["mean"] for key, one in found.items()}
+
+
+def test_the_judge_aligns_and_grades_and_is_asked_once(
+    answered: Path, type_in: Any, model: str, chat_server: ChatServer
+) -> None:
+    before = len(chat_server.requests)
+    found = means(type_in, "score", answered, "--judge", model)
+    # Three predicted by two gold properties, a condition and an answer each.
+    assert len(chat_server.requests) - before == 12
+    assert found["answer_score"] == pytest.approx((0.9 + 1.0) / 2)
+    assert found["condition_score"] == pytest.approx((0.8 + 0.6) / 2)
+    assert (found["surplus"], found["count_difference"]) == (1, 1)
+    assert means(type_in, "score", answered, "--judge", model) == found
+    assert len(chat_server.requests) - before == 12
+
+
+def test_the_published_codes_way_is_another_scorer_of_the_same_grades(
+    answered: Path, type_in: Any, model: str, chat_server: ChatServer
+) -> None:
+    means(type_in, "score", answered, "--judge", model)
+    asked = len(chat_server.requests)
+    command = ("score", answered, "--judge", model, "--variant", "published-code")
+    found = means(type_in, *command)
+    assert found["published_answer"] == pytest.approx((0.9 + 1.0) / 2)
+    assert found["published_condition"] == pytest.approx((0.8 + 0.6) / 2)
+    assert found["count_difference"] == 1
+    assert len(chat_server.requests) == asked
+
+
+def test_only_aligned_pairs_are_graded_where_that_is_asked(
+    answered: Path, type_in: Any, model: str, chat_server: ChatServer
+) -> None:
+    before = len(chat_server.requests)
+    command = ("score", answered, "--judge", model, "--judge-pairs", "aligned")
+    assert means(type_in, *command)["answer_score"] == pytest.approx(0.95)
+    assert len(chat_server.requests) - before == 4
+    assert "only pairs that token F1 aligns" in " ".join(type_in(*command)[1].split())
+
+
+@pytest.mark.parametrize("answer", [say("rather good"), say("11"), refuse(), fail(400, "no")])
+def test_what_lacks_a_grade_is_unscored_and_told(
+    answered: Path, type_in: Any, model: str, chat_server: ChatServer, answer: Answer
+) -> None:
+    first = "Macron."
+    chat_server.play(
+        lambda body: (
+            answer if f"Given answer: {first}" in body["messages"][1]["content"] else scripted(body)
+        )
+    )
+    code, out, _ = type_in("score", answered, "--judge", model, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["aggregates"]["all"]["answer_score"]["n"] == 0
+    (ungraded,) = found["models"]["grades"]["ungraded"]
+    assert ungraded["id"] == "q1"
+    assert ungraded["why"].startswith("2 without a grade: ")
+    assert "left unscored: 1 item" in type_in("score", answered, "--judge", model)[1]
+
+
+def test_a_judge_that_never_answers_exits_with_1(
+    answered: Path, type_in: Any, model: str, chat_server: ChatServer
+) -> None:
+    chat_server.play(lambda body: say("I cannot say."))
+    code, _, error = type_in("score", answered, "--judge", model)
+    assert code == 1
+    assert "nothing is scored by grades" in error
+
+
+def test_predictions_of_others_are_graded_too(tmp_path: Path, type_in: Any, model: str) -> None:
+    questions, predictions = tmp_path / "q.jsonl", tmp_path / "p.jsonl"
+    questions.write_text(json.dumps(QUESTION))
+    predictions.write_text(json.dumps({"id": "q1", "answers": {"in Paris": ["Macron."]}}))
+    files = ("--questions", questions, "--predictions", predictions, "--task", "condambigqa")
+    found = means(type_in, "score", *files, "--judge", model)
+    assert found["answer_score"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--variant", "published-code"], "--variant has no effect: nothing is graded"),
+        (["--matcher", "llm"], "the task condambigqa is not matched by a model"),
+        (["--variant", "greedy"], "'greedy' is not one of"),
+    ],
+)
+def test_what_has_no_meaning_is_refused(
+    answered: Path, type_in: Any, options: list[str], said: str
+) -> None:
+    code, _, error = type_in("score", answered, *options)
+    assert (code, said in " ".join(error.split())) == (2, True), error

@@ -1,0 +1,163 @@
+"""Scores of graded properties, against brute force, by hand, and as the published code adds up."""
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.eval.properties import ConditionalAnswer
+from branchwise.eval.property_grades import (
+    Grades,
+    PropertyGrade,
+    PropertyPair,
+    align_by_grades,
+    graded_score,
+    greedy_sums,
+)
+from branchwise.graphs.protocol import QuestionProtocol
+
+GRADE = st.builds(
+    PropertyGrade,
+    st.integers(0, 10).map(lambda n: n / 10),
+    st.integers(0, 10).map(lambda n: n / 10),
+)
+
+
+@st.composite
+def matrices(draw: st.DrawFn, most: int = 5) -> tuple[Grades, int, int]:
+    rows, columns = draw(st.integers(0, most)), draw(st.integers(1, most))
+    pairs = [PropertyPair(p, g) for p in range(rows) for g in range(columns)]
+    return {pair: draw(GRADE) for pair in pairs}, rows, columns
+
+
+def table(*rows: list[tuple[float, float]]) -> Grades:
+    return {
+        PropertyPair(p, g): PropertyGrade(*grade)
+        for p, row in enumerate(rows)
+        for g, grade in enumerate(row)
+    }
+
+
+def best_sums(grades: Grades, rows: int, columns: int) -> tuple[float, float]:
+    """The greatest sum of answer grades of a one-to-one alignment, then of condition grades."""
+    size = max(rows, columns)
+    nothing = PropertyGrade(0.0, 0.0)
+    found = []
+    for order in permutations(range(size)):
+        chosen = [grades.get(PropertyPair(p, g), nothing) for p, g in enumerate(order)]
+        answers, conditions = (sum(round(10 * c[k]) for c in chosen) / 10 for k in (1, 0))
+        found.append((answers, conditions))
+    return max(found)
+
+
+@given(matrices())
+def test_the_alignment_is_the_best_of_all(matrix: tuple[Grades, int, int]) -> None:
+    grades, rows, columns = matrix
+    score = graded_score(grades, rows, columns)
+    answers, conditions = best_sums(grades, rows, columns)
+    assert score.answer == pytest.approx(answers / columns)
+    assert score.condition == pytest.approx(conditions / columns)
+    pairs = align_by_grades(grades)
+    assert len({pair.predicted for pair in pairs}) == len({pair.gold for pair in pairs})
+    assert score.surplus == rows - len(pairs)
+
+
+@given(matrices(4), st.randoms(use_true_random=False))
+def test_the_order_of_properties_changes_nothing(matrix, random) -> None:
+    grades, rows, columns = matrix
+    to_row, to_column = list(range(rows)), list(range(columns))
+    random.shuffle(to_row)
+    random.shuffle(to_column)
+    moved = {PropertyPair(to_row[p], to_column[g]): grade for (p, g), grade in grades.items()}
+    before, after = (graded_score(one, rows, columns) for one in (grades, moved))
+    assert (before.condition, before.answer) == pytest.approx((after.condition, after.answer))
+    assert before.surplus == after.surplus
+
+
+@given(matrices(4))
+def test_a_property_that_stands_for_nothing_raises_nothing(
+    matrix: tuple[Grades, int, int],
+) -> None:
+    grades, rows, columns = matrix
+    more = grades | {PropertyPair(rows, g): PropertyGrade(0.0, 0.0) for g in range(columns)}
+    before, after = graded_score(grades, rows, columns), graded_score(more, rows + 1, columns)
+    assert (before.condition, before.answer) == pytest.approx((after.condition, after.answer))
+    assert after.surplus == before.surplus + 1
+
+
+def test_a_missed_gold_property_counts_0_and_a_surplus_one_is_told() -> None:
+    grades = table([(0.4, 0.8), (0.0, 0.1)], [(0.9, 0.7), (0.0, 0.0)])
+    # First to the second (.1) and second to the first (.7) make .8, as the first to the first does;
+    # conditions decide: .9 + 0 against .4.
+    assert align_by_grades(grades) == (PropertyPair(0, 1), PropertyPair(1, 0))
+    score = graded_score(grades, predicted=2, gold=4)
+    assert (score.answer, score.condition) == pytest.approx((0.8 / 4, 0.9 / 4))
+    assert graded_score(grades, predicted=3, gold=4).surplus == 1
+
+
+A, B = "A", "B"
+
+
+def said(*citations: str) -> list[ConditionalAnswer]:
+    """Properties that cite the passages named by the letters of each text."""
+    return [ConditionalAnswer("c", ("a",), frozenset(cited)) for cited in citations]
+
+
+Case = tuple[QuestionProtocol, Grades, list[str], list[str], tuple[float, ...], float]
+GREEDY: dict[str, Case] = {
+    # name: protocol, grades, predicted and gold citations; sums of condition, answer, citation and
+    # the number scored; then our answer score, by the one-to-one optimum.
+    "one to one": (
+        "conditions", table([(0.5, 0.8)]), [A], [A], (0.5, 0.8, 1.0, 1), 0.8,
+    ),
+    "a missed gold property is not counted": (
+        "conditions", table([(0.5, 0.8), (0.0, 0.0)]), [A], [A, B], (0.5, 0.8, 1.0, 1), 0.4,
+    ),
+    "the first in the model's order takes the best": (
+        # .3*.2 + .5*.9 = .51 for the first gold, .3*.2 + .5*.8 = .46 for the second: the first
+        # prediction takes the first, the second is left with (0, .1) where .9 was its own.
+        "conditions", table([(0.2, 0.9), (0.2, 0.8)], [(0.2, 0.9), (0.0, 0.1)]), ["", ""], ["", ""],
+        (0.2, 1.0, 0.0, 2), (0.8 + 0.9) / 2,
+    ),
+    "citations decide between like answers": (
+        # .5*.6 + .2*1 = .5 for the second, .5*.7 = .35 for the first.
+        "conditions", table([(0.0, 0.7), (0.0, 0.6)]), [B], [A, B], (0.0, 0.6, 1.0, 1), 0.35,
+    ),
+    "a pair is taken however small its sum": (
+        "conditions", table([(0.0, 0.0)]), [B], [A], (0.0, 0.0, 0.0, 1), 0.0,
+    ),
+    "surplus is left out": (
+        "conditions", table([(1.0, 1.0)], [(0.0, 0.2)]), [A, A], [A], (1.0, 1.0, 1.0, 1), 1.0,
+    ),
+    "surplus that comes first takes the place": (
+        "conditions", table([(0.0, 0.2)], [(1.0, 1.0)]), [A, A], [A], (0.0, 0.2, 1.0, 1), 1.0,
+    ),
+    "standard weighs answers and citations alone": (
+        # .7*.5 + .3*1 = .65 for the second, .7*.9 = .63 for the first, whatever the conditions.
+        "standard", table([(1.0, 0.9), (0.0, 0.5)]), [B], [A, B], (0.0, 0.5, 1.0, 1), 0.45,
+    ),
+    "guided counts surplus as 0": (
+        "guided", table([(0.0, 0.6)], [(0.0, 0.9)]), [A, A + B], [A], (0.0, 0.6, 1.0, 2), 0.9,
+    ),
+    "guided weighs citations more": (
+        # .6*.3 + .4*.5 = .38 for the second, .6*.6 = .36 for the first.
+        "guided", table([(0.0, 0.6), (0.0, 0.3)]), [A + B], ["C", B], (0.0, 0.3, 0.5, 1), 0.3,
+    ),
+    "closed goes by answers alone": (
+        "closed", table([(0.0, 0.2), (0.0, 0.3)]), [""], [A, B], (0.0, 0.3, 0.0, 1), 0.15,
+    ),
+    "closed counts surplus as 0": (
+        "closed", table([(0.0, 0.5)], [(0.0, 0.5)], [(0.0, 1.0)]), ["", "", ""], [""],
+        (0.0, 0.5, 0.0, 3), 1.0,
+    ),
+    "nothing was said": ("conditions", {}, [], [A], (0.0, 0.0, 0.0, 0), 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GREEDY)
+def test_the_published_arithmetic_beside_ours(name: str) -> None:
+    protocol, grades, predicted, gold, expected, ours = GREEDY[name]
+    sums = greedy_sums(grades, said(*predicted), said(*gold), protocol)
+    assert (sums.condition, sums.answer, sums.citation, sums.scored) == pytest.approx(expected)
+    assert graded_score(grades, len(predicted), len(gold)).answer == pytest.approx(ours)
