@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.agents.prompt_files import PromptSet
 from branchwise.commands.options import Key, read_keys
 from branchwise.commands.scoring_options import (
     Judge,
@@ -19,6 +18,7 @@ from branchwise.commands.scoring_options import (
     with_metrics,
 )
 from branchwise.commands.system_options import with_system_options
+from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
 if TYPE_CHECKING:

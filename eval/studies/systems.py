@@ -320,8 +320,9 @@ def _effective(system: System) -> System:
         "role_decoding": own_decoding,
     }  # fmt: skip
     if system.prompts is not None:
-        own_prompts, built_in = Prompts.load(Path(system.prompts)).digest, Prompts.load().digest
-        update["prompts"] = None if own_prompts == built_in else own_prompts
+        of = system.prompt_set
+        own_prompts = Prompts.load(Path(system.prompts), of).digest
+        update["prompts"] = None if own_prompts == Prompts.load(of=of).digest else own_prompts
     if SEARCH_TOOL not in tools:
         update |= dict.fromkeys(("corpus", "retriever", "k"))
     if not set(tools) & set(GRAPH_TOOLS):

@@ -72,6 +72,8 @@ def test_a_call_may_ask_five_queries_or_open_a_title(parts: Path) -> None:
     base = {**BASE, "prompt_set": "v2", "extraction": True, "extraction_by": "passage"}
     (several, _) = plan(parts, base=base).systems
     assert several.calls["extractor"] == 10 * 3 * 5 * 2
+    (one, _) = plan(parts, base={**base, "prompt_set": "paper"}).systems
+    assert one.calls["extractor"] == 10 * 3 * 2
     (opening, _) = plan(parts, base={**base, "tools": ["open_passages"]}).systems
     assert opening.calls["extractor"] == 10 * 3 * 20
 

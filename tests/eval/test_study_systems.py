@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise.agents.prompt_files import Prompts
 from branchwise.commands.system_options import system_of
 from branchwise.eval.studies.names import MAX_NAME, MAX_SLUG, distinct_names, slugs, system_name
 from branchwise.eval.studies.study import Study
@@ -130,6 +131,15 @@ def test_where_readings_come_from_is_a_setting_of_expansion(parts: Path) -> None
         "base",
         "readings_from=memory",
     ]
+
+
+def test_prompts_of_ones_own_may_be_those_of_another_set(parts: Path) -> None:
+    (parts / "coached").mkdir()
+    text = Prompts.load().texts["answer_with_tools"]
+    (parts / "coached" / "answer_with_tools.md").write_text(text)
+    base = {**BASE, "prompt_set": "paper"}
+    factors = {"prompts": [None, "coached"], "prompt_set": ["paper", "v2"]}
+    assert names(parts, base=base, factors=factors) == ["base", "prompts=coached", "prompt_set=v2"]
 
 
 def test_addresses_stay_and_paths_become_absolute(parts: Path) -> None:
