@@ -1,7 +1,7 @@
 """The available tools, by name."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,7 +38,8 @@ class ToolContext:
 
     `corpus`: its folder, for plug-ins that read it. `settings`: of plug-ins, by their names.
     `keys`: for MCP servers that have an address. `shortens`, `cites`, `per_name`: how passages are
-    shown (`SearchForm`). `prompt_set`: in whose words tools describe themselves.
+    shown (`SearchForm`). `prompt_set`: in whose words tools describe themselves. `finds_names`:
+    `wikidata_search` is among them.
     """
 
     retriever: Retriever | Batcher | None = None
@@ -51,6 +52,7 @@ class ToolContext:
     cites: bool = True
     per_name: int | None = None
     prompt_set: PromptSet = DEFAULT_SET
+    finds_names: bool = True
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -83,6 +85,7 @@ def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
     Raises InputError for an unknown tool, a tool whose corpus is missing, a plug-in or server that
     cannot be used, and two tools of the same name.
     """
+    context = replace(context, finds_names=NAMES_TOOL in specs)
     of_spec: dict[str, Sequence[BaseTool]] = {
         spec: [_made(spec, context)] for spec in specs if not is_mcp(spec)
     }
@@ -211,7 +214,11 @@ def _titles(corpus: Path) -> Titles:
 def _wikisparql(context: ToolContext) -> "BaseTool":
     from branchwise.tools.wikisparql import make_wikisparql
 
-    return make_wikisparql(cast(Graph, context.graph), prompt_set=context.prompt_set)
+    return make_wikisparql(
+        cast(Graph, context.graph),
+        prompt_set=context.prompt_set,
+        finds_names=context.finds_names,
+    )
 
 
 def _wikidata_search(context: ToolContext) -> "BaseTool":

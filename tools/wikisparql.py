@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
@@ -11,7 +12,7 @@ from branchwise.corpora.graph.answers import DEFAULT_SECONDS, Graph, GraphError,
 from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.tools.artifacts import RowsRecord, ToolArtifact
 from branchwise.tools.errors import ToolError
-from branchwise.tools.graph_text import answer_text
+from branchwise.tools.graph_text import answer_text, by_label
 
 NAME = "wikisparql"
 MAX_AT_ONCE = 32
@@ -39,26 +40,34 @@ class _WikiSparql(BaseTool):
 
     graph: SkipValidation[Graph]
     seconds: float
+    finds_names: bool
     threads: SkipValidation[ThreadPoolExecutor]
 
     def _run(self, query: str) -> tuple[str, ToolArtifact]:
         try:
             answer = self.graph.query(query, self.seconds)
         except GraphError as error:
-            raise ToolError(str(error)) from None
-        return answer_text(answer), ToolArtifact(rows=_record(answer))
+            raise ToolError(self._advice(str(error))) from None
+        told = replace(answer, notes=tuple(map(self._advice, answer.notes)))
+        return answer_text(told), ToolArtifact(rows=_record(answer))
+
+    def _advice(self, text: str) -> str:
+        return text if self.finds_names else by_label(text)
 
     async def _arun(self, query: str) -> tuple[str, ToolArtifact]:
         return await asyncio.get_running_loop().run_in_executor(self.threads, self._run, query)
 
 
 def make_wikisparql(
-    graph: Graph, seconds: float = DEFAULT_SECONDS, prompt_set: PromptSet = DEFAULT_SET
+    graph: Graph,
+    seconds: float = DEFAULT_SECONDS,
+    prompt_set: PromptSet = DEFAULT_SET,
+    finds_names: bool = True,
 ) -> BaseTool:
     """The tool over a graph; a query that takes longer than `seconds` is stopped.
 
     Its result is text for the model and a `ToolArtifact` with the rows. `prompt_set`:
-    in whose words it describes itself.
+    in whose words it describes itself. `finds_names`: its advice may be to call `wikidata_search`.
     """
     return _WikiSparql(
         name=NAME,
@@ -67,6 +76,7 @@ def make_wikisparql(
         response_format="content_and_artifact",
         graph=graph,
         seconds=seconds,
+        finds_names=finds_names,
         threads=ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix=NAME),
     )
 
