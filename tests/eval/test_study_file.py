@@ -223,6 +223,18 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"base": {**BASE, "expander": "openai:a"}, "factors": {"k": [3, 15]}}, "no expander is "
          "used: expansion is off in every system; write expansion: on in base"),
         ({"factors": {"extractor": ["openai:a", "openai:b"]}}, "no extractor is used"),
+        ({"base": {**BASE, "models": ["offline", "openai:a"]},
+          "factors": {"extraction_by": ["search", "passage"]}},
+         "no extraction_by is used: extraction is off in every system; write extraction: on in"),
+        ({"base": {**BASE, "models": ["offline", "openai:a"]},
+          "factors": {"expansion": [False, True], "readings_from": ["memory", "search"]}},
+         "the systems 'offline' and 'offline, readings_from=search' are the same; expansion is"),
+        ({"base": {"corpus": "corpus", "models": ["offline", "openai:a"]},
+          "factors": {"tools": [["local_retriever"], GRAPH]}}, "the tool wikisparql has no graph "
+         "to query (system 'offline, tools: +wikisparql +wikidata_search')"),
+        ({"base": {**BASE, "models": [f"openai:m{n}" for n in range(60)]},
+          "factors": {"k": [5, 3, 4, 6, 7]}}, "comes to 300 systems; at most 256: write design: "
+         "vary, or fewer models or values"),
         ({"base": {**BASE, "readings_from": "memory"}, "factors": {"k": [3, 15]}},
          "no readings_from is used: expansion is off in every system"),
         ({"factors": {"expansion": [False, True], "readings_from": ["memory", "search"]}},

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.eval.reporting.run_folders import report_of_runs
+from branchwise.eval.scoring import score_run
 from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
 from branchwise.eval.studies.running import StudyDesign, StudyPace, run_study
 from branchwise.eval.studies.schema import load_study
@@ -191,13 +193,24 @@ def test_every_output_names_what_a_system_is_compared_with(
         row, base = items[name_of(model, setting)], items[model]
         ratio = float(row["cost_usd"]) / float(base["cost_usd"])
         assert float(row["ratio"]) == pytest.approx(ratio)
-    assert "each model&#39;s base" in (tmp_path / "changes.svg").read_text().replace("'", "&#39;")
+    assert "the base of the same model" in (tmp_path / "captions.txt").read_text()
     _, markdown, _ = type_in("report", done.path, "--markdown", "-")
-    assert "## Changes against each model's base" in markdown
-    assert "over the systems of all models" in markdown
+    assert "## Changes against the base of the same model" in markdown
+    assert "over the comparisons of all models together" in markdown
     _, table, _ = type_in("report", done.path)
     for model in HITS:
         assert f"changes against {model}" in table
+
+
+def test_runs_that_are_no_study_are_told_apart_by_model_and_setting(done: StudyFolder) -> None:
+    paths = [done.path / "runs" / slug for slug in ("weak", "middling-expansion", "weak-k-1")]
+    report = report_of_runs([(path.name, score_run(path)) for path in paths])
+    assert [(one.model, one.setting, one.base) for one in report.systems] == [
+        ("weak", "base", "weak"),
+        ("middling", "+expansion", "weak"),
+        ("weak", "k=1", "weak"),
+    ]
+    assert [one.name for one in report.bases] == ["weak"]
 
 
 def test_a_study_of_models_that_was_stopped_goes_on_and_asks_nothing_again(

@@ -21,9 +21,7 @@ _NOTES = (
     "p: exact McNemar test for EM, else a permutation test of the mean difference.",
 )
 _HOLM = "p is corrected by Holm's method over the systems that are compared with the base."
-_HOLM_OF_ALL = (
-    "p is corrected by Holm's method over the systems of all models that are compared with a base."
-)
+_HOLM_OF_ALL = "p is corrected by Holm's method over the comparisons of all models together."
 
 
 def change_tables(report: StudyReport) -> Iterator[Table]:
