@@ -1,7 +1,8 @@
 """The prompts: files that can be read, compared and replaced (`--prompts DIR`).
 
-A set (`--prompt-set`) is what a version of ours said: texts, and what tools say of themselves. The
-newest set is in `prompts/`; an older one has a folder there, with the files that have changed.
+The default set (`--prompt-set`) is in `prompts/`; another has a folder there, with the files in
+which it differs. An older version takes all others from the default: they have not changed since.
+A manner of asking (`paper`) takes only those that give no advice; a test holds it to that.
 """
 
 import hashlib
@@ -11,9 +12,9 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
-from typing import Literal
 
 from branchwise.corpora.errors import InputError, nearest
+from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 
 VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -60,8 +61,6 @@ MAPPING_PROMPTS = frozenset({"matcher", "judge", "mapping_repair"})
 GRADING_PROMPTS = frozenset({"grade_condition", "grade_answer"})
 SCORING_PROMPTS = MAPPING_PROMPTS | GRADING_PROMPTS
 """Prompts that no answer depends on: a run may be scored with others than it began with."""
-PromptSet = Literal["v1", "v2"]
-NEWEST: PromptSet = "v2"
 SINCE_V2 = frozenset(
     {
         "budget",
@@ -93,10 +92,10 @@ class Prompts:
     """The prompts of a run by name, white space at both ends removed."""
 
     texts: Mapping[str, str]
-    of: PromptSet = NEWEST
+    of: PromptSet = DEFAULT_SET
 
     @classmethod
-    def load(cls, directory: Path | None = None, of: PromptSet = NEWEST) -> "Prompts":
+    def load(cls, directory: Path | None = None, of: PromptSet = DEFAULT_SET) -> "Prompts":
         """The built-in prompts of a set, those that `directory` holds as NAME.md replaced by it.
 
         Raises:
@@ -131,8 +130,8 @@ class Prompts:
 
 def _built_in(name: str, of: PromptSet) -> str:
     folder = files("branchwise.agents") / "prompts"
-    earlier = folder / of / f"{name}.md"
-    found = earlier if of != NEWEST and earlier.is_file() else folder / f"{name}.md"
+    own = folder / of / f"{name}.md"
+    found = own if own.is_file() else folder / f"{name}.md"
     return found.read_text("utf-8").strip()
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from branchwise.agents.headers import headers_over
-from branchwise.agents.prompt_files import PromptSet
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, is_replay, located
 from branchwise.corpora.errors import InputError
@@ -18,6 +17,7 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
+from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.corpora.questions import QuestionSet
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.run_keys import tell_kept_keys, with_kept_keys

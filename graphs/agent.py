@@ -119,13 +119,13 @@ class Agent:
             keys,
             shortens=not repeats,
             cites=flow.format.cites,
-            in_v1=system.prompt_set == "v1",
             per_name=system.per_name,
+            prompt_set=system.prompt_set,
         )
         names = default_tools(around.sources) if system.tools is None else system.tools
         self.tools = make_tools(names, around)
         check_search(system, around.sources, [tool.name for tool in self.tools])
-        self._section_names = sections(names, in_v1=system.prompt_set == "v1")
+        self._section_names = sections(names, system.prompt_set)
         self._sections = [self.prompts.render(name) for name in self._section_names]
         self._sections += plugin_sections(self.tools)
         if system.at_most is not None and flow.at_most:

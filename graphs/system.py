@@ -12,10 +12,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from branchwise.agents import headers as model_headers
 from branchwise.agents.decoding import PANEL, Decoding
-from branchwise.agents.prompt_files import NEWEST, PromptSet
 from branchwise.agents.setting import Setting, declared
 from branchwise.corpora.keys import HELP, OPTION
 from branchwise.corpora.kinds import NAMES
+from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
 from branchwise.graphs.role_decoding import RoleDecoding, checked_roles, decoding_with
@@ -87,8 +87,8 @@ class System(BaseModel):
     `repeat_passages`: a passage that the agent has before it, or that was extracted for what a
     search asks, is shown whole again, instead of by its title, when the search finds it.
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
-    the version of the built-in prompts and of what tools say of themselves. `protocol` and
-    `at_most`: how questions with answers in free text are put, and how much an answer may hold.
+    the built-in prompts, and what tools say of themselves (`corpora/prompt_sets.py`). `protocol`
+    and `at_most`: how questions with answers in free text are put, and how much an answer may hold.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`corpora/keys.py`);
     no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
     the decoding settings that are not the agent's.
@@ -137,8 +137,12 @@ class System(BaseModel):
     ] = None
     prompt_set: Annotated[
         PromptSet,
-        _model("Prompts and tool descriptions of which version.", later=True, before="v1"),
-    ] = NEWEST
+        _model(
+            "Prompts and tool descriptions: of a version, or as plain as DeepAmbigQA's paper.",
+            later=True,
+            before="v1",
+        ),
+    ] = DEFAULT_SET
     corpus: Annotated[
         str | None,
         _tools(

@@ -1,5 +1,6 @@
 """Rows and matches of a graph as compact text for a model. All of it is untrusted data."""
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -9,6 +10,7 @@ from branchwise.corpora.text import cut, printable, unbroken
 MAX_SHOWN_ROWS = 100
 MAX_SHOWN_BYTES = 8 * 1024
 _MAX_CELL = 300
+_SEARCHED = re.compile(r'with wikidata_search(?:\(kind="property"\))?')
 _PREFIXES = (
     ("http://www.wikidata.org/entity/statement/", "wds:"),
     ("http://www.wikidata.org/entity/", "wd:"),
@@ -114,6 +116,13 @@ def _counts(match: Match) -> str:
     if not match.members:
         return own
     return "; ".join([own] * bool(match.statements) + [class_size(match.members)])
+
+
+def by_label(advice: str) -> str:
+    """Advice to call `wikidata_search` for a model that has only queries: labels have the names."""
+    text = _SEARCHED.sub("by label", advice)
+    text = text.replace("call wikidata_search", "ask for its label")
+    return text.replace("wikidata_search finds", "a filter on labels finds")
 
 
 def class_size(members: int) -> str:

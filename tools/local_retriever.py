@@ -1,7 +1,7 @@
 """`local_retriever(query, k=3)`: search the corpus. Import lazily: it loads langchain."""
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
+from branchwise.corpora.prompt_sets import DEFAULT_SET, ONE_QUERY, PromptSet
 from branchwise.corpora.retrieval import DEFAULT_K, MAX_K, Hit, Retriever, RetrieverError
 from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import PassageRecord, RepeatRecord, ToolArtifact
@@ -28,23 +29,27 @@ from branchwise.tools.passage_blocks import (
 NAME = "local_retriever"
 MAX_QUERY_CHARS = 4000
 
-_IN_V1 = """Search the passage collection and return the best matching passages.
+_DESCRIPTIONS: Mapping[PromptSet, str] = {
+    "v1": """Search the passage collection and return the best matching passages.
 
 Each passage is shown as "[id] Title" and its text. Ask for one thing at a time, in plain words, \
 and name the thing you mean: "capital of Bolivia" finds more than "what is its capital". \
 Passages that you have not found yet may need another wording or another name. The id in \
-brackets is what to cite."""
-_DESCRIPTION = """Search the passage collection and return the best matching passages.
+brackets is what to cite.""",
+    "v2": """Search the passage collection and return the best matching passages.
 
 Each passage is shown as "[id] Title" and its text; "2 of 3" behind a title says that it has \
 several passages. Name the thing you mean, in plain words: "capital of Bolivia" finds more than \
 "what is its capital". Passages that you have not found yet may need another wording, another \
-name, or a look from the other side: what one passage leaves out may stand in another's."""
+name, or a look from the other side: what one passage leaves out may stand in another's.""",
+    "paper": """Search a collection of passages. Returns those that match the query best, each as \
+"[id] Title" and its text.""",
+}
 _SHORTENS = " A passage that you have before you is only named again; the next one takes its place."
 _CITES = " The id in brackets is what to cite."
 
 
-class _QueryInV1(BaseModel):
+class _OneQuery(BaseModel):
     query: str = Field(
         description="What to look for: a question or key words.",
         min_length=1,
@@ -52,11 +57,11 @@ class _QueryInV1(BaseModel):
     )
 
 
-class _QueryAndKInV1(_QueryInV1):
+class _OneQueryAndK(_OneQuery):
     k: int = Field(default=DEFAULT_K, description="How many passages to return.", ge=1, le=MAX_K)
 
 
-class _Query(_QueryInV1):
+class _Query(_OneQuery):
     more_queries: list[str] = Field(
         default=[],
         description="Other queries to answer in the same call, each on its own.",
@@ -85,30 +90,31 @@ class SearchForm:
 
     `k`: passages a query; None leaves it to the model. `titles`: to say which part of a title a
     passage is. `shortens`: a passage that the model has before it is named and not shown again.
-    `cites`: answers cite passages. `in_v1`: as the first prompt set has it, with one query a call
-    and without pages. `per_name`: how many passages of one name come before others (`spread`).
+    `cites`: answers cite passages. `per_name`: how many passages of one name come before others
+    (`spread`). `prompt_set`: in whose words, and with which arguments.
     """
 
     k: int | None = None
     titles: Titles | None = None
     shortens: bool = False
     cites: bool = False
-    in_v1: bool = False
     per_name: int | None = None
+    prompt_set: PromptSet = DEFAULT_SET
 
     @property
     def description(self) -> str:
         """What the tool says of itself."""
-        if self.in_v1:
-            return _IN_V1
+        said = _DESCRIPTIONS[self.prompt_set]
+        if self.prompt_set == "v1":  # which says itself what is cited, and knew no shortening
+            return said
         shortens, cites = _SHORTENS if self.shortens else "", _CITES if self.cites else ""
-        return f"{_DESCRIPTION}{shortens}{cites}"
+        return f"{said}{shortens}{cites}"
 
     @property
     def arguments(self) -> type[BaseModel]:
         """What the model gives."""
-        if self.in_v1:
-            return _QueryInV1 if self.k else _QueryAndKInV1
+        if self.prompt_set in ONE_QUERY:
+            return _OneQuery if self.k else _OneQueryAndK
         return _QueryAndPage if self.k else _QueryAndK
 
 

@@ -8,6 +8,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.passages import Passage
+from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.corpora.retrieval import Hit
 from branchwise.corpora.titles import Titles
 from branchwise.tools.artifacts import ToolArtifact
@@ -27,6 +28,7 @@ _DESCRIPTION = """Show all passages of a title, in their order.
 
 Use it where a search result says "2 of 3" behind a title, or where you know the title: it costs \
 less than searching for the rest. Copy the title as the search showed it."""
+_IN_PAPER = "Open all passages of a title, in their order."
 
 
 class _Title(BaseModel):
@@ -65,11 +67,14 @@ class _OpenPassages(BaseTool):
         return "\n\n".join([blocks(records, repeats), *more]), artifact
 
 
-def make_open_passages(titles: Titles) -> BaseTool:
-    """The tool over the titles of a corpus; its result is text and a `ToolArtifact`."""
+def make_open_passages(titles: Titles, prompt_set: PromptSet = DEFAULT_SET) -> BaseTool:
+    """The tool over the titles of a corpus; its result is text and a `ToolArtifact`.
+
+    `prompt_set`: in whose words it describes itself.
+    """
     return _OpenPassages(
         name=NAME,
-        description=_DESCRIPTION,
+        description=_IN_PAPER if prompt_set == "paper" else _DESCRIPTION,
         args_schema=_Title,
         response_format="content_and_artifact",
         titles=titles,

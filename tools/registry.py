@@ -1,7 +1,7 @@
 """The available tools, by name."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,6 +10,7 @@ from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.plugins.loading import distribution_of, entry_points
 from branchwise.corpora.plugins.specs import is_mcp, is_plugin
+from branchwise.corpora.prompt_sets import DEFAULT_SET, ONE_QUERY, PromptSet
 from branchwise.corpora.retrieval import Retriever
 from branchwise.corpora.titles import Titles
 from branchwise.tools.batcher import Batcher
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 SEARCH_TOOL, OPENING_TOOL = "local_retriever", "open_passages"
 NAMES_TOOL, QUERY_TOOL = "wikidata_search", "wikisparql"
+_SECTIONS: Mapping[PromptSet, Collection[str]] = {
+    "v1": ("graph_tools",),
+    "v2": ("passages", "graph", "graph_names", "graph_labels", "graph_queries"),
+    "paper": ("graph",),
+}
+"""The prompt files about tools that a set has."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +37,9 @@ class ToolContext:
     """What tools are made from: the corpus searched (k where the user fixed it) and the graph.
 
     `corpus`: its folder, for plug-ins that read it. `settings`: of plug-ins, by their names.
-    `keys`: for MCP servers that have an address. `shortens`, `cites`, `in_v1` and
-    `per_name`: how passages are shown (`SearchForm`).
+    `keys`: for MCP servers that have an address. `shortens`, `cites`, `per_name`: how passages are
+    shown (`SearchForm`). `prompt_set`: in whose words tools describe themselves. `finds_names`:
+    `wikidata_search` is among them.
     """
 
     retriever: Retriever | Batcher | None = None
@@ -42,8 +50,9 @@ class ToolContext:
     keys: Keys = NO_KEYS
     shortens: bool = False
     cites: bool = True
-    in_v1: bool = False
     per_name: int | None = None
+    prompt_set: PromptSet = DEFAULT_SET
+    finds_names: bool = True
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -76,6 +85,7 @@ def make_tools(specs: Sequence[str], context: ToolContext) -> "list[BaseTool]":
     Raises InputError for an unknown tool, a tool whose corpus is missing, a plug-in or server that
     cannot be used, and two tools of the same name.
     """
+    context = replace(context, finds_names=NAMES_TOOL in specs)
     of_spec: dict[str, Sequence[BaseTool]] = {
         spec: [_made(spec, context)] for spec in specs if not is_mcp(spec)
     }
@@ -150,19 +160,18 @@ def _is_same(one: "BaseTool", other: "BaseTool") -> bool:
     return plugins[0] is plugins[1]
 
 
-def sections(names: Collection[str], *, in_v1: bool = False) -> list[str]:
+def sections(names: Collection[str], of: PromptSet = DEFAULT_SET) -> list[str]:
     """The prompt files that these tools add to the system prompt, in order."""
     queries_graph = not set(names).isdisjoint(GRAPH_TOOLS)
-    if in_v1:
-        return ["graph_tools"] if queries_graph else []
     parts = {
+        "graph_tools": queries_graph,
         "passages": SEARCH_TOOL in names,
         "graph": queries_graph,
         "graph_names": NAMES_TOOL in names,
         "graph_labels": QUERY_TOOL in names and NAMES_TOOL not in names,
         "graph_queries": QUERY_TOOL in names,
     }
-    return [part for part, is_said in parts.items() if is_said]
+    return [part for part, is_said in parts.items() if is_said and part in _SECTIONS[of]]
 
 
 def check_known(name: str) -> None:
@@ -179,9 +188,10 @@ def check_known(name: str) -> None:
 def _local_retriever(context: ToolContext) -> "BaseTool":
     from branchwise.tools.local_retriever import SearchForm, make_local_retriever
 
-    titles = None if context.in_v1 or context.corpus is None else _titles(context.corpus)
+    is_plain = context.corpus is None or context.prompt_set in ONE_QUERY
+    titles = None if is_plain else _titles(cast(Path, context.corpus))
     form = SearchForm(
-        context.k, titles, context.shortens, context.cites, context.in_v1, context.per_name
+        context.k, titles, context.shortens, context.cites, context.per_name, context.prompt_set
     )
     return make_local_retriever(cast("Retriever | Batcher", context.retriever), form)
 
@@ -192,7 +202,7 @@ def _open_passages(context: ToolContext) -> "BaseTool":
     if context.corpus is None:
         remedy = FLAGS.add("corpus", "DIR")
         raise SettingError("tools", f"the tool {OPENING_TOOL} has no corpus folder", remedy=remedy)
-    return make_open_passages(_titles(context.corpus))
+    return make_open_passages(_titles(context.corpus), context.prompt_set)
 
 
 def _titles(corpus: Path) -> Titles:
@@ -204,13 +214,17 @@ def _titles(corpus: Path) -> Titles:
 def _wikisparql(context: ToolContext) -> "BaseTool":
     from branchwise.tools.wikisparql import make_wikisparql
 
-    return make_wikisparql(cast(Graph, context.graph), in_v1=context.in_v1)
+    return make_wikisparql(
+        cast(Graph, context.graph),
+        prompt_set=context.prompt_set,
+        finds_names=context.finds_names,
+    )
 
 
 def _wikidata_search(context: ToolContext) -> "BaseTool":
     from branchwise.tools.wikidata_search import make_wikidata_search
 
-    return make_wikidata_search(cast(Graph, context.graph))
+    return make_wikidata_search(cast(Graph, context.graph), context.prompt_set)
 
 
 _TOOLS: dict[str, _Entry] = {

@@ -8,6 +8,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.graph.answers import Graph, GraphError, Match
+from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.tools.artifacts import MatchRecord, ToolArtifact
 from branchwise.tools.errors import ToolError
 from branchwise.tools.graph_text import matches_text
@@ -22,6 +23,8 @@ With kind "item": everything that is called `text` (name or alias), with number,
 and number of statements; things that share a name are listed together, and each may be meant. \
 Where nothing is, the nearest names, and that they are only near. With kind "property": the \
 property that a phrase means, such as "starred in" or "date of birth"."""
+_IN_PAPER = """Find entities of the knowledge graph by name, or with kind "property" properties \
+by a word or phrase. Returns numbers, labels and descriptions."""
 
 
 class _Search(BaseModel):
@@ -70,11 +73,14 @@ def _record(match: Match) -> MatchRecord:
     return record
 
 
-def make_wikidata_search(graph: Graph) -> BaseTool:
-    """The tool over a graph; its result is text and a `ToolArtifact` with the matches."""
+def make_wikidata_search(graph: Graph, prompt_set: PromptSet = DEFAULT_SET) -> BaseTool:
+    """The tool over a graph; its result is text and a `ToolArtifact` with the matches.
+
+    `prompt_set`: in whose words it describes itself.
+    """
     return _WikidataSearch(
         name=NAME,
-        description=_DESCRIPTION,
+        description=_IN_PAPER if prompt_set == "paper" else _DESCRIPTION,
         args_schema=_Search,
         response_format="content_and_artifact",
         graph=graph,

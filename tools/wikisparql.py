@@ -1,26 +1,34 @@
 """`wikisparql(query)`: query a knowledge graph in SPARQL. Import lazily: it loads langchain."""
 
 import asyncio
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SkipValidation
 
 from branchwise.corpora.graph.answers import DEFAULT_SECONDS, Graph, GraphError, QueryResult, Term
+from branchwise.corpora.prompt_sets import DEFAULT_SET, PromptSet
 from branchwise.tools.artifacts import RowsRecord, ToolArtifact
 from branchwise.tools.errors import ToolError
-from branchwise.tools.graph_text import answer_text
+from branchwise.tools.graph_text import answer_text, by_label
 
 NAME = "wikisparql"
 MAX_AT_ONCE = 32
 
-_DESCRIPTION = """Ask the knowledge graph in SPARQL, in Wikidata's vocabulary.
+_GUIDING = """Ask the knowledge graph in SPARQL, in Wikidata's vocabulary.
 
 The usual prefixes (wd: wdt: p: ps: pq: rdfs: schema: skos: wikibase: bd: xsd:) are declared \
 already. Numbers of entities and properties cannot be guessed: look them up first{how}. `?xLabel` \
 gives the label of ?x. Rows come back with labels; at most 100 are shown. Only reading is \
 possible."""
-_IN_V1 = " (see the search by name)"
+_DESCRIPTIONS: Mapping[PromptSet, str] = {
+    "v1": _GUIDING.format(how=" (see the search by name)"),
+    "v2": _GUIDING.format(how=""),
+    "paper": """Run a SPARQL query on a knowledge graph in the vocabulary of Wikidata. Returns the \
+rows with labels, 100 at most. Wikidata's usual prefixes are declared.""",
+}
 
 
 class _Query(BaseModel):
@@ -32,34 +40,43 @@ class _WikiSparql(BaseTool):
 
     graph: SkipValidation[Graph]
     seconds: float
+    finds_names: bool
     threads: SkipValidation[ThreadPoolExecutor]
 
     def _run(self, query: str) -> tuple[str, ToolArtifact]:
         try:
             answer = self.graph.query(query, self.seconds)
         except GraphError as error:
-            raise ToolError(str(error)) from None
-        return answer_text(answer), ToolArtifact(rows=_record(answer))
+            raise ToolError(self._advice(str(error))) from None
+        told = replace(answer, notes=tuple(map(self._advice, answer.notes)))
+        return answer_text(told), ToolArtifact(rows=_record(answer))
+
+    def _advice(self, text: str) -> str:
+        return text if self.finds_names else by_label(text)
 
     async def _arun(self, query: str) -> tuple[str, ToolArtifact]:
         return await asyncio.get_running_loop().run_in_executor(self.threads, self._run, query)
 
 
 def make_wikisparql(
-    graph: Graph, seconds: float = DEFAULT_SECONDS, *, in_v1: bool = False
+    graph: Graph,
+    seconds: float = DEFAULT_SECONDS,
+    prompt_set: PromptSet = DEFAULT_SET,
+    finds_names: bool = True,
 ) -> BaseTool:
     """The tool over a graph; a query that takes longer than `seconds` is stopped.
 
-    Its result is text for the model and a `ToolArtifact` with the rows. `in_v1`: as the first
-    prompt set describes it.
+    Its result is text for the model and a `ToolArtifact` with the rows. `prompt_set`:
+    in whose words it describes itself. `finds_names`: its advice may be to call `wikidata_search`.
     """
     return _WikiSparql(
         name=NAME,
-        description=_DESCRIPTION.format(how=_IN_V1 if in_v1 else ""),
+        description=_DESCRIPTIONS[prompt_set],
         args_schema=_Query,
         response_format="content_and_artifact",
         graph=graph,
         seconds=seconds,
+        finds_names=finds_names,
         threads=ThreadPoolExecutor(MAX_AT_ONCE, thread_name_prefix=NAME),
     )
 

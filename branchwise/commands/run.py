@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.agents.prompt_files import PromptSet
 from branchwise.commands.options import Key, read_keys
 from branchwise.commands.scoring_options import (
     Judge,
@@ -21,6 +20,7 @@ from branchwise.commands.scoring_options import (
     with_metrics,
 )
 from branchwise.commands.system_options import with_system_options
+from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
 if TYPE_CHECKING:
@@ -212,11 +212,12 @@ def show_scores(
     """Score the run, print its tables, and return the scores."""
     from branchwise.commands.score import exit_if_in_vain, print_runs, score_and_save
     from branchwise.corpora.keys import NO_KEYS
+    from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
 
     scored = score_and_save(made.path, ScoringSettings(prices=prices, keys=keys or NO_KEYS))
-    print_runs([(made.path.name, scored)], brief=True)
+    print_runs([SystemReport(made.path.name, scored)], brief=True)
     console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
     exit_if_in_vain(scored.settled, scored.scores)
     return scored.scores

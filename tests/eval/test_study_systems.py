@@ -9,10 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise.agents.prompt_files import Prompts
 from branchwise.commands.system_options import system_of
-from branchwise.eval.studies.names import MAX_NAME, MAX_SLUG, distinct_names, slugs, system_name
+from branchwise.eval.studies.names import (
+    MAX_NAME,
+    MAX_SLUG,
+    distinct_names,
+    setting_name,
+    slugs,
+    system_name,
+)
+from branchwise.eval.studies.settings import written_settings
 from branchwise.eval.studies.study import Study
 from branchwise.eval.studies.systems import NamedSystem, systems_of
+from branchwise.graphs.system import System
 from support.eval.study_cases import BASE, GRAPH, load
 
 SEARCH = ["local_retriever"]
@@ -132,6 +142,15 @@ def test_where_readings_come_from_is_a_setting_of_expansion(parts: Path) -> None
     ]
 
 
+def test_prompts_of_ones_own_may_be_those_of_another_set(parts: Path) -> None:
+    (parts / "coached").mkdir()
+    text = Prompts.load().texts["answer_with_tools"]
+    (parts / "coached" / "answer_with_tools.md").write_text(text)
+    base = {**BASE, "prompt_set": "paper"}
+    factors = {"prompts": [None, "coached"], "prompt_set": ["paper", "v2"]}
+    assert names(parts, base=base, factors=factors) == ["base", "prompts=coached", "prompt_set=v2"]
+
+
 def test_addresses_stay_and_paths_become_absolute(parts: Path) -> None:
     base = {**BASE, "kg": "https://query.example/sparql", "corpus": "./corpus"}
     retrievers = ["bm25", "http://localhost:8000/retrieve", "flashrag:prices.yaml"]
@@ -175,6 +194,84 @@ def test_models_are_named_without_their_server_unless_that_is_the_difference(par
         "model=openai:Qwen/Qwen3-8B@http://a:1/v1", "model=openai:Qwen/Qwen3-8B@http://b:1/v1",
     ]  # fmt: skip
     assert len({named.slug for named in found}) == 3
+
+
+def test_each_of_several_models_has_a_base_and_what_is_changed_of_it(parts: Path) -> None:
+    models = ["openai:gpt-5", "openai:Qwen/Qwen3-8B@http://a:1/v1", "offline"]
+    base = {**BASE, "models": models}
+    found = systems(parts, base=base, factors={"expansion": [False, True], "k": [5, 3]})
+    short = ("gpt-5", "Qwen/Qwen3-8B", "offline")
+    settings = ("base", "+expansion", "k=3")
+    assert [(one.model, one.setting, one.base) for one in found] == [
+        (model, setting, model) for model, setting in product(short, settings)
+    ]
+    assert [one.name for one in found[:4]] == [
+        "gpt-5", "gpt-5, +expansion", "gpt-5, k=3", "Qwen/Qwen3-8B",
+    ]  # fmt: skip
+    assert [one.slug for one in found[3:6]] == [
+        "qwen-qwen3-8b", "qwen-qwen3-8b-expansion", "qwen-qwen3-8b-k-3",
+    ]  # fmt: skip
+    assert [dict(one.changes) for one in found] == [{}, {"expansion": True}, {"k": 3}] * 3
+    # Each is what a study of that model alone makes of it.
+    for n, model in enumerate(models):
+        alone = systems(
+            parts, base={**BASE, "model": model}, factors={"expansion": [False, True], "k": [5, 3]}
+        )
+        assert [one.system for one in alone] == [one.system for one in found[3 * n : 3 * n + 3]]
+        assert [(one.name, one.setting, one.base) for one in alone] == [
+            (setting, setting, "base") for setting in settings
+        ]
+        assert {one.model for one in alone} == {short[n]}
+
+
+def test_several_models_have_every_combination_in_a_factorial_design(parts: Path) -> None:
+    base = {**BASE, "models": ["openai:a", "openai:b"]}
+    factors = {"expansion": [False, True], "k": [5, 3]}
+    assert names(parts, base=base, factors=factors, design="factorial") == [
+        f"{model}{setting}"
+        for model in "ab"
+        for setting in ("", ", +expansion", ", k=3", ", +expansion, k=3")
+    ]
+
+
+def test_models_of_one_name_are_told_apart_by_their_servers(parts: Path) -> None:
+    here, there = "openai:Qwen3@http://a:1/v1", "openai:Qwen3@http://b:1/v1"
+    assert names(parts, base={**BASE, "models": [here, there]}) == [
+        here, f"{here}, +expansion", there, f"{there}, +expansion",
+    ]  # fmt: skip
+    long = [f"openai:Q@http://{'x' * 50}{n}{'y' * 50}:1/v1" for n in range(2)]
+    found = systems(parts, base={**BASE, "models": long})
+    for what in ("name", "slug"):
+        assert len({getattr(named, what) for named in found}) == 4
+    assert len({named.model for named in found}) == 2
+
+
+def test_a_model_that_is_a_factor_is_told_beside_what_else_is_changed(parts: Path) -> None:
+    factors = {"model": ["openai:a", "openai:b"], "expansion": [False, True]}
+    found = systems(parts, factors=factors, design="factorial")
+    assert [(one.name, one.model, one.setting, one.base) for one in found] == [
+        ("base", "a", "base", "base"),
+        ("model=b", "b", "base", "base"),
+        ("+expansion", "a", "+expansion", "base"),
+        ("model=b, +expansion", "b", "+expansion", "base"),
+    ]
+
+
+def test_a_run_is_told_from_another_in_the_words_of_a_study_file() -> None:
+    def kept(**changes: Any) -> dict[str, Any]:
+        return System(model="openai:a", k=5, **changes).model_dump(mode="json")
+
+    def told(base: dict[str, Any], own: dict[str, Any]) -> str:
+        return setting_name(written_settings(base), written_settings(own))
+
+    base = kept()
+    assert told(base, {**base, "model": "openai:b"}) == "base"
+    assert told(base, kept(expand=True, tools=("wikisparql",))) == "tools: wikisparql, +expansion"
+    other = kept(nodes=("n.py:first",), settings={"first": {"most": 3}})
+    assert told(base, other) == "+first, first.most=3"
+    assert told(other, base) == "-first, -first.most"
+    older = {key: value for key, value in base.items() if key != "extract_by"}
+    assert told(base, older) == "extraction_by=passage"
 
 
 def test_a_plug_in_retriever_has_its_name_and_its_file_where_two_share_it() -> None:

@@ -12,16 +12,18 @@ import pytest
 from branchwise.eval.studies.plan import plan_of
 from branchwise.eval.studies.schema import load_study
 from branchwise.eval.studies.shared import questions_of
+from branchwise.graphs.system import Budget
 
 STUDIES = Path(__file__).parents[2] / "examples" / "studies"
 NAMES = sorted(path.name for path in STUDIES.glob("*.yaml"))
+SYSTEMS = {"deepambigqa.yaml": 15}
 COMMAND = re.compile(r"^#   (branchwise .*)$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
-    """A copy of the examples with the world that modules.yaml makes, a small one; for paper.yaml
-    stand-ins of what it wants beside it."""
+    """A copy of the examples with the world that modules.yaml makes, a small one; for
+    deepambigqa.yaml stand-ins of what it wants beside it."""
     root = tmp_path_factory.mktemp("root")
     folder = root / "examples" / "studies"
     shutil.copytree(STUDIES, folder, ignore=shutil.ignore_patterns("W", "WIKI"))
@@ -42,7 +44,7 @@ def test_every_example_loads_with_what_its_comment_makes(root: Path, name: str) 
     loaded = load_study(root / "examples" / "studies" / name)
     assert loaded.study.name == Path(name).stem
     plan = plan_of(loaded, loaded.systems(), questions_of(loaded), loaded.prices())
-    assert len(plan.systems) == 4
+    assert len(plan.systems) == SYSTEMS.get(name, 4)
     if loaded.study.max_cost is not None:
         # What --max-cost needs: a price for every model, a bound for every reply.
         assert plan.at_most.cost is not None
@@ -68,6 +70,18 @@ def test_the_modules_are_compared_on_sixty_questions_for_nothing(root: Path) -> 
 
 
 def test_the_papers_settings_are_the_papers(root: Path) -> None:
-    for named in load_study(root / "examples" / "studies" / "paper.yaml").systems():
-        assert (named.system.k, named.system.decoding.temperature) == (15, 1.0)
-        assert named.system.retriever == "e5"
+    loaded = load_study(root / "examples" / "studies" / "deepambigqa.yaml")
+    assert loaded.scoring.matcher == "llm"
+    systems = [named.system for named in loaded.systems()]
+    for system in systems:
+        assert (system.retriever, system.k, system.decoding.temperature) == ("e5", 15, 1.0)
+        assert (system.prompt_set, system.budget_shown, system.repeat_passages) == (
+            "paper", "off", True,
+        )  # fmt: skip
+        assert set(Budget.model_fields) == system.budget.model_fields_set
+    tools = [system.tools for system in systems[:5]]
+    assert tools[3:] == [
+        ("local_retriever", "wikisparql"), ("local_retriever", "wikidata_search", "wikisparql"),
+    ]  # fmt: skip
+    assert [system.readings_from for system in systems[:5] if system.expand] == ["memory"]
+    assert [system.extract_by for system in systems[:5] if system.extract] == ["passage"]

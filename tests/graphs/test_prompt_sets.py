@@ -1,10 +1,12 @@
 """Sets of prompts: what a system is told, and which texts its digest covers."""
 
+import re
 from itertools import combinations
 
 import pytest
 
-from branchwise.agents.prompt_files import NEWEST, VARIABLES, Prompts
+from branchwise.agents.prompt_files import SCORING_PROMPTS, VARIABLES, Prompts
+from branchwise.corpora.prompt_sets import DEFAULT_SET
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.flows.flow import Brief
@@ -14,6 +16,16 @@ from support.corpora.small import bm25_corpus
 from support.graph.aurora import aurora_graph
 
 TOOLS = tuple(known_tools())
+FACTS = {
+    "A passage that you have before you is only named again; the next one takes its place.",
+    "The id in brackets is what to cite.",
+}
+"""What tools say of themselves in every set."""
+ADVICE = re.compile(
+    r"(?<!\$)readings?\b|namesake|complete|nothing new|rarely|\bnever|both sides|guess|budget"
+    r"|\bleave out|remember|left out|in doubt",
+    re.IGNORECASE,
+)
 SUBSETS = [named for size in range(1, len(TOOLS) + 1) for named in combinations(TOOLS, size)]
 
 
@@ -51,9 +63,11 @@ def told(agent):
 
 
 @pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("of", ["v2", "paper"])
 @pytest.mark.parametrize("tools", SUBSETS, ids="+".join)
-def test_no_tool_is_named_that_is_not_there(agent_of, tools, flow):
-    text = told(agent_of(tools, flow))
+def test_no_tool_is_named_that_is_not_there(agent_of, tools, of, flow):
+    agent = agent_of(tools, flow, prompt_set=of)
+    text = "\n".join([told(agent), *(str(tool.args) for tool in agent.tools)])
     assert [name for name in TOOLS if name in text and name not in tools] == []
     if not set(tools) & set(GRAPH_TOOLS):
         assert "SPARQL" not in text
@@ -83,12 +97,44 @@ def test_a_digest_covers_the_prompts_that_a_system_can_use(agent_of, tmp_path):
 
 def test_a_system_of_before_is_read_as_it_was(places):
     recorded = System(corpus=places["corpus"]).model_dump(mode="json")
-    assert System.recorded(recorded).prompt_set == NEWEST
+    assert System.recorded(recorded).prompt_set == DEFAULT_SET
     for name in ("prompt_set", "budget_shown", "repeat_passages"):
         del recorded[name]
     begun = System.recorded(recorded)
     assert (begun.prompt_set, begun.budget_shown, begun.repeat_passages) == ("v1", "off", True)
     assert begun.since == {}
+
+
+def sentences(text):
+    return set(filter(None, map(str.strip, re.split(r"(?<=[.?!])\s|\n", text))))
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("tools", [(), *SUBSETS[:4], TOOLS], ids="+".join)
+def test_the_papers_agent_is_given_no_advice(agent_of, tools, flow):
+    """None of the default set's sentences, in the settings of the paper's study and in others."""
+    coached = sentences(told(agent_of(tools, flow)))
+    assert sentences(told(agent_of(tools, flow, prompt_set="paper"))) & coached <= FACTS
+    plain = {"prompt_set": "paper", "budget_shown": "off", "repeat_passages": True}
+    assert not ADVICE.findall(told(agent_of(tools, flow, **plain)))
+
+
+def test_the_papers_set_has_words_of_its_own_where_the_default_one_advises():
+    paper, default = Prompts.load(of="paper").texts, Prompts.load().texts
+    taken = {name for name in VARIABLES if paper[name] == default[name]}
+    never_said = {"passages", "graph_names", "graph_labels", "graph_queries", "graph_tools"}
+    assert taken == {"repair", "text_protocol", "budget_left"} | SCORING_PROMPTS | never_said
+    for name in VARIABLES.keys() - taken:
+        assert sentences(paper[name]) & sentences(default[name]) <= {"$readings"}
+        assert not ADVICE.findall(paper[name])
+
+
+def test_a_set_is_part_of_the_identity(agent_of):
+    tools = ("local_retriever",)
+    paper = agent_of(tools, prompt_set="paper")
+    assert paper.identity["prompt_set"] == "paper"
+    assert {"query"} == set(paper.tools[0].args) - {"k"}
+    assert len({paper.digest, agent_of(tools).digest, agent_of(tools, prompt_set="v1").digest}) == 3
 
 
 def test_the_first_set_says_what_it_said():

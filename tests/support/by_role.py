@@ -1,9 +1,10 @@
 """Scripts of the chat server that answer by role, told from the system prompt."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from branchwise.agents.prompt_files import Prompts
+from branchwise.corpora.prompt_sets import PromptSet
 from support.chat_server import Answer
 
 Body = dict[str, Any]
@@ -15,7 +16,7 @@ _PROMPTS = {
 }
 _ROLES = {
     prompts.texts[name]: role
-    for prompts in (Prompts.load(of="v1"), Prompts.load())
+    for prompts in [Prompts.load(of=one) for one in get_args(PromptSet)]
     for name, role in _PROMPTS.items()
 }
 

@@ -41,6 +41,34 @@ def test_what_a_query_lacks_is_said_as_it_stands(graph):
         call(make_wikisparql(graph), query="SELECT ?film WHERE { ?film wdt:P57 }")
 
 
+@pytest.mark.parametrize(
+    ("query", "advice"),
+    [
+        ("SELECT ?f { ?f wdt:P57 wd:Q4242 }", "look the name up by label."),
+        ("SELECT ?f { ?f wdt:P4242 ?who }", "Look it up by label."),
+        ('SELECT ?f { ?f rdfs:label "Aurroa"@en }', "a filter on labels finds near ones."),
+        (
+            'SELECT ?f { SERVICE wikibase:mwapi { ?f wikibase:api "x" } }',
+            "to find an entity by name ask for its label, and ask for the rest",
+        ),
+    ],
+)
+def test_advice_names_the_search_by_name_only_where_it_is_there(graph, query, advice):
+    told = [
+        read(make_wikisparql(graph, finds_names=finds_names), query)
+        for finds_names in (True, False)
+    ]
+    assert ["wikidata_search" in text for text in told] == [True, False]
+    assert advice in told[1]
+
+
+def read(tool, query):
+    try:
+        return call(tool, query=query).content
+    except ToolError as error:
+        return str(error)
+
+
 def test_bearers_of_one_name_stand_together(graph):
     message = call(make_wikidata_search(graph), text="aurora")
     lines = message.content.splitlines()

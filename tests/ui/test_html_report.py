@@ -22,7 +22,7 @@ from branchwise.eval.tasks import get_task
 from branchwise.ui.html.page import render_html, write_html
 from support.ui.hostile import SHOWN, hostile_report
 from support.ui.page_reading import Page, words
-from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report, two_models
 
 SCORES = "Results: answer sets"
 
@@ -139,7 +139,7 @@ def test_a_task_whose_answers_are_sentences_has_its_own_metrics():
     ]
     said = Prediction(answers={"cold": ("ice",)})
     scores = score_items(task, [AnsweredItem(question, said) for question in questions])
-    run = replace(make_report().base.run, scores=scores, analysis=None)
+    run = replace(make_report().systems[0].run, scores=scores, analysis=None)
     report = study_report(
         "c", [SystemReport("a", run), SystemReport("b", run)], questions, "condambigqa:f"
     )
@@ -231,6 +231,21 @@ def test_a_report_replaces_the_file_that_is_there(tmp_path):
     assert [found.name for found in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_each_model_has_a_base_that_its_systems_are_compared_with():
+    report = make_report(two_models())
+    assert [*report.comparisons] == ["gpt, +expansion", "qwen, +extraction"]
+    # Strict recall 5/12 and 11/12; 11/12 and 5/24.
+    for name, difference in (("gpt, +expansion", 1 / 2), ("qwen, +extraction", -17 / 24)):
+        found = report.comparisons[name].find("strict_recall")
+        assert (found.difference, found.family) == (pytest.approx(difference), 2)
+    page = Page(render_html(report))
+    text = words(page.text)
+    assert "The systems of each model are compared with that model's base. gpt reaches:" in text
+    assert "qwen reaches:" in text
+    assert "Against the base of the same model, question by question:" in text
+    assert "Changes against the base of the same model" in page.tables
+
+
 @pytest.mark.parametrize("place", [".", "missing/report.html"])
 def test_where_no_file_can_be_written_one_line_says_so(tmp_path, place):
     with pytest.raises(InputError) as refused:
@@ -242,11 +257,13 @@ def test_where_no_file_can_be_written_one_line_says_so(tmp_path, place):
 def test_agreement_of_the_matchers_is_shown_where_both_were_asked(page):
     assert "Agreement of the matchers" not in page.tables
     report = make_report([BASE])
-    run = report.base.run
+    base = report.systems[0]
     # By hand: observed 9/10; by chance .4 x .3 + .6 x .7 = .54; kappa (.9 - .54) / .46 = .78.
     agreed = Agreement(3, 1, 0, 6, 4, (Disagreement("q1", 0, {"a": "b"}, {"a": None}),))
-    run = replace(run, settled=replace(run.settled, agreement=agreed), lexical=run.scores)
-    found = Page(render_html(replace(report, systems=(replace(report.base, run=run),))))
+    run = replace(
+        base.run, settled=replace(base.run.settled, agreement=agreed), lexical=base.run.scores
+    )
+    found = Page(render_html(replace(report, systems=(replace(base, run=run),))))
     assert found.tables["Agreement of the matchers"][1] == [
         "base", "4", "10", ".90", ".78", "3", "1", "0", "6", "1",
     ]  # fmt: skip

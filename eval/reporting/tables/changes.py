@@ -1,6 +1,7 @@
-"""What each system changes against the base."""
+"""What each system changes against its base."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.figures.changes import total_notes
@@ -20,6 +21,7 @@ _NOTES = (
     "p: exact McNemar test for EM, else a permutation test of the mean difference.",
 )
 _HOLM = "p is corrected by Holm's method over the systems that are compared with the base."
+_HOLM_OF_ALL = "p is corrected by Holm's method over the comparisons of all models together."
 
 
 def change_tables(report: StudyReport) -> Iterator[Table]:
@@ -42,8 +44,9 @@ def changes_table(report: StudyReport) -> Table:
             found = [comparison.find(metric.key, subset) for metric in metrics]
             cells = [cell for one in found for cell in (_change(one), one.corrected_p)]
             rows.append((name, subset, max(one.n for one in found), *cells))
-    title = f"Changes against {report.base.name}"
-    return Table("changes", title, tuple(columns), tuple(rows), _notes(report), section="changes")
+    title = f"Changes against {report.base_words}"
+    table = Table("changes", title, tuple(columns), tuple(rows), _notes(report), section="changes")
+    return _with_bases(report, table)
 
 
 def differences_table(report: StudyReport) -> Table:
@@ -69,8 +72,19 @@ def differences_table(report: StudyReport) -> Table:
         for name, comparison in report.comparisons.items()
         for found in comparison.differences
     )
-    title = f"All differences to {report.base.name}"
-    return Table("differences", title, columns, rows, _notes(report), printed=False, section=None)
+    title = f"All differences to {report.base_words}"
+    table = Table("differences", title, columns, rows, _notes(report), printed=False, section=None)
+    return _with_bases(report, table)
+
+
+def _with_bases(report: StudyReport, table: Table) -> Table:
+    """For programs, what each row's system is compared with, where that is not the same for all."""
+    if len(report.bases) == 1:
+        return table
+    bases = {one.name: one.base for one in report.systems}
+    column = TableColumn("against", "compared with", "text", printed=False)
+    rows = tuple((*row, bases[str(row[0])]) for row in table.rows)
+    return replace(table, columns=(*table.columns, column), rows=rows)
 
 
 def _change(found: ScoreDifference) -> Aggregate:
@@ -102,5 +116,6 @@ def _notes(report: StudyReport) -> tuple[str, ...]:
         for name, comparison in report.comparisons.items()
         for caution in comparison.cautions
     )
-    holm = (_HOLM,) if len(report.comparisons) > 1 else ()
+    over = _HOLM if len(report.bases) == 1 else _HOLM_OF_ALL
+    holm = (over,) if len(report.comparisons) > 1 else ()
     return (*_NOTES, *total_notes(report), *holm, *cautions)

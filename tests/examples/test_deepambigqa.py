@@ -1,0 +1,104 @@
+"""The study of DeepAmbigQA's paper, from the file to the report, with scripted models."""
+
+import csv
+import html
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+from branchwise.agents.prompt_files import Prompts
+from branchwise.corpora.loaders import load_questions
+from support.chat_server import Body, ChatServer
+from support.skilled_models import SKILLS, skilled
+
+STUDY = Path(__file__).parents[2] / "examples" / "studies" / "deepambigqa.yaml"
+MAKES = (
+    "world make --entities 300 --seed 7 --out W",
+    "corpus index W --kind bm25",
+    "kg build W",
+    "questions generate --kg W --n 6 --ambiguous 0.5 --seed 1 --out questions.jsonl",
+)
+TypeIn = Callable[..., tuple[int, str, str]]
+SETTINGS = (
+    "", ", +expansion", ", +extraction", ", tools: +wikisparql",
+    ", tools: +wikidata_search +wikisparql",
+)  # fmt: skip
+SYSTEMS = [model + setting for model in SKILLS for setting in SETTINGS]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
+    """A small world, its graph and index, and questions about it."""
+    folder = tmp_path_factory.mktemp("deepambigqa")
+    for line in MAKES:
+        command = (sys.executable, "-m", "branchwise", *line.split())
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def write_study(folder: Path, server: ChatServer) -> Path:
+    """The file with everything that is elsewhere replaced, and nothing else."""
+    study = yaml.safe_load(STUDY.read_text())
+    models = [f"openai:{name}@{server.url}" for name in SKILLS]
+    study |= {"questions": "questions.jsonl", "prices": "prices.yaml"}
+    study["base"] |= {
+        "models": models, "matcher": models[0], "corpus": "W", "kg": "W", "retriever": "bm25",
+    }  # fmt: skip
+    prices = {f"openai:{name}": {"input": 0.01, "output": 0.01} for name in SKILLS}
+    (folder / "prices.yaml").write_text(yaml.safe_dump({"models": prices}))
+    path = folder / "study.yaml"
+    path.write_text(yaml.safe_dump(study, sort_keys=False))
+    return path
+
+
+@pytest.mark.slow
+def test_one_command_runs_the_papers_study_and_one_reports_it(
+    folder: Path, chat_server: ChatServer, type_in: TypeIn, monkeypatch
+) -> None:
+    chat_server.play(skilled(load_questions(str(folder / "questions.jsonl")).questions))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.chdir(folder)
+    code, _, errors = type_in("ablate", write_study(folder, chat_server), "--out", "S")
+    assert code == 0, errors
+    check_requests(chat_server.requests)
+    words = "--html r.html --markdown r.md --latex r.tex --csv csv --figures figures"
+    assert type_in("report", "S", *words.split())[0] == 0
+    check_scores(folder / "csv")
+    for name in ("r.html", "r.md", "r.tex"):
+        text = re.sub(r"\\(.)|\{\}", r"\1", html.unescape((folder / name).read_text()))
+        assert [system for system in SYSTEMS if system not in text] == [], name
+    drawn = list((folder / "figures").glob("*.svg"))
+    assert {"changes", "errors", "ceilings", "cost"} <= {path.stem for path in drawn}
+    assert all("<svg" in path.read_text() for path in drawn)
+
+
+def check_requests(requests: Sequence[Body]) -> None:
+    """Every model is asked as the paper asks, and the matcher is one of them."""
+    paper, matcher = Prompts.load(of="paper").texts, Prompts.load().texts["matcher"]
+    asked = [(body, body["messages"][0]["content"]) for body in requests]
+    begun = tuple(paper[name] for name in ("answer_with_tools", "expander", "extractor"))
+    assert {body["model"] for body, system in asked if system == matcher} == {"strong"}
+    for body, system in asked:
+        assert system == matcher or (system.startswith(begun) and body["temperature"] == 1.0)
+        for tool in body.get("tools", ()):
+            if tool["function"]["name"] == "local_retriever":
+                assert list(tool["function"]["parameters"]["properties"]) == ["query"]
+
+
+def check_scores(tables: Path) -> None:
+    """Skill shows in every setting; readings tell the middling model what it does not tell apart;
+    the weak extractor copies nothing."""
+    with (tables / "results.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["subset"] == "all"]
+    recall = {row["system"]: float(row["strict_recall"]) for row in rows}
+    assert list(recall) == SYSTEMS
+    for setting in SETTINGS:
+        strong, middling, weak = (recall[model + setting] for model in SKILLS)
+        assert strong > middling > weak
+    assert recall["middling, +expansion"] > recall["middling"]
+    assert recall["weak, +extraction"] == 0 < recall["weak"]
