@@ -77,7 +77,7 @@ def report(
     """
     from branchwise.commands.score import print_runs, say
     from branchwise.eval.ceilings.breakdowns import get_grouping
-    from branchwise.eval.reporting.run_folders import report_of_runs, systems_of_runs
+    from branchwise.eval.reporting.run_folders import report_of_runs
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
 
@@ -102,9 +102,9 @@ def report(
         if html is not None:
             _write_html(whole, html)
     if json_output:
-        _print_json(chosen_runs.runs, systems_of_runs(runs, chosen_runs.records))
+        _print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
-        systems = systems_of_runs(runs, chosen_runs.records)
+        systems = _systems(runs, chosen_runs)
         print_runs(systems, groupings)
         _print_changes(systems)
 
@@ -138,6 +138,16 @@ def _named(paths: list[Path]) -> _Runs:
     return _Runs(list(zip(_labels(paths), paths, strict=True)))
 
 
+def _systems(runs: "Sequence[tuple[str, ScoredRun]]", named: _Runs) -> "list[SystemReport]":
+    """What is printed; a run that is given twice is numbered."""
+    from branchwise.eval.reporting.run_folders import systems_of_runs
+    from branchwise.eval.studies.names import distinct_names
+
+    names = distinct_names(name for name, _ in runs)
+    scored = (run for _, run in runs)
+    return systems_of_runs([*zip(names, scored, strict=True)], named.records)
+
+
 def _print_json(runs: list[tuple[str, Path]], systems: "Sequence[SystemReport]") -> None:
     from branchwise.ui.console import printable_json
 
@@ -149,7 +159,7 @@ def _print_json(runs: list[tuple[str, Path]], systems: "Sequence[SystemReport]")
             **({"model": one.model, "setting": one.setting, "base": one.base} if several else {}),
             "path": str(path),
             **_summary(one.run),
-            "comparison": compared.get(name),
+            "comparison": compared.get(one.name),
         }
         for (name, path), one in zip(runs, systems, strict=True)
     ]
