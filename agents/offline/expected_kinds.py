@@ -12,9 +12,10 @@ from branchwise.agents.offline.words import stem, words
 
 MAX_BESIDE = 8
 """Words on each side of a name that say what it may be."""
+MAX_CHARACTERS = 500
+"""Before a name, in which these words and names joined with it are looked for."""
 PERSON = "person"
-Kinds = frozenset[str]
-Levels = tuple[Kinds, ...]
+LikelyKinds = tuple[frozenset[str], ...]
 """What a name may be, the likeliest first."""
 
 _TRADES = """
@@ -115,13 +116,13 @@ _CAPITALISED = re.compile(
 _BRACKETS = re.compile(r"\s\([^()]*\)$")
 
 
-def _split(listed: str) -> Kinds:
+def _split(listed: str) -> frozenset[str]:
     return frozenset(kind.strip() for kind in listed.split(","))
 
 
-def _by_word(said: Mapping[str, str]) -> dict[tuple[str, str], Levels]:
+def _by_word(said: Mapping[str, str]) -> dict[tuple[str, str], LikelyKinds]:
     """By a word's stem and the preposition behind it, "" where none is asked for."""
-    found: dict[tuple[str, str], Levels] = {}
+    found: dict[tuple[str, str], LikelyKinds] = {}
     for forms, kinds in said.items():
         *heads, last = forms.split()
         preposition = last if last in _PREPOSITIONS else ""
@@ -138,11 +139,11 @@ KINDS = TRADES.union(*(kinds for levels in _LEVELS for kinds in levels)) - {PERS
 """Every kind that is told from others."""
 
 
-def expected_kinds(question: str, name: str) -> Iterator[Levels]:
+def expected_kinds(question: str, name: str) -> Iterator[LikelyKinds]:
     """What a name may be, what says most about it first: by the verb or noun that has it as its
     object or subject, then by the field that is spoken of."""
     before, _, after = question.partition(name)
-    left = words(_without_coordinated(before))[: -MAX_BESIDE - 1 : -1]
+    left = words(_without_coordinated(before[-MAX_CHARACTERS:]))[: -MAX_BESIDE - 1 : -1]
     right = words(_CLAUSE_END.split(after, maxsplit=1)[0])[:MAX_BESIDE]
     said, further = _said_before(left)
     if said := said or _said_behind(right, is_passive=bool(left) and left[0].lower() in _BE):
@@ -166,7 +167,7 @@ def _without_coordinated(before: str) -> str:
     return before
 
 
-def _said_before(left: Sequence[str]) -> tuple[Levels | None, Sequence[str]]:
+def _said_before(left: Sequence[str]) -> tuple[LikelyKinds | None, Sequence[str]]:
     """What the nearest word says that takes the name, and the words before it.
 
     `left`: the words before the name, the nearest first.
@@ -184,7 +185,7 @@ def _said_before(left: Sequence[str]) -> tuple[Levels | None, Sequence[str]]:
     return None, bare
 
 
-def _said_behind(right: Sequence[str], *, is_passive: bool) -> Levels | None:
+def _said_behind(right: Sequence[str], *, is_passive: bool) -> LikelyKinds | None:
     """What the verb behind a name says: the name does it, or it is done to it ("was born").
 
     `is_passive`: the question has turned the words round ("was Heat directed").

@@ -4,7 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from branchwise.agents.offline.expected_kinds import KINDS, PERSON, TRADES, Levels, expected_kinds
+from branchwise.agents.offline.expected_kinds import (
+    KINDS,
+    PERSON,
+    TRADES,
+    LikelyKinds,
+    expected_kinds,
+)
 from branchwise.agents.offline.words import base_name
 
 _FOUND = re.compile(r"^Found for (?P<quote>['\"])(?P<name>.+)(?P=quote):$")
@@ -74,7 +80,7 @@ def _fitting(question: str, name: str, namesakes: Sequence[Namesake]) -> Sequenc
     return left
 
 
-def _likeliest(levels: Levels, namesakes: Sequence[Namesake]) -> Sequence[Namesake]:
+def _likeliest(levels: LikelyKinds, namesakes: Sequence[Namesake]) -> Sequence[Namesake]:
     """Those of the likeliest kinds; while it is not two of them, those of the next kinds too."""
     for n in range(1, len(levels) + 1):
         kinds = frozenset[str]().union(*levels[:n])
