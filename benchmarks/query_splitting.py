@@ -62,17 +62,20 @@ A_CALL = (3, 5)
 """Passages of each recorded query."""
 
 
-def searching(corpus: Path, split: Split, per_name: int | None) -> Search:
-    """A search of the corpus by the parts of a query."""
+def whole(corpus: Path) -> Search:
+    """A search of the corpus for a query as it stands; what it has found it knows."""
     retriever = open_retriever(corpus, RETRIEVER)
+    return cache(lambda query: retriever.search([query], MAX_K)[0])
 
-    @cache
-    def search(query: str) -> Sequence[Hit]:
-        names = names_in(query)
-        ranking = fusion(retriever.search(parts(query, names, split), MAX_K))
+
+def searching(search: Search, split: Split, per_name: int | None) -> Search:
+    """A search by the parts of a query."""
+
+    def search_parts(query: str) -> Sequence[Hit]:
+        ranking = fusion([search(part) for part in parts(query, names_in(query), split)])
         return spread(ranking, per_name) if per_name else ranking
 
-    return search
+    return search_parts
 
 
 def parts(query: str, names: Sequence[str], split: Split) -> Sequence[str]:
@@ -117,13 +120,13 @@ def new_ones(search: Search, turns: Turns, k: int) -> list[str]:
     return shown
 
 
-def rows(corpus: Path, asked: Sequence[Question]) -> Iterator[list[str]]:
+def rows(search: Search, asked: Sequence[Question]) -> Iterator[list[str]]:
     """Of each way the support by kind of question: at 5, 10 and 20 passages."""
     kinds = [[question for question in asked if is_of(question)] for is_of in KINDS.values()]
     yield [f"{kind} ({len(own)})" for kind, own in zip(KINDS, kinds, strict=True)]
     for name, split, per_name in ways():
-        search = searching(corpus, split, per_name)
-        of_kinds = [[share(found(search, own, k)) for k in DEPTHS] for own in kinds]
+        by_parts = searching(search, split, per_name)
+        of_kinds = [[share(found(by_parts, own, k)) for k in DEPTHS] for own in kinds]
         yield [name, *(" ".join(of_depths) for of_depths in of_kinds)]
 
 
@@ -138,20 +141,20 @@ def measure(options: argparse.Namespace, work: Path) -> None:
     """Print the tables."""
     corpus = world(work, WORLD_SEED)
     asked = load_questions(str(questions(corpus, options.questions, QUESTIONS_SEED))).questions
-    head, *lines = rows(corpus, asked)
+    head, *lines = rows(whole(corpus), asked)
     print(table(("one search of the question, support @5 @10 @20", *head), lines))
     if options.recorded:
         turns, _ = recorded(options.recorded)
-        corpus = world(work, RECORDED_SEED)
+        search = whole(world(work, RECORDED_SEED))
         file = options.recorded.parent / "questions.jsonl"
         again = load_questions(str(file)).questions
         print(
             table(
                 ("recorded queries", *(f"{k} new passages each" for k in A_CALL)),
                 [
-                    [name, *(share(found_again(search, turns, again, k)) for k in A_CALL)]
+                    [name, *(share(found_again(by_parts, turns, again, k)) for k in A_CALL)]
                     for name, split, per_name in ways()
-                    for search in [searching(corpus, split, per_name)]
+                    for by_parts in [searching(search, split, per_name)]
                 ],
             )
         )
