@@ -82,6 +82,7 @@ bench: install
 	$(BIN)/python benchmarks/client.py
 	$(BIN)/python benchmarks/retrieval.py
 	$(BIN)/python benchmarks/search_manners.py
+	$(BIN)/python benchmarks/query_splitting.py
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/names.py
 	$(BIN)/python benchmarks/sparql.py

@@ -4,7 +4,8 @@ A world and ambiguous questions about it are made first, in a temporary folder (
 them); then `offline` answers them. Beside it stand two scripted expanders, as bounds: one that
 writes every namesake it was shown, and one that also knows which kinds of things are meant.
 
-    python benchmarks/readings.py [--entities 3000] [--questions 60] [--folder DIR]
+    python benchmarks/readings.py [--entities 3000] [--questions 60] [--seed 1011]
+        [--retriever bm25|flat|hybrid] [--folder DIR]
 """
 
 import argparse
@@ -24,7 +25,8 @@ from branchwise.graphs.readings import MAX_READINGS
 from branchwise.graphs.title_list import namesakes
 from branchwise.trace.events import Expansion
 
-SEED = 1011
+INDEXES = {"bm25": ("bm25",), "flat": ("flat",), "hybrid": ("flat", "bm25")}
+"""By retriever."""
 _BRACKETS = re.compile(r" \((?:\d{4} )?([^,()]+?)(?:,? (?:born|founded)\b[^()]*)?\)$")
 
 
@@ -106,18 +108,22 @@ def strict_recall(folder: Path) -> float:
     return score(folder).aggregates["all"]["strict_recall"].mean
 
 
-def make(folder: Path, entities: int, questions: int) -> None:
-    """The world, its index and graph, and the questions; what is there stays."""
+def make(folder: Path, given: argparse.Namespace) -> None:
+    """The world, its indexes and graph, and the questions; what is there stays."""
     world, file = folder / "W", folder / "q.jsonl"
+    of_size = ("--entities", given.entities, "--seed", given.seed)
     steps: list[tuple[Path, list[object]]] = [
-        (world, ["world", "make", "--entities", entities, "--seed", SEED, "--out", world]),
-        (world / "index" / "bm25", ["corpus", "index", world, "--kind", "bm25"]),
+        (world, ["world", "make", *of_size, "--out", world]),
+        *(
+            (world / "index" / kind, ["corpus", "index", world, "--kind", kind])
+            for kind in INDEXES[given.retriever]
+        ),
         (world / "kg", ["kg", "build", world]),
         (
             file,
             [
                 *("questions", "generate", "--kg", world, "--ambiguous", 1.0),
-                *("--n", questions, "--out", file),
+                *("--n", given.questions, "--out", file),
             ],
         ),
     ]
@@ -127,7 +133,7 @@ def make(folder: Path, entities: int, questions: int) -> None:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def rows(folder: Path) -> Iterator[tuple[str, Readings | None, float | None]]:
+def rows(folder: Path, retriever: str) -> Iterator[tuple[str, Readings | None, float | None]]:
     """What each expander wrote, and the strict recall of the answers where they were written."""
     world = folder / "W"
     titles = frozenset(to_passage("", text).title for text in Corpus.open(world).contents())
@@ -138,7 +144,7 @@ def rows(folder: Path) -> Iterator[tuple[str, Readings | None, float | None]]:
         "search, with the graph": {"expand": True, "kg": str(world)},
     }
     for name, changes in systems.items():
-        system = System(model="offline", corpus=str(world), retriever="bm25", k=5, **changes)
+        system = System(model="offline", corpus=str(world), retriever=retriever, k=5, **changes)
         with tempfile.TemporaryDirectory() as out:
             made = run(str(folder / "q.jsonl"), system, out=Path(out, "run"))
             items = list(expanded(made.path))
@@ -154,14 +160,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entities", type=int, default=3000)
     parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1011, help="of the world")
+    parser.add_argument("--retriever", choices=INDEXES, default="bm25")
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
-        make(folder, given.entities, given.questions)
+        make(folder, given)
         print("| expander | true readings listed | wrong | of them unfit | searches | recall |")
         print("|---|---|---|---|---|---|")
-        for name, found, recall in rows(folder):
+        for name, found, recall in rows(folder, given.retriever):
             figures = [f"{n:.2f}" for n in found] if found else ["–"] * 4
             print(
                 f"| {name} | {' | '.join(figures)} | {'–' if recall is None else f'{recall:.2f}'} |"

@@ -188,11 +188,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--recorded", action="store_true", help="ask recorded queries again")
     parser.add_argument("--work", type=Path, help="folder that keeps worlds, indexes and runs")
     options = parser.parse_args()
-    options.recorded = _recorded_run() if options.recorded else None
+    options.recorded = recorded_run() if options.recorded else None
     return options
 
 
-def _recorded_run() -> Path:
+def recorded_run() -> Path:
     data = os.environ.get("BRANCHWISE_DATA")
     run = Path(data or "") / "recorded" / "base"
     if not data or not run.is_dir():

@@ -1,61 +1,24 @@
-"""Readings out of a list of namesakes: those whose kind goes with the words beside the name."""
+"""Readings out of a list of namesakes: those of a kind that the words around the name expect."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from branchwise.agents.offline.view import Seen
-from branchwise.agents.offline.words import stem, words
+from branchwise.agents.offline.expected_kinds import (
+    KINDS,
+    PERSON,
+    TRADES,
+    LikelyKinds,
+    expected_kinds,
+)
+from branchwise.agents.offline.words import base_name
 
-MAX_BESIDE = 6
-"""Words on each side of a name that say what it may be."""
 _FOUND = re.compile(r"^Found for (?P<quote>['\"])(?P<name>.+)(?P=quote):$")
 _ITEM = re.compile(r"^- (?P<title>.+?)(?: — (?P<about>.*))?$")
 _QUESTION = "Question: "
-_PERSONS = """
-    film director, film score composer, football manager, business executive, footballer, actor,
-    novelist, screenwriter, entrepreneur, scientist, musician, singer, composer, writer, player
-"""
-_PEOPLE = tuple(kind.strip() for kind in _PERSONS.split(","))
-_PLACES = ("city", "country", "capital", "town")
-_FIRMS = ("company", "film studio", "record label", "publisher", "football club", "newspaper")
-_SAID_BESIDE: Mapping[str, Sequence[str]] = {
-    "directed director": ("film", "film director", "television series", "play"),
-    "starred starring stars cast": ("film", "actor", "television series"),
-    "acted actors appeared": ("film", "television series", "play"),
-    "featured": ("actor", "film"),
-    "script scripts screenplay": ("film", "screenwriter"),
-    "scored": ("film", "film score composer", "composer", "musician"),
-    "composed composer music": ("song", "musician", "singer", "composer", "film", "opera"),
-    "lyrics": ("song", "singer", "musician", "novelist"),
-    "performed sang sung": ("song", "singer", "band"),
-    "recorded": ("album", "singer", "band"),
-    "label": ("album",),
-    "song": ("singer", "musician", "band"),
-    "signed": ("band", "record label"),
-    "members musicians": ("band",),
-    "released": ("album", "song", "film", "video game"),
-    "wrote written author": ("novel", "book", "song", "novelist", "screenwriter", "writer"),
-    "novels book": ("novelist", "novel", "book", "publisher"),
-    "setting": ("novel", "film"),
-    "literary nominees": ("novel", "book"),
-    "published publisher": ("publisher", "novel", "book", "video game"),
-    "produced": ("film studio", "film", "album"),
-    "supervised": ("scientist",),
-    "fielded employed": ("footballer", "player", "scientist"),
-    "played plays": ("film", "band", "footballer", "football club", "play"),
-    "manages managed coach": ("football club", "football manager"),
-    "founded started": ("entrepreneur", *_FIRMS),
-    "made": ("film",),
-    "based home headquarters located formed": _PLACES,
-    "born": _PLACES,
-    "educated birthplace citizen": _PEOPLE,
-}
-_GOES_WITH = {
-    stem(word): frozenset(of) for said, of in _SAID_BESIDE.items() for word in said.split()
-}
-_KINDS = sorted({kind for of in _SAID_BESIDE.values() for kind in of}, key=lambda k: -len(k))
-_KIND = re.compile(rf"\b(?:{'|'.join(map(re.escape, _KINDS))})s?\b", re.IGNORECASE)
+_KIND = "|".join(re.escape(kind) for kind in sorted(KINDS, key=len, reverse=True))
+_KINDS_SAID = re.compile(rf"\b({_KIND})s?\b(?: and (?:an? )?({_KIND})\b)?", re.IGNORECASE)
+_BORN = re.compile(r"\bborn\b")
 
 
 class Namesake(NamedTuple):
@@ -65,11 +28,13 @@ class Namesake(NamedTuple):
     about: str
 
     @property
-    def kind(self) -> str:
-        """What it is: by its brackets, else by the first word for a kind that is said of it."""
-        brackets = self.title[len(Seen("", self.title, self.about).base) :]
-        found = _KIND.search(brackets) or _KIND.search(self.about)
-        return found[0].lower() if found else ""
+    def kinds(self) -> frozenset[str]:
+        """What it is: by its brackets, else by the first words for a kind that are said of it."""
+        brackets = self.title[len(base_name(self.title)) :]
+        found = _KINDS_SAID.search(brackets) or _KINDS_SAID.search(self.about)
+        kinds = {kind.lower() for kind in found.groups() if kind} if found else set()
+        is_person = _BORN.search(brackets) or not kinds.isdisjoint(TRADES)
+        return frozenset({*kinds, PERSON} if is_person else kinds)
 
 
 class ListedNames(NamedTuple):
@@ -108,18 +73,18 @@ def listed_readings(listed: ListedNames) -> list[str]:
 
 
 def _fitting(question: str, name: str, namesakes: Sequence[Namesake]) -> Sequence[Namesake]:
-    """Those that go with the nearest word that goes with any of them, then with the next."""
+    """Those of a kind that the words around the name expect; all, where none of them is."""
     left = namesakes
-    for word in _beside(question, name):
-        kinds = _GOES_WITH.get(stem(word), frozenset())
-        left = [one for one in left if one.kind in kinds] or left
+    for levels in expected_kinds(question, name):
+        left = _likeliest(levels, left) or left
     return left
 
 
-def _beside(question: str, name: str) -> list[str]:
-    """The words beside a name, the nearest first; those behind it belong to it less."""
-    before, _, after = question.partition(name)
-    left, right = words(before)[: -MAX_BESIDE - 1 : -1], words(after)[:MAX_BESIDE]
-    places = [(float(n), word) for n, word in enumerate(left)]
-    places += [(n + 0.5, word) for n, word in enumerate(right)]
-    return [word for _, word in sorted(places)]
+def _likeliest(levels: LikelyKinds, namesakes: Sequence[Namesake]) -> Sequence[Namesake]:
+    """Those of the likeliest kinds; while it is not two of them, those of the next kinds too."""
+    for n in range(1, len(levels) + 1):
+        kinds = frozenset[str]().union(*levels[:n])
+        found = [one for one in namesakes if one.kinds & kinds]
+        if len(found) > 1:
+            break
+    return found

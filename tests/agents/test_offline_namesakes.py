@@ -1,5 +1,7 @@
 """The offline reader as an expander that is shown namesakes."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +54,52 @@ def test_what_is_said_of_a_thing_tells_its_kind_where_brackets_do_not() -> None:
     ]
 
 
+EVERY_KIND = [
+    *("actor", "actor, born 1970", "entrepreneur", "footballer", "footballer, born 1991"),
+    *("scientist", "band", "2001 band", "company", "company founded in 1950"),
+    *("film", "2001 film", "album", "2001 album", "song"),
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("Which films starred Reef?", {"actor"}),
+        ("Who starred in Reef?", {"film"}),
+        ("Which films did Reef direct?", {"actor"}),
+        ("Who founded Reef?", {"company"}),
+        ("Where was Reef born?", {"actor", "entrepreneur", "footballer", "scientist"}),
+        ("Who produced the film that Reef scored?", {"band"}),
+        ("Which film awards shortlisted Reef?", {"film"}),
+        ("Which music awards shortlisted Reef?", {"album", "song"}),
+        ("Which actors played in Reef?", {"film"}),
+        ("Which musicians played in Reef?", {"band"}),
+        ("Who was hired by a scientist employed by the clubs that fielded Reef?", {"footballer"}),
+        ("Which clubs fielded Ada of Holm (footballer) but not Reef?", {"footballer"}),
+    ],
+)
+def test_the_nearest_word_that_takes_the_name_says_what_it_may_be(
+    question: str, kinds: set[str]
+) -> None:
+    kept = readings(question, Reef=[f"Reef ({kind})" for kind in EVERY_KIND])
+    told = [reading[reading.index("Reef (") + 6 :].partition(")")[0] for reading in kept]
+    assert {re.sub(r"^\d+ |,.*| founded.*", "", kind) for kind in told} == kinds
+
+
+def test_less_likely_kinds_are_readings_while_there_are_not_two_of_likelier_ones() -> None:
+    founders = ["Ada Holm (entrepreneur)", "Ada Holm (actor)", "Ada Holm (album)"]
+    asked = "Which companies were founded by {}?"
+    assert readings(asked.format("Ada Holm"), Ada_Holm=founders) == [
+        asked.format("Ada Holm (entrepreneur)"),
+        asked.format("Ada Holm (actor)"),
+    ]
+    two = [*founders, "Ada Holm (entrepreneur, born 1950)"]
+    assert readings(asked.format("Ada Holm"), Ada_Holm=two) == [
+        asked.format("Ada Holm (entrepreneur)"),
+        asked.format("Ada Holm (entrepreneur, born 1950)"),
+    ]
+
+
 def test_where_no_word_tells_all_are_readings() -> None:
     assert readings("What about Reef?", Reef=["Reef (song)", "Reef (film)"]) == [
         "What about Reef (song)?",
@@ -76,4 +124,4 @@ def test_a_name_that_one_thing_bears_has_one_meaning() -> None:
 def test_any_message_is_read(message: str) -> None:
     listed = ListedNames.read(f"Question: {message}\n\nFound for 'Kong':\n- Kong\n{message}")
     assert listed is None or listed_readings(listed)
-    assert Namesake(message, message).kind == Namesake(message, message).kind.lower()
+    assert all(kind == kind.lower() for kind in Namesake(message, message).kinds)
