@@ -67,7 +67,7 @@ def test_they_are_as_varied_as_published_ones(questions):
     assert found.shapes >= 30
     for means in found.means.values():
         assert means.steps >= 3.7
-        assert 3 <= means.answers <= 12
+        assert 3 <= means.branch_answers <= 12
 
 
 def test_ambiguous_ones_have_readings_that_differ(source, questions):
