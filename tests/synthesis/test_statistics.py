@@ -4,12 +4,17 @@ import csv
 import json
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from branchwise.__main__ import main
+from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.synthesis.statistics import describe_questions
 from support.synthesis.plain_table import counts_of, table_of
 
 KINDS = {"one reading": False, "ambiguous": True}
@@ -106,6 +111,33 @@ def test_a_hand_made_file_is_recomputed(info, by_hand):
     found = json.loads(info(by_hand, "--json"))
     for name, ambiguous in KINDS.items():
         assert found["means"][name] == table_of(by_hand, ambiguous=ambiguous)
+
+
+SIZES = st.lists(st.integers(1, 60), min_size=1, max_size=5)
+OPERATIONS = st.lists(st.sampled_from(["atomic", "join", "filter", "union"]), max_size=6)
+META = st.fixed_dictionaries({}, optional={"entities": st.integers(1, 900)})
+
+
+@settings(max_examples=50)
+@given(st.lists(st.tuples(SIZES, OPERATIONS, META), min_size=1, max_size=8))
+def test_any_file_is_recomputed(tmp_path_factory, drawn):
+    path = tmp_path_factory.getbasetemp() / "any.jsonl"
+    questions = [
+        made(
+            *(f"q{n}", "who " * (1 + n)),
+            [branch(f"b{m}", *map(str, range(size))) for m, size in enumerate(sizes)],
+            plan,
+            **meta,
+        )
+        for n, (sizes, plan, meta) in enumerate(drawn)
+    ]
+    path.write_text("\n".join(map(json.dumps, questions)))
+    found = describe_questions(load_questions(str(path)).questions)
+    for place, ambiguous in enumerate(KINDS.values()):
+        assert asdict(found.means[ambiguous]) == pytest.approx(table_of(path, ambiguous=ambiguous))
+        for heading, counts in counts_of(path, ambiguous=ambiguous).items():
+            shown = found.histograms[heading]
+            assert {value: n[place] for value, n in shown.items() if n[place]} == counts
 
 
 @pytest.fixture(scope="module")

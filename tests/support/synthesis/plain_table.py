@@ -4,7 +4,16 @@ import json
 from collections import Counter
 from pathlib import Path
 
-CLASSES = {"1": 1, "2": 2, "3": 3, "4 to 5": 5, "6 to 8": 8, "9 to 12": 12, "13 to 20": 20}
+CLASSES = {
+    "1": 1,
+    "2": 2,
+    "3": 3,
+    "4 to 5": 5,
+    "6 to 8": 8,
+    "9 to 12": 12,
+    "13 to 20": 20,
+    "21 to 45": 45,
+}
 
 
 def table_of(file: Path, *, ambiguous: bool) -> dict[str, float | None]:
@@ -39,7 +48,9 @@ def counts_of(file: Path, *, ambiguous: bool) -> dict[str, dict[str, int]]:
     }
     for question in questions_of(file, ambiguous):
         total = sum(len(branch["answers"]) for branch in question["branches"])
-        found["answers"][next((c for c, most in CLASSES.items() if total <= most), "21 to 45")] += 1
+        found["answers"][
+            next((c for c, most in CLASSES.items() if total <= most), "46 or more")
+        ] += 1
         if ambiguous:
             found["branches"][str(len(question["branches"]))] += 1
         if question["plan"]:
