@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from branchwise.corpora.questions import Question
 from branchwise.corpora.synthesis.settings import GenerationTally
-from branchwise.corpora.synthesis.statistics import AMBIGUOUS, OTHER, PUBLISHED, Means, Statistics
+from branchwise.corpora.synthesis.statistics import (
+    AMBIGUOUS,
+    OTHER,
+    PUBLISHED,
+    SOURCE,
+    Histogram,
+    Means,
+    Statistics,
+)
 from branchwise.corpora.text import printable
 from branchwise.ui.console import console, print_line, printable_json
 
@@ -19,6 +27,7 @@ _WIDEST_BAR = 40
 def print_statistics(found: Statistics) -> None:
     """Print the means beside the published ones, and histograms as bars."""
     console().print(_means(found))
+    print_line(console(), f"published: {SOURCE}")
     console().print()
     for line in _histograms(found):
         print_line(console(), line)
@@ -32,7 +41,13 @@ def as_json(found: Statistics) -> str:
         {
             "means": {name: asdict(found.means[kind]) for name, kind in halves.items()},
             "published": {name: asdict(PUBLISHED[kind]) for name, kind in halves.items()},
-            "histograms": found.histograms,
+            "histograms": {
+                heading: {
+                    value: dict(zip(halves, (count.other, count.ambiguous), strict=True))
+                    for value, count in counts.items()
+                }
+                for heading, counts in found.histograms.items()
+            },
             "shapes": found.shapes,
         }
     )
@@ -40,12 +55,17 @@ def as_json(found: Statistics) -> str:
 
 def summary(tally: GenerationTally, strayed: Mapping[str, int]) -> Iterator[str]:
     """What became of all tries, a line each. `strayed`: why a writer's text was not taken."""
-    share = tally.accepted / max(1, tally.tries)
-    yield f"{tally.accepted:,} of {tally.tries:,} tries accepted ({share:.1%}); rejected:"
+    yield f"{accepted(tally)}; rejected:"
     yield from _counted(tally.rejected)
     if strayed:
         yield f"worded by the grammar, for the writer strayed: {sum(strayed.values()):,}"
         yield from _counted(strayed)
+
+
+def accepted(tally: GenerationTally) -> str:
+    """How many of all tries gave a question."""
+    share = tally.accepted / max(1, tally.tries)
+    return f"{tally.accepted:,} of {tally.tries:,} tries accepted ({share:.1%})"
 
 
 def _counted(reasons: Mapping[str, int]) -> Iterator[str]:
@@ -70,15 +90,17 @@ def _means(found: Statistics) -> "Table":
 def _rows(columns: list[Means]) -> Iterator[tuple[str, list[str]]]:
     yield "questions", [f"{column.questions:,}" for column in columns]
     yield "words", [_number(column.words) for column in columns]
-    yield "answers of a branch", [_number(column.answers) for column in columns]
+    yield "answers, all branches", [_number(column.answers) for column in columns]
+    yield "answers of a branch", [_number(column.branch_answers) for column in columns]
     yield "steps", [_number(column.steps) for column in columns]
-    yield "entities in all steps", [_number(column.entities) for column in columns]
+    yield "different entities", [_number(column.entities) for column in columns]
     yield "branches", [_number(column.branches) for column in columns]
-    yield "most branches", [f"{column.most:,}" for column in columns]
+    most = [column.most_branches for column in columns]
+    yield "most branches", ["-" if number is None else f"{number:,}" for number in most]
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+    return "-" if value is None else f"{value:,.1f}"
 
 
 def _histograms(found: Statistics) -> Iterator[str]:
@@ -89,10 +111,11 @@ def _histograms(found: Statistics) -> Iterator[str]:
             yield ""
 
 
-def _bars(counts: Mapping[str, int]) -> Iterator[str]:
+def _bars(counts: Histogram) -> Iterator[str]:
     width = max(map(len, counts))
-    largest = max(1, *counts.values())
-    for name, count in counts.items():
+    totals = {name: sum(count) for name, count in counts.items()}
+    largest = max(1, *totals.values())
+    for name, count in totals.items():
         bar = "█" * round(_WIDEST_BAR * count / largest)
         yield f"  {printable(name):<{width}}  {count:>6,}  {bar}".rstrip()
 

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from branchwise.corpora.questions import Question
     from branchwise.corpora.synthesis.settings import GenerationTally, Settings
     from branchwise.corpora.synthesis.sources import FactSource
+    from branchwise.corpora.synthesis.statistics import Statistics
     from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
 
 questions_app = typer.Typer(
     help="Generate, inspect and convert question sets.", no_args_is_help=True
 )
+
+OF_A_WORLD = 600
 
 QuestionSource = Annotated[
     str, typer.Argument(metavar="SRC", help="A native JSONL file, or condambigqa:PATH.")
@@ -84,24 +87,45 @@ def generate(
 
 @questions_app.command()
 def info(
-    source: QuestionSource,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SRC",
+            help="A native JSONL file, condambigqa:PATH, or a world's folder: "
+            f"{OF_A_WORLD} questions made from it, half of them ambiguous.",
+        ),
+    ],
     id: Annotated[
         str | None, typer.Option(help="Show only this question, with its plan and branches.")
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            "--figures",
+            metavar="DIR",
+            help="Draw the distributions as SVG and PDF files for papers, with their data as CSV.",
+        ),
     ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure a question set, beside the published numbers of DeepAmbigQA.
 
-    Example: branchwise questions info q.jsonl
+    Example: branchwise questions info q.jsonl --figures figures
     """
     from branchwise.corpora.loaders import load_questions
     from branchwise.corpora.synthesis.statistics import describe_questions
+    from branchwise.corpora.worlds.description import WORLD_FILE
 
-    questions = load_questions(source, require_gold=False).questions
+    if Path(source, WORLD_FILE).is_file():
+        questions = _of_world(source, quiet=json_output or id is not None)
+    else:
+        questions = load_questions(source, require_gold=False).questions
     if id is not None:
         _show_question(source, id, questions)
         return
     found = describe_questions(questions)
+    if figures:
+        _draw(found, figures)
     if json_output:
         from branchwise.ui.question_tables import as_json
 
@@ -110,6 +134,34 @@ def info(
         from branchwise.ui.question_tables import print_statistics
 
         print_statistics(found)
+
+
+def _of_world(world: str, *, quiet: bool) -> "tuple[Question, ...]":
+    """What `generate` makes of a world with its first seed; unless quiet, it says of how many
+    tries."""
+    from branchwise.corpora.synthesis.settings import GenerationTally, Settings
+    from branchwise.corpora.synthesis.sources import open_source
+    from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
+    from branchwise.ui.question_tables import accepted
+
+    source, tally = open_source(world), GenerationTally()
+    settings = Settings(OF_A_WORLD, 0.5, source.domains, source.common)
+    words = Verbalizer(source.facts.schema, settings.seed)
+    made = tuple(_made(source, settings, tally, words))
+    if not quiet:
+        typer.echo(f"{accepted(tally)}\n")
+    return made
+
+
+def _draw(found: "Statistics", folder: Path) -> None:
+    from branchwise.commands.report_files import write_folder
+    from branchwise.ui.console import error_console
+    from branchwise.ui.figures.questions import question_figures
+
+    files = question_figures(found)
+    write_folder(folder, files)
+    line = f"written: {folder}: {', '.join(files)}"
+    error_console().print(line, markup=False, soft_wrap=True)
 
 
 def _show_question(source: str, id: str, questions: "tuple[Question, ...]") -> None:

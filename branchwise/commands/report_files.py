@@ -80,7 +80,7 @@ class Exports:
         for path, text in texts:
             _write_text(path, text)
         for folder, files in folders:
-            _write_folder(folder, files)
+            write_folder(folder, files)
         written = [str(path) for path, _ in texts if path != PRINTED]
         written += [f"{folder}: {', '.join(files)}" for folder, files in folders]
         for line in written:
@@ -120,7 +120,8 @@ def _write_text(path: Path, text: str) -> None:
         write_named(path, text.encode())
 
 
-def _write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a folder, which is made. Raises InputError if it cannot be."""
     from branchwise.corpora.atomic import write_named
     from branchwise.corpora.errors import InputError
 

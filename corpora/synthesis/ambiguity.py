@@ -69,7 +69,7 @@ class Focuses:
         fitting = [m for m in moves.all if known((m.relation, m.inverse, least), True)]
         if not fitting or not (groups := self._fitting(move := self._move(fitting), least)):
             raise RejectedError("no shared name fits")
-        weights = [size**3 / (1 + self._used[name]) ** 2 for name, size in groups.items()]
+        weights = [size**4 / (1 + self._used[name]) ** 2 for name, size in groups.items()]
         name = self._rng.choices(list(groups), weights)[0]
         links = self._of_bearers(move)
         entities = [bearer.id for bearer in self._naming.names[name] if bearer.id in links]

@@ -42,6 +42,7 @@ class Assembly:
         branches = self.branches(readings, ambiguous=ambiguous)
         plan = readings[0].plan
         named = zip(branches, readings, strict=True)
+        involved = frozenset().union(*(s for one in readings for s in one.execution.sets))
         return Question(
             id=number,
             question=text,
@@ -55,6 +56,7 @@ class Assembly:
                 "shape": plan.shape,
                 "predicates": list(self._predicates(plan)),
                 "sizes": {branch.name: list(one.execution.sizes) for branch, one in named},
+                "entities": len(involved),
             },
         )
 

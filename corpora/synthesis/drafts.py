@@ -65,7 +65,7 @@ class RejectedError(Exception):
 class PlanLimits:
     """Bounds of what plans reach."""
 
-    answers: int = 40  # in a branch
+    answers: int = 45  # of a question, all its branches together: the most that are published
     members: int = 1_500  # of any set on the way
 
 

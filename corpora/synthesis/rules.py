@@ -125,7 +125,7 @@ def _changed(step: PlanStep, place: int, sets: Sequence[frozenset[str]], facts: 
 def check_answers(
     answers: Sequence[frozenset[str]], limits: PlanLimits, *, ambiguous: bool
 ) -> None:
-    """Answers there are, not too many, and different ones where a name has several readings.
+    """Answers there are, not too many in all, and different ones where a name has several readings.
 
     `answers`: of each reading that has any.
     """
@@ -135,7 +135,7 @@ def check_answers(
         raise RejectedError("one reading")
     if ambiguous and len(set(answers)) < max(2, _DIFFERENT * len(answers)):
         raise RejectedError("readings have the same answers")
-    if max(map(len, answers)) > limits.answers:
+    if sum(map(len, answers)) > limits.answers:
         raise RejectedError("too many answers")
 
 

@@ -75,7 +75,7 @@ class Sampler:
                 self._filter(draft)
             else:
                 self._combine(draft, letter, operand)
-        if max(sizes(draft.at.sets)) > self._limits.answers:
+        if sum(sizes(draft.at.sets)) > self._limits.answers:
             raise RejectedError("too many answers")
         return draft
 

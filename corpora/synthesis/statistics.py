@@ -1,49 +1,72 @@
-"""What a set of questions is like, in the terms of DeepAmbigQA's Table 2."""
+"""What a set of questions is like, in the terms of DeepAmbigQA's Table 2 and Figures 5 to 9."""
 
+from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import NamedTuple, TypeVar
 
 from branchwise.corpora.questions import Question
 
 AMBIGUOUS, OTHER = True, False
 _PREDICATES = {"years": "date", "amount": "number", "holds": "value"}
+_SIZES = (0, 1, 2, 3, 4, 6, 9, 13, 21, 46)
+"""Where the classes of answer sets' sizes begin; published ones have up to 45."""
+
+_Value = TypeVar("_Value", bound=Hashable)
+_Halves = Mapping[bool, Sequence[Question]]
 
 
 @dataclass(frozen=True)
 class Means:
-    """Means over questions; None where no question says.
+    """Means over questions; None where no question says, or nothing is published.
 
-    `words` of a question, `answers` of a branch, `steps` of a plan, `entities` in the sets of all
-    steps of a branch together, `branches` of a question and the `most` of any.
+    `words` of a question; `answers` in all its branches together, where one of two branches counts
+    twice; `branch_answers` in a branch: the mean of a question's branches, then of questions;
+    `steps` of its plan; `entities`: different ones in the sets of all steps of all its branches;
+    `branches`, and the `most_branches` of any.
     """
 
     questions: int
     words: float | None
     answers: float | None
+    branch_answers: float | None
     steps: float | None
     entities: float | None
     branches: float | None
-    most: int
+    most_branches: int | None
 
 
 PUBLISHED: Mapping[bool, Means] = {
-    OTHER: Means(1_800, 13.9, 8.8, 4.3, 463, 1, 1),
-    AMBIGUOUS: Means(1_800, 12.4, 10.3, 3.7, 247, 3.3, 14),
+    OTHER: Means(1_800, 13.9, 8.8, None, 4.3, 463.1, None, None),
+    AMBIGUOUS: Means(1_800, 12.4, 10.3, 2.7, 3.7, 247.4, 3.3, 14),
 }
-"""DeepAmbigQA, Table 2."""
+"""As printed there. How branches are averaged is not said: by question is the nearer reading, since
+10.3 answers in 3.3 branches are 3.1 in each."""
+SOURCE = "DeepAmbigQA (Ji et al. 2025, arXiv:2511.01323), Table 2"
+
+
+class SubsetCount(NamedTuple):
+    """How often something comes in the questions with one reading, and in the ambiguous ones."""
+
+    other: int
+    ambiguous: int
+
+
+Histogram = Mapping[str, SubsetCount]
+"""Counts in the order in which they are to be shown."""
 
 
 @dataclass(frozen=True)
 class Statistics:
     """Means of the ambiguous and the other questions, and how often what comes.
 
-    `histograms`: by heading, counts in the order in which they are to be shown. `shapes` counts
-    different plan shapes.
+    `histograms`: by heading. `shapes` counts different plan shapes.
     """
 
     means: Mapping[bool, Means]
-    histograms: Mapping[str, Mapping[str, int]]
+    histograms: Mapping[str, Histogram]
     shapes: int
 
 
@@ -52,20 +75,22 @@ def describe_questions(questions: Sequence[Question]) -> Statistics:
     halves = {kind: [q for q in questions if q.ambiguous is kind] for kind in (OTHER, AMBIGUOUS)}
     return Statistics(
         {kind: _means(half) for kind, half in halves.items()},
-        _histograms(questions),
+        _histograms(halves),
         len({shape for q in questions if (shape := q.meta.get("shape"))}),
     )
 
 
 def _means(questions: Sequence[Question]) -> Means:
+    answered = [q for q in questions if q.branches]
     return Means(
         len(questions),
         _mean(len(q.question.split()) for q in questions),
-        _mean(len(branch.answers) for q in questions for branch in q.branches),
+        _mean(_answers(q) for q in answered),
+        _mean(_answers(q) / len(q.branches) for q in answered),
         _mean(len(q.plan) for q in questions if q.plan),
-        _mean(sum(sizes) for q in questions for sizes in _sizes(q)),
-        _mean(len(q.branches) for q in questions),
-        max((len(q.branches) for q in questions), default=0),
+        _mean(n for q in questions if isinstance(n := q.meta.get("entities"), int)),
+        _mean(len(q.branches) for q in answered),
+        max((len(q.branches) for q in answered), default=None),
     )
 
 
@@ -74,55 +99,66 @@ def _mean(values: Iterable[float]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _sizes(question: Question) -> list[list[int]]:
-    """How large each step's set is, branch by branch, where the question says."""
-    sizes = question.meta.get("sizes")
-    found = sizes.values() if isinstance(sizes, Mapping) else ()
-    return [list(map(int, one)) for one in found if isinstance(one, Sequence)]
+def _answers(question: Question) -> int:
+    return sum(len(branch.answers) for branch in question.branches)
 
 
-def _histograms(questions: Sequence[Question]) -> dict[str, dict[str, int]]:
-    steps = [step for q in questions for step in q.plan if isinstance(step, Mapping)]
-    kinds = [kind for q in questions for kind in _predicates(q)]
+def _histograms(halves: _Halves) -> dict[str, Histogram]:
     return {
-        "domains": _by_count(str(d) for q in questions if (d := q.meta.get("domain"))),
-        "steps": _in_order(len(q.plan) for q in questions if q.plan),
-        "operations": _by_count(str(step["op"]) for step in steps if "op" in step),
-        "predicates": _by_count(kinds),
-        "answers of a branch": _in_classes(len(b.answers) for q in questions for b in q.branches),
-        "branches": _in_order(len(q.branches) for q in questions if q.ambiguous),
+        "domains": _by_count(_counted(halves, _domain)),
+        "steps": _in_order(_counted(halves, lambda q: [len(q.plan)] if q.plan else [])),
+        "answers": _in_classes(_counted(halves, _size)),
+        "branches": _in_order(_counted(halves, lambda q: [len(q.branches)] if q.ambiguous else [])),
+        "operations": _by_count(_counted(halves, _operations)),
+        "predicates": _by_count(_counted(halves, _predicates)),
     }
+
+
+def _domain(question: Question) -> Iterable[str]:
+    return [str(domain)] if (domain := question.meta.get("domain")) else []
+
+
+def _size(question: Question) -> Iterable[int]:
+    """The place of the class of its answer set's size."""
+    return [bisect(_SIZES, _answers(question)) - 1] if question.branches else []
+
+
+def _operations(question: Question) -> Iterable[str]:
+    return (str(s["op"]) for s in question.plan if isinstance(s, Mapping) and "op" in s)
 
 
 def _predicates(question: Question) -> Iterable[str]:
     """The kinds of a question's filters: as it says itself, or by their conditions."""
-    if isinstance(said := question.meta.get("predicates"), Sequence):
+    if isinstance(said := question.meta.get("predicates"), list):
         return map(str, said)
-    conditions = (
-        s["condition"] for s in question.plan if isinstance(s, Mapping) and "condition" in s
+    conditions = (s.get("condition") for s in question.plan if isinstance(s, Mapping))
+    kinds = (str(one.get("kind")) for one in conditions if isinstance(one, Mapping))
+    return (_PREDICATES.get(kind, "other") for kind in kinds)
+
+
+def _counted(
+    halves: _Halves, values: Callable[[Question], Iterable[_Value]]
+) -> dict[_Value, SubsetCount]:
+    """How often each value comes in the questions of each kind."""
+    one, several = (
+        Counter(chain.from_iterable(map(values, halves[k]))) for k in (OTHER, AMBIGUOUS)
     )
-    return (_PREDICATES.get(str(one.get("kind")), "other") for one in conditions)
+    return {value: SubsetCount(one[value], several[value]) for value in one | several}
 
 
-def _by_count(values: Iterable[str]) -> dict[str, int]:
-    return dict(sorted(Counter(values).items(), key=lambda entry: (-entry[1], entry[0])))
+def _by_count(counts: Mapping[str, SubsetCount]) -> Histogram:
+    return dict(sorted(counts.items(), key=lambda entry: (-sum(entry[1]), entry[0])))
 
 
-def _in_order(values: Iterable[int]) -> dict[str, int]:
-    return {str(value): count for value, count in sorted(Counter(values).items())}
+def _in_order(counts: Mapping[int, SubsetCount]) -> Histogram:
+    return {str(value): count for value, count in sorted(counts.items())}
 
 
-_CLASSES = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 8), (9, 12), (13, 20), (21, 40))
-
-
-def _in_classes(values: Iterable[int]) -> dict[str, int]:
-    counts = Counter(values)
-    found = {
-        (str(low) if low == high else f"{low} to {high}"): sum(
-            count for value, count in counts.items() if low <= value <= high
-        )
-        for low, high in _CLASSES
-    }
-    if more := sum(count for value, count in counts.items() if value > _CLASSES[-1][1]):
-        found["more"] = more
-    return found
+def _in_classes(counts: Mapping[int, SubsetCount]) -> Histogram:
+    """All classes of sizes up to the largest that comes."""
+    classes = [
+        str(low) if low + 1 == end else f"{low} to {end - 1}" for low, end in pairwise(_SIZES)
+    ]
+    classes.append(f"{_SIZES[-1]} or more")
+    places = range(0 if 0 in counts else 1, max(counts, default=0) + 1)
+    return {classes[place]: counts.get(place, SubsetCount(0, 0)) for place in places}

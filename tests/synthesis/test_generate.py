@@ -67,7 +67,7 @@ def test_they_are_as_varied_as_published_ones(questions):
     assert found.shapes >= 30
     for means in found.means.values():
         assert means.steps >= 3.7
-        assert 3 <= means.answers <= 12
+        assert 5 <= means.answers <= 12
 
 
 def test_ambiguous_ones_have_readings_that_differ(source, questions):
@@ -100,8 +100,9 @@ def test_others_have_one_reading_and_name_nothing_that_is_shared(source, questio
 def test_answers_are_of_bounded_number_and_not_in_the_question(questions):
     for question in questions:
         named = set(Plan.from_json(question.plan).entities())
+        assert sum(len(branch.answers) for branch in question.branches) <= 45
         for branch in question.branches:
-            assert 1 <= len(branch.answers) <= 40
+            assert branch.answers
             assert not named & {answer.qid for answer in branch.answers}
             forms = [form for answer in branch.answers for form in answer.forms]
             assert len(set(forms)) == len(forms)
@@ -210,8 +211,8 @@ class Wording:
 def test_a_reviewer_drops_templates_once_and_questions_each(source):
     judge, tally = Judge(), GenerationTally()
     words = Verbalizer(source.facts.schema, 5, reviewer=judge)
-    found = made(source, questions=12, tally=tally, words=words)
-    assert len(found) == 12
+    found = made(source, questions=24, tally=tally, words=words)
+    assert len(found) == 24
     assert not any("novels" in q.question for q in found)
     assert len(set(judge.templates)) == len(judge.templates)
     assert all("a certain" in " ".join(steps) for steps in judge.templates)

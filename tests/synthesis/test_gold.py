@@ -2,9 +2,11 @@
 
 import copy
 import os
+from pathlib import Path
 
 import pytest
 
+from support.synthesis import plain_check
 from support.synthesis.generated import SLICE, from_world
 from support.synthesis.plain_check import Checker
 from support.synthesis.plain_plans import STEPS, evaluate
@@ -48,7 +50,7 @@ def kong():
         ],
         "Who directed King Kong?",
         ambiguous=True,
-    )  # fmt: skip
+    ) | {"meta": {"entities": 4}}  # fmt: skip
 
 
 def answers_of(films, *plan):
@@ -65,7 +67,9 @@ PACINO, DE_NIRO, SCORSESE = "Q41163", "Q36949", "Q41148"
 
 
 def test_the_check_shares_no_code_with_what_it_checks():
-    for file in sorted(SLICE.parent.glob("plain_*.py")):
+    files = sorted(Path(plain_check.__file__).parent.glob("plain_*.py"))
+    assert len(files) == 4
+    for file in files:
         assert "branchwise" not in file.read_text(encoding="utf-8"), file
 
 
@@ -148,9 +152,16 @@ def say_it_is_clear(gold):
     gold["ambiguous"] = False
 
 
+def miscount_entities(gold):
+    gold["meta"]["entities"] = 5  # two directors of 1933, one each of 1976 and 2005
+
+
 @pytest.mark.parametrize(
     "spoil",
-    [drop_a_branch, drop_an_answer, add_an_answer, swap_titles, misname_an_answer, say_it_is_clear],
+    [
+        *(drop_a_branch, drop_an_answer, add_an_answer, swap_titles),
+        *(misname_an_answer, say_it_is_clear, miscount_entities),
+    ],
 )
 def test_wrong_gold_is_found(films, spoil):
     gold = copy.deepcopy(kong())
@@ -159,7 +170,11 @@ def test_wrong_gold_is_found(films, spoil):
 
 
 def test_a_title_in_the_question_makes_it_clear(films):
-    gold = kong() | {"question": "Who directed King Kong (2005 film)?", "ambiguous": False}
+    gold = kong() | {
+        "question": "Who directed King Kong (2005 film)?",
+        "ambiguous": False,
+        "meta": {},
+    }
     gold["branches"] = [gold["branches"][2] | {"name": "default", "qid": None}]
     assert list(films.problems(gold)) == []
 

@@ -257,7 +257,7 @@ QUESTIONS = [
             {"name": "1976", "answers": [{"text": "Guillermin"}]},
         ],
         "plan": [{"op": "atomic", "relation": "directed_by", "entity": "Q1"}],
-        "meta": {"sizes": {"1933": [2], "1976": [1]}, "shape": "atomic()", "domain": "film"},
+        "meta": {"entities": 3, "shape": "atomic()", "domain": "film"},
     },
     {"id": "b", "question": "Who is it?", "answers": {"default": ["He"]}},
 ]
@@ -275,14 +275,14 @@ def test_info_measures_any_questions_beside_the_published(type_in, written):
     assert code == 0
     found = json.loads(printed)
     assert found["means"]["ambiguous"] == {
-        "questions": 1, "words": 4.0, "answers": 1.5, "steps": 1.0, "entities": 1.5,
-        "branches": 2.0, "most": 2,
+        "questions": 1, "words": 4.0, "answers": 3.0, "branch_answers": 1.5, "steps": 1.0,
+        "entities": 3.0, "branches": 2.0, "most_branches": 2,
     }  # fmt: skip
     assert found["means"]["one reading"]["steps"] is None
     assert found["published"]["ambiguous"]["branches"] == 3.3
-    assert found["histograms"]["answers of a branch"]["1"] == 2
-    assert found["histograms"]["branches"] == {"2": 1}
-    assert found["histograms"]["operations"] == {"atomic": 1}
+    assert found["histograms"]["answers"]["3"] == {"one reading": 0, "ambiguous": 1}
+    assert found["histograms"]["branches"] == {"2": {"one reading": 0, "ambiguous": 1}}
+    assert found["histograms"]["operations"] == {"atomic": {"one reading": 0, "ambiguous": 1}}
     code, printed, _ = type_in("info", written)
     assert code == 0
     assert "answers of a branch" in printed

@@ -175,6 +175,7 @@ def test_a_walk_back_to_where_it_began_is_rejected():
         (["a b", "b a"], True, "readings have the same answers"),
         (["a b", "a b", "a b", "c"], True, "readings have the same answers"),
         (["a b c d e"], False, "too many answers"),
+        (["a b c", "a d"], True, "too many answers"),
     ],
 )
 def test_answers_that_make_no_question(answers, ambiguous, reason):

@@ -33,6 +33,7 @@ _DASHES = ("-", "--", "-.", ":")
 
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # publishers refuse Type 3
     "svg.hashsalt": "branchwise",
     # A name with two dollar signs is a name, not a formula.
     "text.parse_math": False,

@@ -1,5 +1,7 @@
 """All figures of a report as files."""
 
+from collections.abc import Sequence
+
 from branchwise.eval.reporting.figures.lines import line_figures
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.ceilings import draw_ceilings
@@ -30,7 +32,11 @@ def figure_files(report: StudyReport) -> dict[str, bytes]:
 
     The same report gives the same bytes with the same version of matplotlib.
     """
-    drawn = draw_all(report)
+    return captioned(draw_all(report))
+
+
+def captioned(drawn: Sequence[Drawing]) -> dict[str, bytes]:
+    """The files of drawings, and their captions."""
     captions = "\n\n".join(f"{drawing.name}.svg\n{drawing.caption}" for drawing in drawn)
     files = {f"{drawing.name}.svg": drawing.svg for drawing in drawn}
     return {**files, CAPTIONS: f"{captions}\n".encode()}

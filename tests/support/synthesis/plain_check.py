@@ -1,6 +1,6 @@
 """Is a question's gold right? Plain Python over files; shares no code with what makes questions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,6 +50,9 @@ class Checker:
             yield "it has one reading, and its branch is not called default"
         else:
             yield from self._branch(branches[0], held[self.focus(question)])
+        said, involved = question.get("meta", {}).get("entities"), self.involved(question, expected)
+        if said is not None and said != len(involved):
+            yield f"it says that {said} entities are involved, not {len(involved)}"
 
     def focus(self, question: dict) -> str:
         return focus_of(question["plan"])["entity"]
@@ -60,6 +63,16 @@ class Checker:
         plan = about(question["plan"], bearer)
         sets = evaluate(plan, self.graph, self.schema)
         return sets[-1] if sets[plan.index(focus_of(plan))] else {}
+
+    def involved(self, question: dict, bearers: Iterable[str]) -> set[str]:
+        """All that is in the set of any step, for any bearer that leads to answers."""
+        plans = [about(question["plan"], bearer) for bearer in bearers]
+        return {
+            member
+            for plan in plans
+            for held in evaluate(plan, self.graph, self.schema)
+            for member in held
+        }
 
     def bearers(self, question: dict) -> list[str]:
         """All entities that the question's name may mean; the title of one means that one."""

@@ -37,7 +37,7 @@ _LINES = (
     "world info world",
     "world make --entities 10 --seed 1 --out out.W --domains film",
     "questions generate --kg world --n 1 --ambiguous 0.5 --seed 2 --domains film --out out.jsonl",
-    "questions info questions --id q1 --json",
+    "questions info questions --id q1 --figures out.figures --json",
     "questions convert questions --out out.jsonl",
     "tools list --json",
     "tools show local_retriever",
