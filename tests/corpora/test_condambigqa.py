@@ -147,7 +147,7 @@ def test_the_published_half_loads_whole(condambigqa_dir):
     assert (loaded.task, len(loaded)) == ("condambigqa", 102)
     assert sum(len(question.branches) for question in loaded.questions) == 211
     assert all(len(question.passages) == 20 for question in loaded.questions)
-    assert not any(question.meta for question in loaded.questions)
+    assert all(question.meta == {"benchmark": "condambigqa"} for question in loaded.questions)
     for question in loaded.questions:
         given = {passage.id for passage in question.passages}
         assert all(given.issuperset(branch.citations) for branch in question.branches)

@@ -7,6 +7,7 @@ from branchwise.eval.reporting.tables.changes import change_tables
 from branchwise.eval.reporting.tables.costs import costs_table
 from branchwise.eval.reporting.tables.losses import loss_tables
 from branchwise.eval.reporting.tables.properties import breakdown_tables, curve_tables
+from branchwise.eval.reporting.tables.published import published_tables
 from branchwise.eval.reporting.tables.repetition import agreement_tables, epoch_tables
 from branchwise.eval.reporting.tables.results import results_tables, systems_table
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn
@@ -18,6 +19,7 @@ _Made = Callable[[StudyReport], Iterable[Table]]
 _OF_REPORTS: tuple[_Made, ...] = (
     lambda report: [systems_table(report)],
     results_tables,
+    published_tables,
     change_tables,
     loss_tables,
     lambda report: [costs_table(report)],

@@ -22,7 +22,7 @@ class TableColumn:
 
     `digits` after the point where it is printed. One that is not `printed` is in files for
     programs (CSV, JSON) only. `heading`: the title with line breaks, where columns are narrow.
-    Key columns tell the rows apart.
+    Key columns tell the rows apart. Neighbours of one `group` stand under its name.
     """
 
     key: str
@@ -32,6 +32,7 @@ class TableColumn:
     printed: bool = True
     heading: str = ""
     is_key: bool = False
+    group: str = ""
 
 
 @dataclass(frozen=True)
