@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import change_tables
 from branchwise.eval.reporting.tables.costs import costs_table
+from branchwise.eval.reporting.tables.errors import error_tables
 from branchwise.eval.reporting.tables.losses import loss_tables
 from branchwise.eval.reporting.tables.properties import breakdown_tables, curve_tables
 from branchwise.eval.reporting.tables.repetition import agreement_tables, epoch_tables
@@ -19,6 +20,7 @@ _OF_REPORTS: tuple[_Made, ...] = (
     lambda report: [systems_table(report)],
     results_tables,
     change_tables,
+    error_tables,
     loss_tables,
     lambda report: [costs_table(report)],
     breakdown_tables,
