@@ -102,7 +102,7 @@ def _notes(report: StudyReport, lines: list[str]) -> "Padding":
     lines.append("n: questions; below a mean its 95% bootstrap interval")
     matchers = {one.name: printable(scored_by(one.scores.scorer)) for one in report.systems}
     if len(set(matchers.values())) == 1:
-        lines.append(f"matcher: {matchers[report.base.name]}")
+        lines.append(f"matcher: {next(iter(matchers.values()))}")
     else:
         lines += [f"matcher of {run_name(name)}: {words}" for name, words in matchers.items()]
     return notes(lines)

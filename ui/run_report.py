@@ -24,34 +24,29 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-NamedRun = tuple[str, ScoredRun]
-"""A run's name and what its scoring came to."""
-
-
 def run_report(
-    runs: Sequence[NamedRun], by: Sequence[str] = (), *, brief: bool = False
+    systems: Sequence[SystemReport], by: Sequence[str] = (), *, brief: bool = False
 ) -> "Iterator[RenderableType]":
     """The tables of one run, or of several beside each other; `by` names breakdowns to add.
 
     Runs of different tasks stand apart. `brief` leaves out the ceilings, and costs where nothing
     was paid or counted.
     """
-    systems = [SystemReport(name, run) for name, run in runs]
     reports = StudyReport.by_task(systems)
     for report in reports:
         yield from score_tables(report)
-    for name, run in runs:
-        refused = [printable(one.words) for one in run.left_out]
-        if lines := [*refused, *matcher_lines(run.settled)]:
-            title = [f"\n{run_name(name)}"] if len(runs) > 1 else [""]
+    for one in systems:
+        refused = [printable(field.words) for field in one.run.left_out]
+        if lines := [*refused, *matcher_lines(one.run.settled)]:
+            title = [f"\n{run_name(one.name)}"] if len(systems) > 1 else [""]
             yield indented(plain("\n".join([*title, *lines])))
     for report in reports:
         yield from _analysed(report.by_matcher(), by, brief=brief)
-    if any(map(_has_costs, (run for _, run in runs))) or not brief:
+    if any(_has_costs(one.run) for one in systems) or not brief:
         yield from cost_tables(StudyReport.beside(systems))
     # Last, where they are seen: a module that never worked leaves no other mark.
-    epochs = any(row.epoch for _, run in runs for row in run.scores.items)
-    yield from module_notes([(name, run.modules) for name, run in runs], epochs=epochs)
+    epochs = any(row.epoch for one in systems for row in one.run.scores.items)
+    yield from module_notes([(one.name, one.run.modules) for one in systems], epochs=epochs)
 
 
 def _analysed(report: StudyReport, by: Sequence[str], *, brief: bool) -> "Iterator[RenderableType]":

@@ -1,30 +1,39 @@
-"""What each system of a study changes: a line for each main metric, against the base."""
+"""What each system of a study changes: a line for each main metric, against its base."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
-from branchwise.eval.scores import Scores, common_columns
-from branchwise.eval.statistics import compare_systems, summary_line
+from branchwise.eval.reporting.study_report import SystemReport, pairs_with_bases
+from branchwise.eval.scores import common_columns
+from branchwise.eval.statistics import Comparison, compare_each, summary_line
 from branchwise.eval.tasks import get_task
 from branchwise.ui.cells import heading, indented, plain, run_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 
-def study_summary(systems: Sequence[tuple[str, Scores]]) -> "Iterator[RenderableType]":
-    """The differences to the first system, if there are others."""
-    if len(systems) < 2:
+def study_summary(systems: Sequence[SystemReport]) -> "Iterator[RenderableType]":
+    """The differences of the systems to their bases, if there are any."""
+    pairs = pairs_with_bases(systems)
+    if not pairs:
         return
-    (base, scores), others = systems[0], dict(systems[1:])
-    further = common_columns([scores, *others.values()])
-    columns = (*get_task(scores.scorer.task).shown, *further)
+    scores = [one.scores for one in systems]
+    columns = (*get_task(scores[0].scorer.task).shown, *common_columns(scores))
     metrics = [column.key for column in columns]
-    compared = compare_systems(scores, others, metrics=metrics, subsets=("all",))
-    yield heading(f"changes against {run_name(base)}", [])
-    for name, comparison in compared.items():
-        lines = [summary_line(found) for found in comparison.differences]
-        lines += [f"caution: {said}" for said in comparison.cautions]
-        text = plain(f"{run_name(name)}\n", "bold")
-        text.append("\n".join(f"  {line}" for line in lines), style="not bold")
-        yield indented(text)
+    compared = compare_each(pairs, metrics=metrics, subsets=("all",))
+    bases = {one.name: one.base for one in systems}
+    for base, names in groupby(compared, lambda name: bases[name]):
+        yield heading(f"changes against {run_name(base)}", [])
+        for name in names:
+            yield indented(_lines(name, compared[name]))
+
+
+def _lines(name: str, comparison: Comparison) -> "Text":
+    lines = [summary_line(found) for found in comparison.differences]
+    lines += [f"caution: {said}" for said in comparison.cautions]
+    text = plain(f"{run_name(name)}\n", "bold")
+    text.append("\n".join(f"  {line}" for line in lines), style="not bold")
+    return text

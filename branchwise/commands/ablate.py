@@ -173,6 +173,7 @@ def show_study(
     """Score every run of the study; print the tables, the changes and what to type next."""
     from branchwise.commands.score import print_runs, score_and_save
     from branchwise.corpora.keys import NO_KEYS
+    from branchwise.eval.reporting.run_folders import systems_of_runs
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
     from branchwise.ui.study_summary import study_summary
@@ -180,8 +181,9 @@ def show_study(
     choice = design.scoring if design.scoring.asks else None
     settings = ScoringSettings(choice, prices, keys=keys or NO_KEYS)
     runs = [(name, score_and_save(path, settings)) for name, path in made.folder.runs()]
-    print_runs(runs, brief=True)
-    for part in study_summary([(name, run.scores) for name, run in runs]):
+    systems = systems_of_runs(runs, made.folder.record.systems)
+    print_runs(systems, brief=True)
+    for part in study_summary(systems):
         console().print(part)
     folder = shlex.quote(str(made.folder.path))
     console().print(

@@ -57,7 +57,7 @@ def _page(study: "StudyFolder") -> Path:
 
     runs = [(name, score_run(path)) for name, path in study.runs()]
     page = study.path / "report.html"
-    write_html(report_of_runs(runs, study.record.name), page)
+    write_html(report_of_runs(runs, study.record.name, study.record.systems), page)
     return page
 
 

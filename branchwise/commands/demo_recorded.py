@@ -98,7 +98,7 @@ def _losses(report: "StudyReport", question: str) -> Iterator[str]:
         for _, name, analysis in report.analysed
     }
     yield "lost"
-    for line in lost_lines(question, found[report.base.name])[1:]:
+    for line in lost_lines(question, found[report.systems[0].name])[1:]:
         yield indented(line.removeprefix("  "))
     if whole := [name for name, one in found.items() if not one.missing]:
         yield indented(f"lost nothing here: {', '.join(whole)}")

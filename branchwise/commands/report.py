@@ -26,9 +26,10 @@ from branchwise.commands.scoring_options import (
 )
 
 if TYPE_CHECKING:
-    from branchwise.eval.reporting.study_report import StudyReport
+    from branchwise.eval.reporting.study_report import StudyReport, SystemReport
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
+    from branchwise.eval.studies.folder import SystemRecord
 
 
 def report(
@@ -72,6 +73,7 @@ def report(
     """
     from branchwise.commands.score import print_runs, say
     from branchwise.eval.ceilings.breakdowns import get_grouping
+    from branchwise.eval.reporting.run_folders import report_of_runs, systems_of_runs
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
 
@@ -91,17 +93,16 @@ def report(
     _check_breakdowns(groupings, runs)
     exports = Exports(markdown, latex, csv, figures)
     if html is not None or exports.wanted:
-        from branchwise.eval.reporting.run_folders import report_of_runs
-
-        whole = report_of_runs(runs, chosen_runs.title)
+        whole = report_of_runs(runs, chosen_runs.title, chosen_runs.records)
         exports.write(whole)
         if html is not None:
             _write_html(whole, html)
     if json_output:
-        _print_json(chosen_runs, [run for _, run in runs])
+        _print_json(chosen_runs.runs, systems_of_runs(runs, chosen_runs.records))
     elif html is None and not exports.wanted:
-        print_runs(runs, groupings)
-        _print_changes([(name, run.scores) for name, run in runs])
+        systems = systems_of_runs(runs, chosen_runs.records)
+        print_runs(systems, groupings)
+        _print_changes(systems)
 
 
 def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, ScoredRun]]") -> None:
@@ -114,41 +115,50 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
 
 
 class _Runs(NamedTuple):
-    """Runs by their names in tables; of a study, also its `title` and file of `prices`."""
+    """Runs by their names in tables; of a study, also its `title`, file of `prices` and `records`
+    of its systems."""
 
     runs: list[tuple[str, Path]]
     title: str | None = None
     prices: Path | None = None
+    records: "tuple[SystemRecord, ...]" = ()
 
 
 def _named(paths: list[Path]) -> _Runs:
-    """The runs of a study, base first, if its folder is the only one given."""
+    """The runs of a study, in its order, if its folder is the only one given."""
     from branchwise.eval.studies.folder import STUDY_FILE, StudyFolder
 
     if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
         study = StudyFolder.open(paths[0])
-        return _Runs(study.runs(), study.record.name, study.prices)
+        return _Runs(study.runs(), study.record.name, study.prices, study.record.systems)
     return _Runs(list(zip(_labels(paths), paths, strict=True)))
 
 
-def _print_json(named: _Runs, runs: "Sequence[ScoredRun]") -> None:
+def _print_json(runs: list[tuple[str, Path]], systems: "Sequence[SystemReport]") -> None:
     from branchwise.ui.console import printable_json
 
-    compared = _comparisons([run.scores for run in runs])
+    compared = _comparisons(systems)
+    several = len({one.base for one in systems}) > 1
     summaries = [
-        {"name": name, "path": str(path), **_summary(run), "comparison": comparison}
-        for (name, path), run, comparison in zip(named.runs, runs, compared, strict=True)
+        {
+            "name": name,
+            **({"model": one.model, "setting": one.setting, "base": one.base} if several else {}),
+            "path": str(path),
+            **_summary(one.run),
+            "comparison": compared.get(name),
+        }
+        for (name, path), one in zip(runs, systems, strict=True)
     ]
     typer.echo(printable_json(summaries))
 
 
-def _print_changes(runs: "list[tuple[str, Scores]]") -> None:
-    """The differences from the first run, if the runs can be compared."""
+def _print_changes(systems: "Sequence[SystemReport]") -> None:
+    """The differences of the systems to their bases, if they can be compared."""
     from branchwise.ui.console import console
     from branchwise.ui.study_summary import study_summary
 
-    if len({scores.scorer.task for _, scores in runs}) == 1:
-        for part in study_summary(runs):
+    if len({one.scores.scorer.task for one in systems}) == 1:
+        for part in study_summary(systems):
             console().print(part)
 
 
@@ -222,14 +232,15 @@ def _summary(run: "ScoredRun") -> dict[str, object]:
     return document
 
 
-def _comparisons(runs: Sequence["Scores"]) -> list[dict[str, object] | None]:
-    """Each run's comparison with the first; None for the first and for another task."""
-    from branchwise.eval.statistics import compare_systems
+def _comparisons(systems: "Sequence[SystemReport]") -> dict[str, dict[str, object]]:
+    """By name the systems' comparisons with their bases; none where their tasks differ."""
+    from branchwise.eval.reporting.study_report import pairs_with_bases
+    from branchwise.eval.statistics import compare_each
 
-    if len({scores.scorer.task for scores in runs}) > 1:
-        return [None] * len(runs)
-    numbered = {str(number): scores for number, scores in enumerate(runs) if number}
-    return [None, *(found.to_json() for found in compare_systems(runs[0], numbered).values())]
+    if len({one.scores.scorer.task for one in systems}) > 1:
+        return {}
+    compared = compare_each(pairs_with_bases(systems))
+    return {name: found.to_json() for name, found in compared.items()}
 
 
 def _labels(paths: list[Path]) -> list[str]:

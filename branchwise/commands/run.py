@@ -200,11 +200,12 @@ def show_scores(
     """Score the run, print its tables, and return the scores."""
     from branchwise.commands.score import exit_if_in_vain, print_runs, score_and_save
     from branchwise.corpora.keys import NO_KEYS
+    from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
 
     scored = score_and_save(made.path, ScoringSettings(prices=prices, keys=keys or NO_KEYS))
-    print_runs([(made.path.name, scored)], brief=True)
+    print_runs([SystemReport(made.path.name, scored)], brief=True)
     console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
     exit_if_in_vain(scored.settled, scored.scores)
     return scored.scores

@@ -29,6 +29,7 @@ from branchwise.eval.bounds import CONCURRENCY
 
 if TYPE_CHECKING:
     from branchwise.eval.judging.settle import Settled
+    from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
 
@@ -95,6 +96,7 @@ def score(
 
 def _score_run(path: Path, settings: "ScoringSettings", *, as_json: bool) -> None:
     from branchwise.commands.report import warn_if_pending
+    from branchwise.eval.reporting.study_report import SystemReport
 
     warn_if_pending(path)
     scored = score_and_save(path, settings)
@@ -104,7 +106,7 @@ def _score_run(path: Path, settings: "ScoringSettings", *, as_json: bool) -> Non
 
         typer.echo(printable_json({"name": name, **scored.to_json()}))
     else:
-        print_runs([(name, scored)])
+        print_runs([SystemReport(name, scored)])
     exit_if_in_vain(scored.settled, scored.scores)
 
 
@@ -173,13 +175,13 @@ def say(lines: "Sequence[str]") -> bool:
 
 
 def print_runs(
-    runs: "list[tuple[str, ScoredRun]]", by: tuple[str, ...] = (), *, brief: bool = False
+    systems: "Sequence[SystemReport]", by: tuple[str, ...] = (), *, brief: bool = False
 ) -> None:
     """Print the report of scored runs."""
     from branchwise.ui.console import console
     from branchwise.ui.run_report import run_report
 
-    for table in run_report(runs, by, brief=brief):
+    for table in run_report(systems, by, brief=brief):
         console().print(table)
 
 

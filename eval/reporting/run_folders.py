@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import InputError
@@ -9,38 +11,73 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport, study_report
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.store import open_run
+from branchwise.eval.studies.folder import SystemRecord
+from branchwise.eval.studies.names import model_names, setting_name
+from branchwise.eval.studies.settings import written_settings
 
 _PATHS = ("corpus", "kg")
 
 
-def report_of_runs(runs: Sequence[tuple[str, ScoredRun]], title: str | None = None) -> StudyReport:
-    """Runs under their names, the first being the base.
+def report_of_runs(
+    runs: Sequence[tuple[str, ScoredRun]],
+    title: str | None = None,
+    records: Sequence[SystemRecord] = (),
+) -> StudyReport:
+    """Runs under their names as `systems_of_runs` has them, with their questions.
 
-    A system's changes are the settings of its run that differ from the base's. `title` is by
-    default the runs' names. Raises InputError for a name that comes twice, and as `study_report`
-    does.
+    `title` is by default the runs' names. Raises InputError as `systems_of_runs` and as
+    `study_report` do.
+    """
+    systems = systems_of_runs(runs, records)
+    questions: dict[str, Question] = {}
+    sources: dict[str, None] = {}
+    for _, run in runs:
+        with closing(open_run(run.path)) as reader:
+            sources[str(reader.meta.get("source", ""))] = None
+            for question in reader.questions():
+                questions.setdefault(question.id, question)
+    names = ", ".join(name for name, _ in runs)
+    return study_report(title or names, systems, list(questions.values()), ", ".join(sources))
+
+
+def systems_of_runs(
+    runs: Sequence[tuple[str, ScoredRun]], records: Sequence[SystemRecord] = ()
+) -> list[SystemReport]:
+    """Runs under their names: those of a study with the bases of its `records`, else compared with
+    the first.
+
+    A system's changes are the settings of its run that differ from its base's. Raises InputError
+    for a name that comes twice.
     """
     twice = [name for name, count in Counter(name for name, _ in runs).items() if count > 1]
     if twice:
         raise InputError("is named twice", where=twice[0], remedy="name each run once")
-    settings: list[dict[str, Any]] = []
-    questions: dict[str, Question] = {}
-    sources: dict[str, None] = {}
-    for _, run in runs:
-        reader = open_run(run.path)
-        try:
-            settings.append(dict(_flat(reader.system)))
-            sources[str(reader.meta.get("source", ""))] = None
-            for question in reader.questions():
-                questions.setdefault(question.id, question)
-        finally:
-            reader.close()
-    systems = [
-        SystemReport(name, run, _changes(settings[0], own))
-        for (name, run), own in zip(runs, settings, strict=True)
-    ]
-    names = ", ".join(name for name, _ in runs)
-    return study_report(title or names, systems, list(questions.values()), ", ".join(sources))
+    settings = {name: _system(run.path) for name, run in runs}
+    known = {one.name: one for one in records}
+    found: list[SystemReport] = []
+    for (name, run), (model, setting) in zip(runs, _loose([*settings.values()]), strict=True):
+        base = runs[0][0]
+        if one := known.get(name):
+            model, setting = one.model, one.setting
+            base = one.base if one.base in settings else base
+        changes = _changes(dict(_flat(settings[base])), dict(_flat(settings[name])))
+        found.append(SystemReport(name, run, changes, model, setting, base))
+    return found
+
+
+def _system(path: Path) -> dict[str, Any]:
+    with closing(open_run(path)) as reader:
+        return reader.system
+
+
+def _loose(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The model of each run's system, and in what the rest of it differs from the first's."""
+    specs = [str(one.get("model", "")) for one in systems]
+    unique = list(dict.fromkeys(specs))
+    models = dict(zip(unique, model_names(unique), strict=True))
+    words = [written_settings(one) for one in systems]
+    for spec, own in zip(specs, words, strict=True):
+        yield models[spec], setting_name(words[0], own)
 
 
 def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

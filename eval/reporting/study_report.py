@@ -1,4 +1,4 @@
-"""A report: systems beside each other, compared with the first, and their questions.
+"""A report: systems beside each other, compared with their bases, and their questions.
 
 A single run is a report of one system.
 """
@@ -20,17 +20,25 @@ from branchwise.eval.reporting.question_reports import (
 )
 from branchwise.eval.scores import Scores, all_columns, common_columns
 from branchwise.eval.scoring import ScoredRun
-from branchwise.eval.statistics import Comparison, compare_systems
+from branchwise.eval.statistics import Comparison, compare_each
 from branchwise.eval.tasks import Column, Task, get_task
 
 
 @dataclass(frozen=True)
 class SystemReport:
-    """A system's name, what it changes of the base (empty for the base itself), and its run."""
+    """A system's name, its run, and what it changes of its base (empty for a base itself).
+
+    `model`: its agent's, in short. `setting`: its changes in words, the model aside; "base" where
+    there are none. `base`: the name of the system that it is compared with, a base's own; in a
+    report without it, the report's first.
+    """
 
     name: str
     run: ScoredRun
     changes: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+    setting: str = ""
+    base: str = ""
 
     @property
     def scores(self) -> Scores:
@@ -59,9 +67,10 @@ class SystemReport:
 
 @dataclass(frozen=True)
 class StudyReport:
-    """Systems over the same questions, the base first; a single run has no comparisons.
+    """Systems over the same questions, a base before what changes it; a single run has no
+    comparisons.
 
-    `comparisons`: system to its comparison with the base. `benchmark`: the published benchmark that
+    `comparisons`: system to its comparison with its base. `benchmark`: the published benchmark that
     the questions come from, where the question set says so.
     """
 
@@ -78,7 +87,7 @@ class StudyReport:
     def beside(cls, systems: Sequence[SystemReport]) -> "StudyReport":
         """Systems of one task beside each other, neither compared nor with their questions."""
         task = get_task(systems[0].scores.scorer.task)
-        return cls("", tuple(systems), {}, (), task, "", version("branchwise"))
+        return cls("", _with_bases(systems), {}, (), task, "", version("branchwise"))
 
     @classmethod
     def by_task(cls, systems: Sequence[SystemReport]) -> "list[StudyReport]":
@@ -102,9 +111,18 @@ class StudyReport:
         return replace(self, systems=kept) if kept else None
 
     @property
-    def base(self) -> SystemReport:
-        """The system that the others are compared with."""
-        return self.systems[0]
+    def bases(self) -> tuple[SystemReport, ...]:
+        """The systems that others are compared with: one of each model, or the first alone."""
+        return tuple(system for system in self.systems if system.base == system.name)
+
+    @property
+    def base_words(self) -> str:
+        """What the systems are compared with: the base's name, or that each model has its own."""
+        return self.bases[0].name if len(self.bases) == 1 else "each model's base"
+
+    def base_of(self, system: SystemReport) -> SystemReport:
+        """The system that one is compared with; itself for a base."""
+        return next(one for one in self.systems if one.name == system.base)
 
     @property
     def columns(self) -> list[Column]:
@@ -153,7 +171,14 @@ class StudyReport:
             "version": self.version,
             "benchmark": self.benchmark,
             "systems": [
-                {"name": one.name, "changes": dict(one.changes), **one.run.to_json()}
+                {
+                    "name": one.name,
+                    "model": one.model,
+                    "setting": one.setting,
+                    "base": one.base,
+                    "changes": dict(one.changes),
+                    **one.run.to_json(),
+                }
                 for one in self.systems
             ],
             "comparisons": {name: found.to_json() for name, found in self.comparisons.items()},
@@ -164,13 +189,13 @@ class StudyReport:
 def study_report(
     title: str, systems: Sequence[SystemReport], questions: Sequence[Question], source: str
 ) -> StudyReport:
-    """Compare the systems with the first of them and put their answers beside each question.
+    """Compare the systems with their bases and put their answers beside each question.
 
     Raises InputError where they were scored as different tasks, or answered different questions
     under one id.
     """
-    base, *others = systems
-    compared = compare_systems(base.scores, {one.name: one.scores for one in others})
+    systems = _with_bases(systems)
+    compared = compare_each(pairs_with_bases(systems))
     answers: dict[str, list[SystemAnswer]] = {}
     for one in systems:
         for id, answer in _answers(one):
@@ -179,14 +204,27 @@ def study_report(
     benchmark = benchmarks.pop() if len(benchmarks) == 1 else None
     return StudyReport(
         title,
-        tuple(systems),
+        systems,
         compared,
         tuple(question_report(one, answers.get(one.id, ())) for one in questions),
-        get_task(base.scores.scorer.task),
+        get_task(systems[0].scores.scorer.task),
         source,
         version("branchwise"),
         benchmark if isinstance(benchmark, str) else None,
     )
+
+
+def pairs_with_bases(systems: Sequence[SystemReport]) -> dict[str, tuple[Scores, Scores]]:
+    """By name the scores of each system's base and its own; no base is in it."""
+    scores = {one.name: one.scores for one in systems}
+    return {one.name: (scores[one.base], one.scores) for one in systems if one.base != one.name}
+
+
+def _with_bases(systems: Sequence[SystemReport]) -> tuple[SystemReport, ...]:
+    """The systems, those whose base is not among them compared with the first."""
+    names = {one.name for one in systems}
+    first = systems[0].name
+    return tuple(one if one.base in names else replace(one, base=first) for one in systems)
 
 
 def _answers(system: SystemReport) -> list[tuple[str, SystemAnswer]]:

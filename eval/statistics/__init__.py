@@ -5,6 +5,7 @@ from branchwise.eval.statistics.comparison import (
     Comparison,
     ScoreDifference,
     compare,
+    compare_each,
     compare_systems,
 )
 from branchwise.eval.statistics.paired_tests import holm
@@ -17,6 +18,7 @@ __all__ = [
     "LeftOutQuestions",
     "ScoreDifference",
     "compare",
+    "compare_each",
     "compare_systems",
     "holm",
     "summary_line",

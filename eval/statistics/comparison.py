@@ -1,4 +1,4 @@
-"""Two systems, or several against one base, compared question by question."""
+"""Two systems, or several against their bases, compared question by question."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -40,8 +40,8 @@ class ScoreDifference:
     questions have a higher value in the other system and so on (better and worse, where more is
     better). Of a score that is not a mean, `base` and `other` are the scores of these n questions,
     the interval is a paired bootstrap's, and a question is compared by its score alone. `p_holm`
-    is `p` corrected for the `family` of systems that were compared with the base on this metric
-    and subset; None where the comparison stands alone.
+    is `p` corrected for the `family` of comparisons that were made on this metric and subset; None
+    where the comparison stands alone.
     """
 
     metric: str
@@ -144,14 +144,28 @@ def compare_systems(
     seed: int = 0,
     flips: int = FLIPS,
 ) -> dict[str, Comparison]:
-    """Compare each of several systems with one base: name to comparison, as in `compare`.
+    """Compare each of several systems with one base: name to comparison, as in `compare_each`."""
+    pairs = {name: (base, other) for name, other in others.items()}
+    return compare_each(pairs, metrics=metrics, subsets=subsets, seed=seed, flips=flips)
 
-    The tests of one metric on one subset are a family: their p-values are corrected by Holm's
-    method. A system on which no test was possible does not count.
+
+def compare_each(
+    pairs: Mapping[str, tuple[Scores, Scores]],
+    *,
+    metrics: Sequence[str] | None = None,
+    subsets: Sequence[str] = SUBSETS,
+    seed: int = 0,
+    flips: int = FLIPS,
+) -> dict[str, Comparison]:
+    """Compare several systems, each with a base of its own: name to comparison, as in `compare`.
+
+    `pairs`: by the system's name the scores of its base and its own. The tests of one metric on one
+    subset are a family, whichever their bases: their p-values are corrected by Holm's method. A
+    system on which no test was possible does not count.
     """
     alone = {
         name: compare(base, other, metrics=metrics, subsets=subsets, seed=seed, flips=flips)
-        for name, other in others.items()
+        for name, (base, other) in pairs.items()
     }
     tested: dict[tuple[str, str], list[str]] = {}
     for name, comparison in alone.items():

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.eval.studies.settings import FACTORS, FIELDS
+from branchwise.eval.studies.settings import FACTORS, FIELDS, MODEL_LIST
 from branchwise.eval.studies.study import Questions, Study
 from branchwise.eval.yaml_lines import KeyPath, line_of, shown
 
@@ -88,7 +88,7 @@ def _unknown(place: KeyPath, nodes: Sequence[str]) -> StudyError:
     section, name = place[:-1], str(place[-1])
     what, known = "unknown key", list(Study.model_fields)
     if section == ("base",):
-        known = [*FIELDS, *nodes]
+        known = [*FIELDS, MODEL_LIST, *nodes]
     elif section == ("factors",):
         what, known = "unknown factor", [*FACTORS, *nodes]
     elif section == ("questions",):
@@ -110,6 +110,8 @@ def _elsewhere(section: KeyPath, name: str) -> str | None:
         return "write it at the top of the file"
     if name in Questions.model_fields and section != ("questions",):
         return "write it below questions"
+    if name == MODEL_LIST and section != ("base",):
+        return "write it below base"
     return "write it below base" if not section and name in FIELDS else None
 
 

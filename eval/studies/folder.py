@@ -16,12 +16,13 @@ from branchwise.corpora.files import first_problem
 from branchwise.corpora.questions import Question
 from branchwise.eval.store import RunSpec, create_run
 from branchwise.eval.store.connection import DATABASE
+from branchwise.eval.studies.names import model_names
 
 STUDY_FILE = "study.json"
 DRAFT_FILE = f"{STUDY_FILE}.new"
 RUNS, LOCK = "runs", "lock"
 PRICES = "prices.yaml"
-FORMAT = 1
+FORMAT = 2
 _FIELDS = {
     "name": "the name",
     "task": "the task",
@@ -32,7 +33,11 @@ _MAX_LISTED = 3
 
 
 class SystemRecord(BaseModel):
-    """A system of a study: `changes` from the base in the file's words, settings, and digest."""
+    """A system of a study: `changes` from its base in the file's words, settings, and digest.
+
+    `model`, `setting` and `base` as in `NamedSystem`. Format 1 has none of them: its systems have
+    one base, the first.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -41,10 +46,13 @@ class SystemRecord(BaseModel):
     changes: Mapping[str, Any]
     system: Mapping[str, Any]
     digest: str
+    model: str = ""
+    setting: str = ""
+    base: str = ""
 
 
 class StudyRecord(BaseModel):
-    """`study.json`: which systems answer which questions. The first system is the base.
+    """`study.json`: which systems answer which questions. A base stands before what changes it.
 
     `study`: the study file as it was read when the folder was made.
     """
@@ -176,7 +184,8 @@ def _read(file: Path) -> StudyRecord:
                 where=str(file),
                 remedy="upgrade branchwise to read it",
             )
-        return StudyRecord.model_validate(fields)
+        record = StudyRecord.model_validate(fields)
+        return record if record.format > 1 else _with_one_base(record)
     except (OSError, ValueError, TypeError, ValidationError) as error:
         line = first_problem(error) if isinstance(error, ValidationError) else str(error)
         raise InputError(
@@ -184,6 +193,22 @@ def _read(file: Path) -> StudyRecord:
             where=str(file),
             remedy="restore the file, or choose another folder with --out",
         ) from None
+
+
+def _with_one_base(record: StudyRecord) -> StudyRecord:
+    """A record of format 1, whose systems are compared with the first."""
+    base = record.systems[0].name
+    systems = tuple(
+        one.model_copy(
+            update={
+                "model": model_names([str(one.system.get("model", ""))])[0],
+                "setting": one.name,
+                "base": base,
+            }
+        )
+        for one in record.systems
+    )
+    return record.model_copy(update={"systems": systems})
 
 
 def _checked(file: Path, record: StudyRecord) -> StudyRecord:

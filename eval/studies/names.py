@@ -9,22 +9,39 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.plugins.specs import is_mcp, is_plugin, short_spec
 from branchwise.corpora.text import printable
-from branchwise.eval.studies.settings import FIELDS, MODELS, Value, flat
+from branchwise.eval.studies.settings import FIELDS, MODEL, MODELS, Value, flat
 
 BASE = "base"
 MAX_NAME, MAX_SLUG, _MAX_VALUE = 80, 60, 40
 
 
 def system_name(
-    changes: Mapping[str, Value], base: Mapping[str, Value], levels: Mapping[str, Sequence[Value]]
+    changes: Mapping[str, Value],
+    base: Mapping[str, Value],
+    levels: Mapping[str, Sequence[Value]],
+    model: str | None = None,
 ) -> str:
     """What differs from the base, in words: "+expansion, k=15"; "base" if nothing does.
 
     `base`: its value of each factor; `levels`: all values of each factor, which tell how much of
-    one must be said.
+    one must be said. `model`: the short name to begin with, where several have a base of their own:
+    "gpt-5, +expansion"; the base is then called by it alone.
     """
-    parts = [_change(key, value, base[key], levels[key]) for key, value in changes.items()]
-    return _bounded(", ".join(parts), MAX_NAME) if parts else BASE
+    parts = [_change(key, one, base.get(key), levels[key]) for key, one in changes.items()]
+    return _bounded(", ".join([model, *parts] if model else parts or [BASE]), MAX_NAME)
+
+
+def setting_name(base: Mapping[str, Value], own: Mapping[str, Value]) -> str:
+    """In which settings a system differs from its base, in words, the model aside."""
+    # A node, or a setting of a plug-in, that one of the two lacks is off there.
+    values = {key: (base.get(key, False), own.get(key, False)) for key in {**own, **base}}
+    levels = {key: both for key, both in values.items() if both[0] != both[1] and key != MODEL}
+    return system_name({key: changed for key, (_, changed) in levels.items()}, base, levels)
+
+
+def model_names(specs: Sequence[str]) -> list[str]:
+    """A short name for each model, with its server where the models' own names are the same."""
+    return distinct_names(_bounded(_said(MODEL, spec, specs), _MAX_VALUE) for spec in specs)
 
 
 def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> str:
@@ -34,11 +51,15 @@ def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> s
         return f"tools: {_bounded(_tools(value, before), _MAX_VALUE + 20)}"
     if isinstance(value, Mapping):
         return f"{key}: {_bounded(flat(value) or FIELDS[key].setting.none, _MAX_VALUE + 20)}"
-    brief = [_brief(key, one) for one in levels]
-    own = _brief(key, value)
-    said = own if brief.count(own) == 1 else str(value)
+    said = _said(key, value, levels)
     is_named = key == "retriever" and value is not None and is_plugin_retriever(str(value))
     return f"{key}{' ' if is_named else '='}{_bounded(said, _MAX_VALUE)}"
+
+
+def _said(key: str, value: Value, levels: Sequence[Value]) -> str:
+    """A value in short, or as it is written where another of the levels is the same in short."""
+    own = _brief(key, value)
+    return own if [_brief(key, one) for one in levels].count(own) == 1 else str(value)
 
 
 def _tools(value: Value, before: Value) -> str:
@@ -60,6 +81,8 @@ def _tool(spec: str) -> str:
 
 def _brief(key: str, value: Value) -> str:
     """A value as short as it can be read: a model without its server, a path's last part."""
+    if key not in FIELDS:
+        return str(value)
     if value is None:
         return FIELDS[key].setting.none
     text = str(value)

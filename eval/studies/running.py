@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class StudyDesign:
     """Which systems answer which questions, and how they are scored: a study's identity.
 
-    `systems`: the first is the base. `document`: the study file as it was read, to be kept.
+    `systems`: a base stands before what changes it. `document`: the study file as it was read, to
+    be kept.
     """
 
     name: str
@@ -161,6 +162,9 @@ def _folder(design: StudyDesign, out: Path, agents: Sequence["Agent"]) -> StudyF
                 changes=dict(named.changes),
                 system=named.system.model_dump(mode="json"),
                 digest=agent.digest,
+                model=named.model,
+                setting=named.setting,
+                base=named.base,
             )
             for named, agent in zip(design.systems, agents, strict=True)
         ),

@@ -32,12 +32,35 @@ WORDS: Mapping[str, str] = {one.name: key for key, one in FIELDS.items()}
 """The words in a study file by the settings' own names."""
 MODELS = tuple(key for key, one in FIELDS.items() if one.setting.holds == "model")
 """Settings that are model specs."""
+MODEL, MODEL_LIST = WORDS["model"], "models"
+"""The keys of a base's model, and of several models that each have a base of their own."""
 
 StudySection = Literal["base", "factors"]
 
 _STRICT = ConfigDict(strict=True, extra="forbid")
 MAX_TEXT, MAX_VALUES = 2000, 256
+_MISSING = object()
 _LARGEST = 2**63 - 1  # the largest that JSON files and SQLite can hold
+
+
+def written_settings(system: Mapping[str, Any]) -> dict[str, Value]:
+    """The settings of a system, as runs keep it, by their words in a study file.
+
+    What the run is too old to have is what systems did then. A node is on, under its own name.
+    """
+    found: dict[str, Value] = {}
+    for word, one in FIELDS.items():
+        value: Any = system
+        for name in one.path:
+            value = value.get(name, _MISSING) if isinstance(value, Mapping) else _MISSING
+        found[word] = one.earlier if value is _MISSING else _as_tuple(value)
+    nodes = {spec.rpartition(":")[2]: True for spec in system.get("nodes", ())}
+    plugins = {
+        f"{plugin}.{key}": _as_tuple(value)
+        for plugin, own in system.get("settings", {}).items()
+        for key, value in own.items()
+    }
+    return {**found, **nodes, **plugins}
 
 
 def checked_base(values: Any, nodes: Iterable[str] = ()) -> dict[str, Value]:
@@ -54,7 +77,7 @@ def checked_factors(values: Any, nodes: Iterable[str] = ()) -> dict[str, tuple[V
 
 
 def _checked(section: StudySection, values: Any, nodes: Iterable[str]) -> dict[str, Any]:
-    names = tuple(name for name in nodes if name not in FIELDS)
+    names = tuple(name for name in nodes if name not in FIELDS and name != MODEL_LIST)
     made = _section(section, names).model_validate(values)
     fields = {name: f"node_{n}" for n, name in enumerate(names)}
     return {key: getattr(made, fields.get(key, key)) for key in values}
@@ -107,9 +130,14 @@ def _more_bounds(one: Declared) -> list[Any]:
     return [AllowInfNan(False)] if one.kind is float else []
 
 
-def _check_distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
+def _check_models(models: tuple[str, ...]) -> tuple[Value, ...]:
+    return _check_distinct(models, "name two models at least, or write model: and the one")
+
+
+def _check_distinct(
+    values: tuple[Value, ...], remedy: str = "name two values at least, or move it into base"
+) -> tuple[Value, ...]:
     if len(values) < 2:
-        remedy = "name two values at least, or move it into base"
         count = "one value" if values else "no value"
         raise PydanticCustomError("study", f"has {count}", {"remedy": remedy})
     if len(values) > MAX_VALUES:
@@ -154,6 +182,7 @@ def _section(section: StudySection, nodes: tuple[str, ...]) -> type[BaseModel]:
     """
     if section == "base":
         fields, of_node = {key: _annotation(one) for key, one in FIELDS.items()}, bool
+        fields[MODEL_LIST] = Annotated[Texts, AfterValidator(_check_models)]
     else:
         fields, of_node = {key: _factor(_annotation(FIELDS[key])) for key in FACTORS}, _factor(bool)
     definitions: dict[str, Any] = {key: (kind, None) for key, kind in fields.items()}

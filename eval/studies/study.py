@@ -13,10 +13,13 @@ from pydantic import (
     PlainValidator,
     ValidationInfo,
 )
+from pydantic_core import PydanticCustomError
 
 from branchwise.agents.headers import checked_headers
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 from branchwise.eval.studies.settings import (
+    MODEL,
+    MODEL_LIST,
     Text,
     Texts,
     Value,
@@ -55,11 +58,20 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _base(values: Any, info: ValidationInfo) -> dict[str, Value]:
-    return checked_base(values, info.data.get("nodes", ()))
+    base = checked_base(values, info.data.get("nodes", ()))
+    if MODEL in base and MODEL_LIST in base:
+        said = {"remedy": f"keep one of {MODEL} and {MODEL_LIST}", "place": (MODEL_LIST,)}
+        raise PydanticCustomError("study", f"stands beside {MODEL}", said)
+    return base
 
 
 def _factors(values: Any, info: ValidationInfo) -> dict[str, tuple[Value, ...]]:
-    return checked_factors(values, info.data.get("nodes", ()))
+    factors = checked_factors(values, info.data.get("nodes", ()))
+    if MODEL in factors and MODEL_LIST in info.data.get("base", ()):
+        remedy = f"leave it out, or write {MODEL}: in base and keep the factor"
+        said = {"remedy": remedy, "place": (MODEL,)}
+        raise PydanticCustomError("study", f"is a factor beside {MODEL_LIST} in base", said)
+    return factors
 
 
 _Settings = Annotated[
@@ -80,7 +92,8 @@ class Study(BaseModel):
     `base` and `factors` use the words of `eval/studies/settings.py`. Where a factor does not name
     the value that `base` gives, that value comes first; where `base` gives none, the factor's first
     value is the base's. `design`: each value alone against the base (`vary`), or all combinations
-    (`factorial`). `max_cost` in USD. `matcher`, `judge_entities` and `judge` as on the command
+    (`factorial`). Where `base` names `models`, each is varied so, from a base of its own.
+    `max_cost` in USD. `matcher`, `judge_entities` and `judge` as on the command
     line. `nodes`: plug-ins' steps by names of the file's own, which are on or off in `base` and
     `factors`; `settings`: those of plug-ins, by the plug-ins' names; `metrics`: further metrics.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there; `headers`: of
@@ -105,6 +118,12 @@ class Study(BaseModel):
     metrics: Texts = ()
     keys: Mapping[str, Text] = Field(default={})
     headers: Annotated[Mapping[str, str], BeforeValidator(checked_headers)] = Field(default={})
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that each have a base of their own; empty where the study has one base."""
+        found = self.base.get(MODEL_LIST)
+        return found if isinstance(found, tuple) else ()
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; `Study.model_validate` reads it back."""

@@ -20,10 +20,10 @@ from branchwise.eval.studies.checks import (
     retriever_of,
 )
 from branchwise.eval.studies.errors import StudyError
-from branchwise.eval.studies.names import distinct_names, slugs, system_name
+from branchwise.eval.studies.names import distinct_names, model_names, slugs, system_name
 from branchwise.eval.studies.parts import StudyPlugins
 from branchwise.eval.studies.paths import resolved
-from branchwise.eval.studies.settings import FIELDS, WORDS, Value
+from branchwise.eval.studies.settings import FIELDS, MODEL, MODEL_LIST, WORDS, Value
 from branchwise.eval.studies.study import Study
 from branchwise.eval.yaml_lines import KeyPath, shown
 from branchwise.graphs.system import MODULES, Roles, System
@@ -40,13 +40,18 @@ class NamedSystem:
     """A system of a study.
 
     `name` is shown, `slug` names its folder: each is the system's alone. `changes`: the factors in
-    which it is not the base, with its values as the file has them.
+    which it is not its base, with its values as the file has them. `model`: its agent's, in short.
+    `setting`: what it changes of its base in words, the model aside; "base" where nothing. `base`:
+    the name of the system that it is compared with, a base's own.
     """
 
     name: str
     slug: str
     system: System
     changes: Mapping[str, Value]
+    model: str
+    setting: str
+    base: str
 
 
 def systems_of(
@@ -55,7 +60,8 @@ def systems_of(
     """The systems of a study whose file lies in `folder`, the base first.
 
     `vary`: then each other value of each factor alone; `factorial`: then all other combinations,
-    those that change least first; both in the file's order. A model for a module is left out of
+    those that change least first; both in the file's order. Of several models each has all of
+    these, one model after the other. A model for a module is left out of
     systems that do not have the module. Raises InputError where something named is not there, does
     not fit, or two systems are the same; `where` gives file and line of a place in the study.
     """
@@ -67,6 +73,19 @@ def systems_of(
 
 
 @dataclass(frozen=True)
+class _Draft:
+    """A system before it has names: all its settings, and which of them it changes."""
+
+    settings: Mapping[str, Value]
+    changes: Mapping[str, Value]
+
+    @property
+    def model(self) -> str:
+        """The agent's, as the file has it."""
+        return str(self.settings[MODEL])
+
+
+@dataclass(frozen=True)
 class _Systems:
     study: Study
     folder: Path
@@ -75,13 +94,7 @@ class _Systems:
         self._check_values()
         self._check_scorers()
         self._check_plugins()
-        base, levels = self._base(), self._levels()
-        all_changes = list(self._changes(base, levels))
-        names = distinct_names(system_name(changes, base, levels) for changes in all_changes)
-        found = [
-            NamedSystem(name, slug, self._system({**base, **changes}), changes)
-            for name, slug, changes in zip(names, slugs(names), all_changes, strict=True)
-        ]
+        found = self._named()
         self._check_modules(found)
         self._check_nodes(found)
         for named in found:
@@ -89,10 +102,49 @@ class _Systems:
         self._check_distinct(found)
         return tuple(found)
 
+    def _named(self) -> list[NamedSystem]:
+        """The systems, each model's own base before what is changed of it."""
+        base, levels, drafts = self._base(), self._levels(), list(self._drafts())
+        written = list(dict.fromkeys(draft.model for draft in drafts))
+        models = dict(zip(written, model_names(written), strict=True))
+        several = bool(self.study.models)
+        names = distinct_names(
+            system_name(one.changes, base, levels, models[one.model] if several else None)
+            for one in drafts
+        )
+        each = len(drafts) // (len(self.study.models) or 1)
+        parts = zip(drafts, names, slugs(names), self._setting_names(drafts), strict=True)
+        return [
+            NamedSystem(
+                name=name,
+                slug=slug,
+                system=self._system(draft.settings),
+                changes=draft.changes,
+                model=models[draft.model],
+                setting=setting,
+                base=names[n - n % each],
+            )
+            for n, (draft, name, slug, setting) in enumerate(parts)
+        ]
+
+    def _drafts(self) -> Iterator["_Draft"]:
+        base = self._base()
+        all_changes = list(self._changes(base, self._levels()))
+        for model in self.study.models or (base.get(MODEL, System().model),):
+            for changes in all_changes:
+                yield _Draft({**base, MODEL: model, **changes}, changes)
+
+    def _setting_names(self, drafts: Sequence["_Draft"]) -> list[str]:
+        """What each changes in words, the model aside: the same words for each model."""
+        aside = [{k: v for k, v in one.changes.items() if k != MODEL} for one in drafts]
+        unique = [one for n, one in enumerate(aside) if one not in aside[:n]]
+        names = distinct_names(system_name(one, self._base(), self._levels()) for one in unique)
+        return [names[unique.index(one)] for one in aside]
+
     def _base(self) -> dict[str, Value]:
         """The base's settings; where a factor's is not given it is the first of its values."""
         firsts = {key: values[0] for key, values in self.study.factors.items()}
-        base = firsts | dict(self.study.base)
+        base = firsts | {key: v for key, v in self.study.base.items() if key != MODEL_LIST}
         if ROLES in firsts:
             base[ROLES] = _of_modules(self.study.base.get(ROLES)) or firsts[ROLES]
         return base
@@ -111,8 +163,10 @@ class _Systems:
         factorial = self.study.design == "factorial"
         sizes = [len(values) for values in levels.values()]
         count = prod(sizes) if factorial else 1 + sum(size - 1 for size in sizes)
+        count *= len(self.study.models) or 1
         if count > MAX_SYSTEMS:
-            remedy = f"at most {MAX_SYSTEMS}: write design: vary, or fewer values"
+            fewer = "fewer models or values" if self.study.models else "fewer values"
+            remedy = f"at most {MAX_SYSTEMS}: write design: vary, or {fewer}"
             raise StudyError(f"comes to {count:,} systems", ("factors",), remedy)
         yield {}
         yield from _combined(base, levels) if factorial else _alone(base, levels)
@@ -155,6 +209,8 @@ class _Systems:
     def _check_values(self) -> None:
         for key, value in self.study.base.items():
             check_value(key, value, self.folder, ("base", key))
+        for n, model in enumerate(self.study.models):
+            check_value(MODEL, model, self.folder, ("base", MODEL_LIST, n))
         for key, values in self.study.factors.items():
             for n, value in enumerate(values):
                 check_value(key, value, self.folder, ("factors", key, n))
@@ -166,8 +222,9 @@ class _Systems:
     def _check_plugins(self) -> None:
         """The nodes, each with a name of its own, and the settings of all plug-ins."""
         for name in self.study.nodes:
-            if name in FIELDS or not KINDS["nodes"].takes_name(name):
-                what = "already a setting" if name in FIELDS else "not a name for a node"
+            is_taken = name in FIELDS or name == MODEL_LIST
+            if is_taken or not KINDS["nodes"].takes_name(name):
+                what = "already a setting" if is_taken else "not a name for a node"
                 remedy = "use another: letters, digits, - and _, a letter first"
                 raise StudyError(f"{shown(name)} is {what}", ("nodes", name), remedy)
         self._plugins.check()
@@ -229,12 +286,14 @@ class _Systems:
 
     def _refuse(self, named: NamedSystem, key: str, what: str, remedy: str | None) -> None:
         place: KeyPath = ("base", key)
-        if key in named.changes:
+        if key == MODEL and self.study.models:
+            place = ("base", MODEL_LIST)
+        elif key in named.changes:
             values = self.study.factors[key]
             place = ("factors", key, values.index(named.changes[key]))
         elif key in self.study.factors and key not in self.study.base:
             place = ("factors", key, 0)
-        whose = f" (system {named.name!r})" if named.changes else ""
+        whose = f" (system {named.name!r})" if named.changes or self.study.models else ""
         raise StudyError(f"{what}{whose}", place, remedy)
 
     def _check_distinct(self, found: Sequence[NamedSystem]) -> None:
@@ -243,6 +302,9 @@ class _Systems:
             other = first.setdefault(_effective(named.system).model_dump_json(), named)
             if other is named:
                 continue
+            if self.study.models and named.model != other.model:
+                what = f"the models {other.model!r} and {named.model!r} are the same"
+                raise StudyError(what, ("base", MODEL_LIST), "keep one of them")
             key = list(named.changes)[-1]
             values = self.study.factors[key]
             value = named.changes[key]

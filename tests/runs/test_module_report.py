@@ -13,6 +13,7 @@ from branchwise.corpora.questions import Answer as GoldAnswer
 from branchwise.corpora.questions import Branch, Question
 from branchwise.eval import examination
 from branchwise.eval.errors.module_work import ExpansionWork, ModuleWork
+from branchwise.eval.reporting.study_report import SystemReport
 from branchwise.eval.scoring import ScoredRun, ScoringSettings, score_run
 from branchwise.eval.store import RunSpec, RunStore, create_run
 from branchwise.ui.run_report import run_report
@@ -49,7 +50,7 @@ def scored(chat_server: Any, make_system: Any, question_file: Any, tmp_path: Pat
 def last_lines(scored: ScoredRun, *, brief: bool = True, lines: int = 2) -> list[str]:
     console = Console(width=300, force_terminal=False, highlight=False, legacy_windows=False)
     with console.capture() as capture:
-        for part in run_report([("run", scored)], brief=brief):
+        for part in run_report([SystemReport("run", scored)], brief=brief):
             console.print(part)
     return [line.strip() for line in capture.get().splitlines()][-lines:]
 

@@ -1,6 +1,7 @@
 """Studies: systems over the same questions, made, continued, refused."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +15,6 @@ from branchwise.eval.store.connection import DRAFT
 from branchwise.eval.studies import folder as folder_module
 from branchwise.eval.studies.folder import DRAFT_FILE, STUDY_FILE, StudyFolder, study_lock
 from branchwise.eval.studies.running import StudyPace, run_study
-from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs import agent as agent_module
 from support.by_role import role_of
 from support.chat_server import fail
@@ -113,7 +113,8 @@ def test_a_system_that_cannot_start_stops_all_before_anything_is_made(
 ):
     *others, last = design.systems
     broken = last.system.model_copy(update={"retriever": "flat"})
-    systems = [*others, NamedSystem("flat", "flat", broken, {"retriever": "flat"})]
+    flat = replace(last, name="flat", slug="flat", system=broken, changes={"retriever": "flat"})
+    systems = [*others, flat]
     design = design_of(design.questions.source, systems)
     with pytest.raises(InputError, match="system 'flat': the corpus has no index 'flat'"):
         run_study(design, tmp_path / "S")
@@ -221,7 +222,7 @@ def test_a_run_that_was_exchanged_is_refused(design, tmp_path):
     [
         ("", "cannot be read as a study"),
         ("[]", "cannot be read as a study"),
-        ('{"format": 2, "version": "9"}', "newer version"),
+        ('{"format": 3, "version": "9"}', "newer version"),
         ('{"format": "x"}', "cannot be read as a study"),
     ],
 )

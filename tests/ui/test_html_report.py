@@ -139,7 +139,7 @@ def test_a_task_whose_answers_are_sentences_has_its_own_metrics():
     ]
     said = Prediction(answers={"cold": ("ice",)})
     scores = score_items(task, [AnsweredItem(question, said) for question in questions])
-    run = replace(make_report().base.run, scores=scores, analysis=None)
+    run = replace(make_report().systems[0].run, scores=scores, analysis=None)
     report = study_report(
         "c", [SystemReport("a", run), SystemReport("b", run)], questions, "condambigqa:f"
     )
@@ -242,11 +242,13 @@ def test_where_no_file_can_be_written_one_line_says_so(tmp_path, place):
 def test_agreement_of_the_matchers_is_shown_where_both_were_asked(page):
     assert "Agreement of the matchers" not in page.tables
     report = make_report([BASE])
-    run = report.base.run
+    base = report.systems[0]
     # By hand: observed 9/10; by chance .4 x .3 + .6 x .7 = .54; kappa (.9 - .54) / .46 = .78.
     agreed = Agreement(3, 1, 0, 6, 4, (Disagreement("q1", 0, {"a": "b"}, {"a": None}),))
-    run = replace(run, settled=replace(run.settled, agreement=agreed), lexical=run.scores)
-    found = Page(render_html(replace(report, systems=(replace(report.base, run=run),))))
+    run = replace(
+        base.run, settled=replace(base.run.settled, agreement=agreed), lexical=base.run.scores
+    )
+    found = Page(render_html(replace(report, systems=(replace(base, run=run),))))
     assert found.tables["Agreement of the matchers"][1] == [
         "base", "4", "10", ".90", ".78", "3", "1", "0", "6", "1",
     ]  # fmt: skip

@@ -91,7 +91,7 @@ class Outputs:
     def terminal(self) -> str:
         console = Console(width=300, force_terminal=False, highlight=False)
         with console.capture() as captured:
-            for part in run_report([(one.name, one.run) for one in self.report.systems]):
+            for part in run_report(self.report.systems):
                 console.print(part)
         return captured.get()
 

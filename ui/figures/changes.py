@@ -47,7 +47,7 @@ def draw_changes(report: StudyReport) -> Drawing | None:
         axes.set_title(one.metric.title)
         name_rows(axes, names)
     share_ticks(panels[-1].xaxis)
-    base = system_name(report.base.name)
+    base = system_name(report.base_words)
     panels[-1].set_xlabel(f"difference to {base}")
     add_legend(figure, [_handle(subset) for subset in kinds], [f"{s} questions" for s in kinds])
     caption = (

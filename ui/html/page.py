@@ -107,9 +107,9 @@ def sections(report: StudyReport) -> dict[str, Any]:
     """The variables of `report.html.j2` that come from the report."""
     return {
         "facts": _facts(report),
-        "base": short(report.base.name, MAX_NAME),
+        "base": short(report.base_words, MAX_NAME),
+        "bases": [(short(one.name, MAX_NAME), base_words(report, one)) for one in report.bases],
         "main": report.task.main.name,
-        "base_words": base_words(report),
         "findings": findings(report),
         "still_wrong": still_wrong(report),
         "warnings": warnings(report),
@@ -124,9 +124,10 @@ def sections(report: StudyReport) -> dict[str, Any]:
 def _tables(report: StudyReport) -> dict[str, list[PageTable]]:
     """The tables of each section, in their order."""
     found: dict[str, list[PageTable]] = defaultdict(list)
+    bases = [one.name for one in report.bases]
     for table in report_tables(report):
         if table.section:
-            found[table.section].append(laid_out(table, report.base.name))
+            found[table.section].append(laid_out(table, bases))
     return found
 
 

@@ -33,6 +33,7 @@ def questions_json(report: StudyReport) -> str:
     columns = report.task.shown
     document = {
         "systems": [short(system.name, MAX_NAME) for system in report.systems],
+        "bases": [numbers[system.base] for system in report.systems],
         "labels": [one.words for one in ERROR_TYPES],
         "epochs": len({answer.epoch for one in report.questions for answer in one.answers}),
         "metrics": [column.short or column.title for column in columns],

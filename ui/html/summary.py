@@ -24,7 +24,7 @@ VERDICTS: dict[ChangeVerdict, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A system against the base: the main difference, the others, and what must be kept in mind."""
+    """A system against its base: the main difference, the others, and what must be kept in mind."""
 
     system: str
     verdict: ChangeVerdict
@@ -42,8 +42,8 @@ class Finding:
 
 
 def findings(report: StudyReport) -> list[Finding]:
-    """One for each system but the base."""
-    return [_finding(report, system) for system in report.systems[1:]]
+    """One for each system that is compared with a base."""
+    return [_finding(report, one) for one in report.systems if one.name in report.comparisons]
 
 
 def told(report: StudyReport) -> list[Column]:
@@ -63,16 +63,16 @@ def verdict(difference: ScoreDifference) -> ChangeVerdict:
     return "better" if difference.difference > 0 else "worse"
 
 
-def base_words(report: StudyReport) -> list[str]:
-    """Where the base stands: its main metrics on each subset."""
+def base_words(report: StudyReport, base: SystemReport) -> list[str]:
+    """Where a base stands: its main metrics on each subset."""
     lines = []
     for subset in report.parts:
-        found = [(column, report.base.mean(column.key, subset)) for column in told(report)]
+        found = [(column, base.mean(column.key, subset)) for column in told(report)]
         means = ", ".join(
             f"{column.name} {number(one.mean)} {interval(one.low, one.high)}".strip()
             for column, one in found
         )
-        n = report.base.scores.questions(subset)
+        n = base.scores.questions(subset)
         lines.append(f"{means} on {n:,} {subset} questions")
     return lines
 

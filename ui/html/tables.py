@@ -1,6 +1,6 @@
 """Tables as the page shows them: cells of plain text."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
@@ -49,10 +49,10 @@ class PageTable:
     groups: tuple[tuple[str, int], ...] = ()
 
 
-def laid_out(table: model.Table, base: str = "") -> PageTable:
+def laid_out(table: model.Table, bases: Collection[str] = ()) -> PageTable:
     """A table of the report: rows in groups, a p-value under the change that it is of.
 
-    `base`: the system whose rows are marked.
+    `bases`: the systems whose rows are marked.
     """
     printed = table.as_printed()
     *groups, label = printed.key_columns
@@ -71,7 +71,7 @@ def laid_out(table: model.Table, base: str = "") -> PageTable:
             named = " · ".join(first[1][i].text for i in groups)
             laid.append(PageRow(PageCell(named), kind="group"))
         for found, cells in (first, *others):
-            kind = _kind(printed, found, base if label == 0 else "")
+            kind = _kind(printed, found, bases if label == 0 else ())
             laid.append(
                 PageRow(PageCell(cells[label].text), _cells(printed, found, cells, shown), kind)
             )
@@ -117,8 +117,8 @@ def _cells(
     return tuple(laid)
 
 
-def _kind(table: model.Table, row: Sequence[model.CellValue], base: str) -> RowKind:
+def _kind(table: model.Table, row: Sequence[model.CellValue], bases: Collection[str]) -> RowKind:
     origin = table.place("origin")
     if origin is not None and row[origin] != "measured":
         return "published"
-    return "base" if row[0] == base else "plain"
+    return "base" if row[0] in bases else "plain"

@@ -1,4 +1,4 @@
-"""What each system changes against the base."""
+"""What each system changes against its base."""
 
 from collections.abc import Iterator
 
@@ -20,6 +20,9 @@ _NOTES = (
     "p: exact McNemar test for EM, else a permutation test of the mean difference.",
 )
 _HOLM = "p is corrected by Holm's method over the systems that are compared with the base."
+_HOLM_OF_ALL = (
+    "p is corrected by Holm's method over the systems of all models that are compared with a base."
+)
 
 
 def change_tables(report: StudyReport) -> Iterator[Table]:
@@ -42,7 +45,7 @@ def changes_table(report: StudyReport) -> Table:
             found = [comparison.find(metric.key, subset) for metric in metrics]
             cells = [cell for one in found for cell in (_change(one), one.corrected_p)]
             rows.append((name, subset, max(one.n for one in found), *cells))
-    title = f"Changes against {report.base.name}"
+    title = f"Changes against {report.base_words}"
     return Table("changes", title, tuple(columns), tuple(rows), _notes(report), section="changes")
 
 
@@ -69,7 +72,7 @@ def differences_table(report: StudyReport) -> Table:
         for name, comparison in report.comparisons.items()
         for found in comparison.differences
     )
-    title = f"All differences to {report.base.name}"
+    title = f"All differences to {report.base_words}"
     return Table("differences", title, columns, rows, _notes(report), printed=False, section=None)
 
 
@@ -102,5 +105,6 @@ def _notes(report: StudyReport) -> tuple[str, ...]:
         for name, comparison in report.comparisons.items()
         for caution in comparison.cautions
     )
-    holm = (_HOLM,) if len(report.comparisons) > 1 else ()
+    over = _HOLM if len(report.bases) == 1 else _HOLM_OF_ALL
+    holm = (over,) if len(report.comparisons) > 1 else ()
     return (*_NOTES, *total_notes(report), *holm, *cautions)

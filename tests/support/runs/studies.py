@@ -24,7 +24,13 @@ FOUR = {
 def four_systems(base: System) -> tuple[NamedSystem, ...]:
     return tuple(
         NamedSystem(
-            name, name.strip("+").replace("=", "-"), base.model_copy(update=changes), changes
+            name,
+            name.strip("+").replace("=", "-"),
+            base.model_copy(update=changes),
+            changes,
+            model="scripted",
+            setting=name,
+            base="base",
         )
         for name, changes in FOUR.items()
     )

@@ -3,7 +3,10 @@
   const PAGE = 25;
   const data = JSON.parse(document.getElementById("data").textContent);
   for (const question of data.questions) {
-    for (const answer of question.s) answer.main = answer.m[data.main];
+    for (const answer of question.s) {
+      answer.main = answer.m[data.main];
+      answer.base = data.bases[answer.n];
+    }
   }
   const form = document.getElementById("filters");
   const list = document.getElementById("list");

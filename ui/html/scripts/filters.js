@@ -2,12 +2,14 @@
 const score = (question, system) =>
   average(question.s.filter((answer) => answer.n === system).map((answer) => answer.main));
 
-// The main metric less the base's: of one system, or the largest change of any.
+const baseOf = (question, system) => question.s.find((answer) => answer.n === system)?.base;
+
+// The main metric less its base's: of one system, or the largest change of any.
 const change = (question, system) => {
-  const base = score(question, 0);
   const numbers = system === null ? [...new Set(question.s.map((answer) => answer.n))] : [system];
-  const changes = numbers.filter((n) => n !== 0).map((n) => score(question, n))
-    .map((value) => (value === null || base === null ? null : value - base))
+  const changes = numbers.filter((n) => baseOf(question, n) !== n)
+    .map((n) => [score(question, n), score(question, baseOf(question, n))])
+    .map(([value, base]) => (value === null || base === null ? null : value - base))
     .filter((value) => value !== null);
   return changes.length ? changes.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a)) : null;
 };
