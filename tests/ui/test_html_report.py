@@ -118,7 +118,7 @@ def test_tools_stand_with_their_calls(page):
 
 def test_a_figure_has_a_title_a_description_and_its_numbers(page):
     drawings = [found for tag, found in page.elements if tag == "svg" and "role" in found]
-    assert len(drawings) == len(get_task("branches").headline) + 2 + 4 + 1 + 3
+    assert len(drawings) == len(get_task("branches").headline) + 3 + 4 + 1 + 3
     tags = [tag for tag, _ in page.elements]
     assert tags.count("figure") == tags.count("desc") == len(drawings)
     more = sum(table.section == "more" for table in report_tables(make_report()))

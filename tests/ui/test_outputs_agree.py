@@ -107,12 +107,14 @@ def outputs(request: pytest.FixtureRequest) -> Outputs:
 
 
 def test_every_table_of_the_page_is_markdowns(outputs: Outputs) -> None:
-    for title, (_, *rows) in outputs.markdown.items():
+    for title, (heads, *rows) in outputs.markdown.items():
         names = {row[0] for row in rows}
         # The title names the system where there is only one.
         alone = names.pop() if len(names) == 1 else ""
         laid = outputs.page.tables[f"{title} · {alone}" if alone else title]
         assert of_page(laid, alone) == [Counter(words_of(row)) for row in rows]
+        # Names of rows, of their groups and of p-values are no headings there.
+        assert [head for head in heads if head in laid[0]] == laid[0]
 
 
 def of_page(rows: list[list[str]], alone: str) -> list[Tokens]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from branchwise.eval.numbers import UNKNOWN
 from branchwise.eval.reporting.tables import Table, TableColumn
+from branchwise.eval.reporting.tables.table import column_groups
 from branchwise.ui.exports.text import Shown, one_line, shown_rows
 
 _HEAD = """\
@@ -40,7 +41,8 @@ _SPECIAL = {
     "\N{REPLACEMENT CHARACTER}": "?",
 }
 _MAX_HEADING = 9  # letters
-_IN_NUMBERS = {"-": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", UNKNOWN: "--"}
+_MARKS = {"▲": r"$\bigtriangleup$", "▼": r"$\bigtriangledown$"}
+_IN_NUMBERS = {"-": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", UNKNOWN: "--"} | _MARKS
 
 
 def latex(tables: Sequence[Table]) -> str:
@@ -59,6 +61,7 @@ def _environment(table: Table) -> Iterator[str]:
     yield "\\begin{table*}\n\\centering\\footnotesize\n\\setlength{\\tabcolsep}{3pt}\n"
     yield f"\\caption{{{escape(table.title)}}}\n\\label{{tab:{table.name}}}\n"
     yield f"\\begin{{tabular}}{{@{{}}{kinds}@{{}}}}\n\\toprule\n"
+    yield from _group_headings(table)
     yield _line([_heading(column) for column in table.columns])
     yield "\\midrule\n"
     yield from _body(table)
@@ -68,6 +71,18 @@ def _environment(table: Table) -> Iterator[str]:
         yield f"\\par\\smallskip\n\\begin{{minipage}}{{\\linewidth}}\\scriptsize {words}"
         yield "\\end{minipage}\n"
     yield "\\end{table*}\n"
+
+
+def _group_headings(table: Table) -> Iterator[str]:
+    """A line of headings over several columns each, with a rule below, where there are any."""
+    cells, rules, first = [], [], 1
+    for name, span in column_groups(table.columns):
+        cells.append(rf"\multicolumn{{{span}}}{{c}}{{{escape(name)}}}")
+        if name:
+            rules.append(rf"\cmidrule(lr){{{first}-{first + span - 1}}}")
+        first += span
+    if rules:
+        yield f"{_line(cells)}{' '.join(rules)}\n"
 
 
 def _heading(column: TableColumn) -> str:
@@ -102,7 +117,7 @@ def _cell(shown: Shown) -> str:
     if shown.is_text:
         return escape(shown.text)
     text = _numeric(shown.text)
-    behind = " ".join(part for part in (shown.interval, shown.n) if part)
+    behind = " ".join(shown.parts[1:])
     return f"{text} {{\\scriptsize {_numeric(behind)}}}" if behind else text
 
 

@@ -1,15 +1,20 @@
-"""Bars: where gold answers are, and how many items have an error of each kind."""
+"""Bars: where gold answers are, and how many items have an error of each class."""
 
 from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
 from branchwise.eval.numbers import percent
-from branchwise.eval.reporting.figures.losses import PLACES, Bar, LabelShare
-from branchwise.ui.html.svg import colour, element, figure, label, mark, text
+from branchwise.eval.reporting.error_types import ErrorClass, ErrorType
+from branchwise.eval.reporting.figures.errors import ErrorShares, SystemErrors
+from branchwise.eval.reporting.figures.losses import PLACES, Bar
+from branchwise.ui.html.svg import colour, element, figure, label, line, mark, text
 
 _LEFT, _RIGHT = 4, 376
 _SHARE_SHOWN = 0.075
+_WIDEST = 258
+_MOST_BARS = 40
+"""Bars of types of errors; more would be too long to look at, and stand in the table alone."""
 
 
 def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
@@ -19,18 +24,29 @@ def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
     return figure(46 * len(bars) + 2, title, said, drawn)
 
 
-def draw_labels(title: str, labels: Sequence[LabelShare]) -> Markup:
-    """Under each kind a bar a system."""
+def draw_error_shares(found: ErrorShares) -> Markup:
+    """Under each class a bar a system: of items that are not exact; across it, of all."""
     parts: list[Markup] = []
     y = 0.0
-    for one in labels:
-        parts.append(text(4, y + 14, one.words, "name"))
+    for words, kind in _kinds(found):
+        parts.append(text(4, y + 14, words, "name" if isinstance(kind, ErrorClass) else "tick"))
         y += 19
-        for index, name, count, whole in one.shares:
-            parts += _bar(index, name, count, whole, y)
+        for one in found.systems:
+            parts += _bar(one, kind, y)
             y += 14
         y += 7
-    return figure(y, title, "shares of items with each kind of error; values below", parts)
+    return figure(y, found.title, "shares of items with each error; values below", parts)
+
+
+def _kinds(found: ErrorShares) -> Iterator[tuple[str, ErrorClass | ErrorType]]:
+    """The classes, each before its types where these have room and say more."""
+    types = [one for group in found.classes for one in found.types(group)]
+    roomy = len(types) * len(found.systems) <= _MOST_BARS
+    for group in found.classes:
+        yield group.title, group
+        of_class = found.types(group)
+        if roomy and len(of_class) > 1:
+            yield from ((one.words, one) for one in of_class)
 
 
 def _stacked(bar: Bar, top: float) -> Iterator[Markup]:
@@ -58,10 +74,18 @@ def _stacked(bar: Bar, top: float) -> Iterator[Markup]:
         x += width
 
 
-def _bar(index: int, name: str, count: int, whole: int, y: float) -> Iterator[Markup]:
-    width = 300 * count / (whole or 1)
-    said = f"{name}: {count:,} of {whole:,}"
-    yield mark(index, 11, y + 5)
+def _bar(one: SystemErrors, kind: ErrorClass | ErrorType, y: float) -> Iterator[Markup]:
+    counts = one.counts
+    inexact, of_all = counts.inexact_with[kind.key], counts.with_error[kind.key]
+    shares = percent(inexact, counts.inexact), percent(of_all, counts.items)
+    width, across = (
+        _WIDEST * (share or 0) for share in (counts.of_inexact(kind), counts.of_all(kind))
+    )
+    said = (
+        f"{one.name}: {inexact:,} of {counts.inexact:,} that are not exact ({shares[0]}), "
+        f"{of_all:,} of all {counts.items:,} ({shares[1]})"
+    )
+    yield mark(one.index, 11, y + 5)
     yield element(
         "rect",
         element("title", said),
@@ -69,6 +93,7 @@ def _bar(index: int, name: str, count: int, whole: int, y: float) -> Iterator[Ma
         y=y,
         width=max(width, 1),
         height=10,
-        class_=f"bar {colour(index)}",
+        class_=f"bar {colour(one.index)}",
     )
-    yield text(22 + width + 5, y + 9.5, percent(count, whole), "tick")
+    yield line(22 + across, y - 1, 22 + across, y + 11, "across")
+    yield text(22 + max(width, across) + 5, y + 9.5, " / ".join(shares), "tick")

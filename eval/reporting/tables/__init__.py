@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import change_tables
 from branchwise.eval.reporting.tables.costs import costs_table
+from branchwise.eval.reporting.tables.errors import error_tables
 from branchwise.eval.reporting.tables.losses import loss_tables
 from branchwise.eval.reporting.tables.properties import breakdown_tables, curve_tables
 from branchwise.eval.reporting.tables.published import published_tables
@@ -21,6 +22,7 @@ _OF_REPORTS: tuple[_Made, ...] = (
     results_tables,
     published_tables,
     change_tables,
+    error_tables,
     loss_tables,
     lambda report: [costs_table(report)],
     breakdown_tables,
