@@ -1,10 +1,9 @@
 """Groups of columns on a terminal, whose tables have no heading over several columns."""
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING
 
-from branchwise.eval.reporting.tables.table import TableColumn
+from branchwise.eval.reporting.tables.table import TableColumn, column_groups
 from branchwise.ui.cells import plain, run_name
 
 if TYPE_CHECKING:
@@ -20,19 +19,19 @@ def in_groups(
     """
     heads: list[str] = []
     joined: list[list[Text]] = [[] for _ in rows]
-    for group, places in groupby(range(len(columns)), lambda i: columns[i].group or i):
-        span = [*places]
-        titles = [columns[i].heading or columns[i].title for i in span]
-        if not isinstance(group, str):
-            heads += titles
-            for row, cells in zip(joined, rows, strict=True):
-                row += [cells[i] for i in span]
-            continue
-        texts = [[cells[i].plain.partition("\n")[0] for i in span] for cells in rows]
-        widths = [max(map(len, column)) for column in zip(titles, *texts, strict=True)]
-        heads.append(f"{run_name(group)}\n{_line(titles, widths)}")
-        for row, found in zip(joined, texts, strict=True):
-            row.append(plain(_line(found, widths)))
+    first = 0
+    for name, size in column_groups(columns) or [("", len(columns))]:
+        span = slice(first, first := first + size)
+        titles = [column.heading or column.title for column in columns[span]]
+        cells = [row[span] for row in rows]
+        if name:
+            texts = [[cell.plain.partition("\n")[0] for cell in row] for row in cells]
+            widths = [max(map(len, column)) for column in zip(titles, *texts, strict=True)]
+            titles = [f"{run_name(name)}\n{_line(titles, widths)}"]
+            cells = [[plain(_line(row, widths))] for row in texts]
+        heads += titles
+        for whole, part in zip(joined, cells, strict=True):
+            whole += part
     return heads, joined
 
 

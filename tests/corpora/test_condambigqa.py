@@ -5,7 +5,7 @@ import json
 import pytest
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.loaders.condambigqa import without_markers
 from branchwise.corpora.passages import passage_id
 
@@ -105,6 +105,15 @@ def test_a_citation_that_points_nowhere_is_kept_apart(load):
     question = load(prop(citations=cited("21. Malta", "1. Etna")))
     assert question.branches[0].citations == (IDS[0],)
     assert question.meta["unresolved_citations"] == ["21. Malta"]
+
+
+def test_the_benchmark_is_named_and_changes_no_digest(load):
+    question = load(prop(citations=cited("21. Malta")))
+    assert question.meta["benchmark"] == "condambigqa"
+    unnamed = question.model_copy(update={"meta": {"unresolved_citations": ["21. Malta"]}})
+    assert questions_digest([question]) == questions_digest([unnamed])
+    other = question.model_copy(update={"meta": unnamed.meta | {"benchmark": ["condambigqa"]}})
+    assert questions_digest([other]) != questions_digest([unnamed])
 
 
 def test_equal_conditions_are_told_apart(load):

@@ -95,6 +95,15 @@ def test_published_numbers_stand_beside_the_same_benchmark_alone_and_are_marked(
     assert "swap the rows of GPT-4o and GPT-4o-mini" in words(known.text)
 
 
+def test_generated_questions_are_not_passed_off_as_the_benchmarks():
+    meta = {"benchmark": "deepambigqa", "generated": True}
+    text = words(Page(render_html(make_report([BASE], meta=meta))).text)
+    assert "generated in the form of deepambigqa" in text
+    assert "The questions of this report are not the paper's" in text
+    own = words(Page(render_html(make_report([BASE], meta={"benchmark": "deepambigqa"}))).text)
+    assert "generated in" not in own
+
+
 def test_measured_rows_stand_apart_from_published_ones():
     report = make_report([BASE], meta={"benchmark": "deepambigqa"})
     own = replace(report.systems[0], model="mine", setting="base")

@@ -9,7 +9,15 @@ from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.eval.reporting.published.reading import read_published
 from branchwise.eval.reporting.published.schema import Published, PublishedTable
 
-__all__ = ["Published", "PublishedTable", "benchmark_of", "published", "published_beside"]
+__all__ = [
+    "Published",
+    "PublishedTable",
+    "are_generated",
+    "benchmark_of",
+    "benchmarks",
+    "published",
+    "published_beside",
+]
 
 _OTHER_QUESTIONS = (
     "The questions of this report are not the paper's: they were generated in its form, or do not "
