@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,17 @@ import yaml
 
 from branchwise.corpora.errors import InputError
 from branchwise.eval.reporting.published import (
+    Published,
     benchmark_of,
     benchmarks,
     published,
     published_beside,
 )
 from branchwise.eval.reporting.published.reading import read_published
+from branchwise.eval.reporting.tables.published import published_tables
+from branchwise.eval.reporting.tables.table import column_groups
+from branchwise.eval.tasks import get_task
+from support.ui.report_cases import make_report
 
 FOLDER = Path(__file__).parents[2] / "eval" / "reporting" / "published"
 
@@ -113,6 +118,21 @@ def test_other_papers_metrics_subsets_and_settings_fit(tmp_path: Path) -> None:
     read = read_published(written(tmp_path, OTHER))
     assert read.tables[0].rows["Mistral"]["main"]["all"] == {"answer": 0.272, "answer_sd": 0.137}
     assert [*read.tables[1].settings] == ["none", "gold"]
+
+
+def test_other_papers_tables_are_laid_out_as_they_are() -> None:
+    found = Published.model_validate(OTHER)
+    report = replace(make_report(), published=found, task=get_task("condambigqa"))
+    models, questions = published_tables(report)
+    assert [column.key for column in models.columns[3:]] == ["answer", "answer_sd"]
+    assert not column_groups(models.columns)
+    assert models.rows == (("published", "Mistral", "all", 0.272, 0.137),)
+    assert [column.key for column in questions.columns[3:]] == [
+        "none_bleu", "none_number", "gold_bleu", "gold_number",
+    ]  # fmt: skip
+    assert questions.rows == (("published", "predicted", "all", 0.079, 2.0, 0.154, 3.7),)
+    assert [models.name, questions.name] == ["published-models", "published-questions"]
+    assert not any("To be read beside" in note for note in models.notes)
 
 
 def at(*place: str | int) -> Callable[[Any], Any]:
