@@ -1,4 +1,4 @@
-"""Numbers that a benchmark's paper published, as files; they are never mixed with measured ones."""
+"""Numbers that a benchmark's paper published, as files; wherever they stand they are marked."""
 
 import importlib.resources
 from collections.abc import Mapping, Sequence
@@ -55,9 +55,9 @@ def published(benchmark: str) -> Published:
 
 def benchmark_of(questions: Sequence[_Marked]) -> str | None:
     """The benchmark that all questions say they are of (`meta.benchmark`), or None."""
-    said = {repr(name): name for question in questions for name in [question.meta.get("benchmark")]}
-    (name,) = said.values() if len(said) == 1 else (None,)
-    return name if isinstance(name, str) else None
+    names = [question.meta.get("benchmark") for question in questions]
+    first = names[0] if names else None
+    return first if isinstance(first, str) and all(name == first for name in names) else None
 
 
 def are_generated(questions: Sequence[_Marked]) -> bool:
