@@ -1,7 +1,7 @@
 """Reports made by hand: every score, loss and cost in them follows from what is written here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ class Case:
     tokens: int = 1_000_000
     failed: frozenset[str] = frozenset()
     changes: Mapping[str, Any] = field(default_factory=dict)
+    base: str = ""
 
 
 SEEN = {"Mann": 1, "Pacino": 1, "Nolan": 1, "Bale": 2, "Cooper": 2, "Guillermin": 2, "Kubrick": 1}
@@ -94,6 +95,16 @@ EXTRACTED = Case(
 """Of unknown cost; q4 failed."""
 
 
+def two_models() -> tuple[Case, ...]:
+    """The three answers above and one more as two systems each of two models."""
+    return (
+        replace(BASE, name="gpt", base="gpt"),
+        replace(EXPANDED, name="gpt, +expansion", base="gpt"),
+        replace(EXPANDED, name="qwen", base="qwen", changes={}),
+        replace(EXTRACTED, name="qwen, +extraction", base="qwen"),
+    )
+
+
 def question(id: str, gold: Answers, steps: int, meta: Mapping[str, Any]) -> Question:
     plan = tuple({"op": "join"} for _ in range(steps))
     return Question(
@@ -114,7 +125,9 @@ def make_report(
     questions: Sequence[tuple[str, Answers, int]] = QUESTIONS,
 ) -> StudyReport:
     made = [question(*one, meta or {}) for one in questions]
-    systems = [SystemReport(case.name, scored(case, made), case.changes) for case in cases]
+    systems = [
+        SystemReport(case.name, scored(case, made), case.changes, base=case.base) for case in cases
+    ]
     return study_report(title, systems, made, "questions.jsonl")
 
 
