@@ -148,13 +148,13 @@ def _legend_columns(labels: Sequence[str]) -> int:
     return max(1, min(len(labels), _LEGEND_LINE // longest))
 
 
-def share_ticks(axis: Any) -> None:
+def share_ticks(axis: Any, most: int = 5) -> None:
     """Label an axis as the tables print numbers: without a zero before the point."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     from branchwise.eval.numbers import number
 
-    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _trimmed(number(value, 3))))
 
 

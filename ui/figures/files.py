@@ -3,7 +3,7 @@
 from branchwise.eval.reporting.figures.lines import line_figures
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.ceilings import draw_ceilings
-from branchwise.ui.figures.changes import draw_changes
+from branchwise.ui.figures.changes import draw_changes, draw_model_changes
 from branchwise.ui.figures.cost import draw_cost
 from branchwise.ui.figures.drawing import Drawing, paper_style
 from branchwise.ui.figures.error_classes import draw_error_classes
@@ -18,6 +18,7 @@ def draw_all(report: StudyReport) -> tuple[Drawing, ...]:
     with paper_style():
         drawn = [
             draw_changes(report),
+            draw_model_changes(report),
             draw_errors(report),
             draw_error_classes(report),
             *map(draw_lines, line_figures(report)),

@@ -5,16 +5,15 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from branchwise.eval.numbers import percent
-from branchwise.eval.reporting.error_types import ErrorClass, ErrorType
+from branchwise.eval.reporting.error_types import ERROR_CLASSES, ErrorClass
 from branchwise.eval.reporting.figures.errors import ErrorShares, SystemErrors
 from branchwise.eval.reporting.figures.losses import PLACES, Bar
-from branchwise.ui.html.svg import colour, element, figure, label, line, mark, text
+from branchwise.ui.html.svg import element, figure, label, line, text
 
 _LEFT, _RIGHT = 4, 376
 _SHARE_SHOWN = 0.075
-_WIDEST = 258
-_MOST_BARS = 40
-"""Bars of types of errors; more would be too long to look at, and stand in the table alone."""
+_COLUMN, _FULL, _HEADING = 94.0, 48.0, 34.0
+_CLASSES = dict(zip((one.key for one in ERROR_CLASSES), ("e6", "e3", "e4", "e7"), strict=True))
 
 
 def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
@@ -25,28 +24,24 @@ def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
 
 
 def draw_error_shares(found: ErrorShares) -> Markup:
-    """Under each class a bar a system: of items that are not exact; across it, of all."""
+    """Under each system a bar a class: of the items that are not exact; across it, of all."""
     parts: list[Markup] = []
-    y = 0.0
-    for words, kind in _kinds(found):
-        parts.append(text(4, y + 14, words, "name" if isinstance(kind, ErrorClass) else "tick"))
-        y += 19
-        for one in found.systems:
-            parts += _bar(one, kind, y)
-            y += 14
-        y += 7
-    return figure(y, found.title, "shares of items with each error; values below", parts)
+    for column, group in enumerate(found.classes):
+        parts += _heading(group.title, _COLUMN * column)
+    for row, one in enumerate(found.systems):
+        top = _HEADING + 36.0 * row
+        parts.append(text(_LEFT, top + 14, label(one.name, 50), "name"))
+        for column, group in enumerate(found.classes):
+            parts += _bar(one, group, _LEFT + _COLUMN * column, top + 19)
+    said = f"shares of items of {len(found.systems)} systems with each error; values below"
+    return figure(_HEADING + 36 * len(found.systems), found.title, said, parts)
 
 
-def _kinds(found: ErrorShares) -> Iterator[tuple[str, ErrorClass | ErrorType]]:
-    """The classes, each before its types where these have room and say more."""
-    types = [one for group in found.classes for one in found.types(group)]
-    roomy = len(types) * len(found.systems) <= _MOST_BARS
-    for group in found.classes:
-        yield group.title, group
-        of_class = found.types(group)
-        if roomy and len(of_class) > 1:
-            yield from ((one.words, one) for one in of_class)
+def _heading(title: str, x: float) -> Iterator[Markup]:
+    """On two lines, which end above the bars."""
+    lines = title.rsplit(" ", 1)
+    for place, words in enumerate(lines, 2 - len(lines)):
+        yield text(_LEFT + x, 12 + 14 * place, words, "axis-title")
 
 
 def _stacked(bar: Bar, top: float) -> Iterator[Markup]:
@@ -74,26 +69,17 @@ def _stacked(bar: Bar, top: float) -> Iterator[Markup]:
         x += width
 
 
-def _bar(one: SystemErrors, kind: ErrorClass | ErrorType, y: float) -> Iterator[Markup]:
+def _bar(one: SystemErrors, group: ErrorClass, x: float, y: float) -> Iterator[Markup]:
     counts = one.counts
-    inexact, of_all = counts.inexact_with[kind.key], counts.with_error[kind.key]
-    shares = percent(inexact, counts.inexact), percent(of_all, counts.items)
-    width, across = (
-        _WIDEST * (share or 0) for share in (counts.of_inexact(kind), counts.of_all(kind))
-    )
+    inexact, of_all = counts.inexact_with[group.key], counts.with_error[group.key]
+    share, whole = percent(inexact, counts.inexact), percent(of_all, counts.items)
     said = (
-        f"{one.name}: {inexact:,} of {counts.inexact:,} that are not exact ({shares[0]}), "
-        f"{of_all:,} of all {counts.items:,} ({shares[1]})"
+        f"{one.name}: {group.title}: {inexact:,} of {counts.inexact:,} that are not exact "
+        f"({share}), {of_all:,} of all {counts.items:,} ({whole})"
     )
-    yield mark(one.index, 11, y + 5)
-    yield element(
-        "rect",
-        element("title", said),
-        x=22,
-        y=y,
-        width=max(width, 1),
-        height=10,
-        class_=f"bar {colour(one.index)}",
-    )
-    yield line(22 + across, y - 1, 22 + across, y + 11, "across")
-    yield text(22 + max(width, across) + 5, y + 9.5, " / ".join(shares), "tick")
+    width, across = _FULL * (counts.of_inexact(group) or 0), _FULL * (counts.of_all(group) or 0)
+    kind = f"part {_CLASSES[group.key]}"
+    tip = element("title", said)
+    yield element("rect", tip, x=x, y=y, width=max(width, 1), height=12, class_=kind)
+    yield line(x + across, y - 2, x + across, y + 14, "across")
+    yield text(x + max(width, across) + 4, y + 10, share, "tick")

@@ -7,7 +7,12 @@ from markupsafe import Markup
 
 from branchwise.eval.numbers import UNKNOWN, as_text, interval, p_value, percent, signed
 from branchwise.eval.reporting.error_types import ErrorClass, ErrorType
-from branchwise.eval.reporting.figures.changes import ChangeFigure, change_figures, total_notes
+from branchwise.eval.reporting.figures.changes import (
+    ChangeFigure,
+    change_figures,
+    model_change_figures,
+    total_notes,
+)
 from branchwise.eval.reporting.figures.cost import Cost, cost_figure
 from branchwise.eval.reporting.figures.errors import ErrorShares, error_shares
 from branchwise.eval.reporting.figures.lines import Lines, ceilings, line_figures
@@ -37,11 +42,12 @@ class Figure:
 
 def figures(report: StudyReport) -> dict[str, list[Figure]]:
     """The figures of each section."""
+    by_model = [one for figures in model_change_figures(report) for one in figures]
     cost, lost = cost_figure(report), losses(report, "all")
     errors = [found for subset in report.parts if (found := error_shares(report, subset))]
     ways = [found for subset in report.subsets if (found := ceilings(report, subset))]
     return {
-        "changes": [_changes(report, one) for one in change_figures(report)],
+        "changes": [_changes(report, one) for one in by_model or change_figures(report)],
         "errors": [*([_losses(lost)] if lost else []), *map(_errors, errors)],
         "effort": [_lines(one) for one in line_figures(report)],
         "cost": [_cost(cost)] if cost else [],
@@ -84,7 +90,13 @@ def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
         for row in found.rows
         for one in row.differences
     )
-    columns = ("system", "questions", "change", "higher / lower / same", "test")
+    columns = (
+        "model" if found.setting else "system",
+        "questions",
+        "change",
+        "higher / lower / same",
+        "test",
+    )
     notes = total_notes(report)
     table = PageTable(found.title, columns, rows, words=(1,), notes=notes)
     return Figure(found.title, draw_forest(found), table)
@@ -115,8 +127,7 @@ def _errors(found: ErrorShares) -> Figure:
         rows += [_error_row(found, f"· {one.words}", one) for one in found.types(group)]
     names = (short(one.name, MAX_NAME) for one in found.systems)
     table = PageTable(found.title, ("", *names), tuple(rows), notes=(_SHARES,))
-    legend = _legend((one.index, one.name) for one in found.systems)
-    return Figure(found.title, draw_error_shares(found), table, short(found.caption, 2_000), legend)
+    return Figure(found.title, draw_error_shares(found), table, short(found.caption, 2_000))
 
 
 def _error_row(found: ErrorShares, words: str, kind: ErrorClass | ErrorType) -> PageRow:

@@ -71,7 +71,7 @@ def laid_out(table: model.Table, bases: Collection[str] = ()) -> PageTable:
             named = " · ".join(first[1][i].text for i in groups)
             laid.append(PageRow(PageCell(named), kind="group"))
         for found, cells in (first, *others):
-            kind = _kind(printed, found, bases if label == 0 else ())
+            kind = _kind(printed, found, bases if label == printed.place(model.SYSTEM) else ())
             laid.append(
                 PageRow(PageCell(cells[label].text), _cells(printed, found, cells, shown), kind)
             )

@@ -115,12 +115,12 @@ class Table:
         return sorted(keys, key=lambda index: self.columns[index].key != SUBSET) or [0]
 
 
-SUBSET = "subset"
+SYSTEM, SUBSET = "system", "subset"
 
 
 def system_column() -> TableColumn:
     """The name of the system, first in most tables."""
-    return TableColumn("system", "system", "text", is_key=True)
+    return TableColumn(SYSTEM, "system", "text", is_key=True)
 
 
 def subset_column() -> TableColumn:
