@@ -90,7 +90,13 @@ def strict_score(gold: GoldBranches, answers: Answers, alignment: Alignment) -> 
 
 
 def pooled_score(gold: GoldBranches, answers: Answers) -> SetScore:
-    """An entity is right where any gold branch has it: branches are ignored on both sides."""
+    """An entity is right where any gold branch has it: branches are ignored on both sides.
+
+    Gold answers of all branches are one entity where they share their Wikidata number, or their
+    text, whatever their numbers: without its branch, no predicted text could tell them apart. In
+    `strict_score` those of one branch alone are. Of several forms of one entity one counts, as
+    right; the others count nowhere. docs/reports.md says where a plain union counts otherwise.
+    """
     texts = [text for branch in answers.values() for text in branch]
     found = match_texts(texts, gold.pooled, gold.pooled)
     right = len(found.right)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from branchwise.eval.bootstrap import Aggregate, Summed, aggregate, aggregate_sums
 from branchwise.eval.items import Accepted
@@ -56,7 +56,17 @@ def told_subsets(has: Callable[[str], bool]) -> tuple[str, ...]:
     return kinds if len(kinds) == 1 else (*kinds, "all")
 
 
-def of_subset(rows: Iterable[ItemScore], subset: str) -> list[ItemScore]:
+class _OfQuestion(Protocol):
+    """A row that says what kind of question it is of."""
+
+    @property
+    def ambiguous(self) -> bool: ...
+
+
+_Row = TypeVar("_Row", bound=_OfQuestion)
+
+
+def of_subset(rows: Iterable[_Row], subset: str) -> list[_Row]:
     """The rows of one of `SUBSETS`."""
     wanted = {"ambiguous": (True,), "unambiguous": (False,)}.get(subset, (True, False))
     return [row for row in rows if row.ambiguous in wanted]

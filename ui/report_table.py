@@ -12,6 +12,7 @@ from branchwise.eval.reporting.tables.results import results_tables, scored_by
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn
 from branchwise.eval.scores import Counts
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
+from branchwise.ui.grouped_columns import in_groups
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,7 +41,8 @@ def body(table: Table) -> "RichTable":
     shown = [
         i for i, one in enumerate(printed.columns) if not one.is_key and i not in (*groups, label)
     ]
-    heads = [printed.columns[i].heading or printed.columns[i].title for i in shown]
+    cells = [[*_cells(printed, row, shown)] for row in printed.rows]
+    heads, cells = in_groups([printed.columns[i] for i in shown], cells)
     # Six columns of the widest intervals ("1.00–1.00") just fit a terminal of 80.
     tight = sum(isinstance(cell, Aggregate) for cell in printed.rows[0]) >= 6
     drawn = new_table(tight=tight)
@@ -48,13 +50,14 @@ def body(table: Table) -> "RichTable":
     for head in heads:
         padded = "\n" * (lines - head.count("\n")) + head
         drawn.add_column(plain(padded), justify="right", no_wrap=True)
-    for group, rows in groupby(printed.rows, lambda row: [str(row[i]) for i in groups]):
+    found = zip(printed.rows, cells, strict=True)
+    for group, rows in groupby(found, lambda one: [str(one[0][i]) for i in groups]):
         if groups:
             drawn.add_section()
             drawn.add_row(plain(run_name(" · ".join(group)), "bold"))
-        for row in rows:
+        for row, shown_cells in rows:
             name = plain(run_name(str(row[label])))
-            drawn.add_row(indented(name) if groups else name, *_cells(printed, row, shown))
+            drawn.add_row(indented(name) if groups else name, *shown_cells)
     return drawn
 
 
@@ -85,8 +88,8 @@ def score_tables(
     report = report.by_matcher()
     tables = [t for t in results_tables(report) if only is None or _group(t) in only]
     for table in tables:
-        hidden = ("origin", "scored_by")  # the names say which matcher
-        shown = [one.key for one in table.columns if one.key not in hidden]
+        # The names say which matcher.
+        shown = [one.key for one in table.columns if one.key != "scored_by"]
         yield from drawn(table.with_columns(shown), _group(table))
     kept = {column.key for table in tables for column in table.columns}
     yield _notes(report, [one.note for one in report.columns if one.note and one.key in kept])

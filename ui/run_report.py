@@ -1,15 +1,18 @@
 """Everything that is printed of scored runs and predictions files: scores, losses, costs."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.text import printable
 from branchwise.eval.costs.usage import NO_COSTS
 from branchwise.eval.left_out import run_left_out
+from branchwise.eval.reporting.published import Published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables import terminal_tables
 from branchwise.eval.reporting.tables.properties import breakdown_table
+from branchwise.eval.reporting.tables.published import published_tables
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.scoring_predictions import ScoredFile
 from branchwise.ui.ceiling_table import ceiling_tables
@@ -25,16 +28,22 @@ if TYPE_CHECKING:
 
 
 def run_report(
-    systems: Sequence[SystemReport], by: Sequence[str] = (), *, brief: bool = False
+    systems: Sequence[SystemReport],
+    by: Sequence[str] = (),
+    *,
+    brief: bool = False,
+    published: Published | None = None,
 ) -> "Iterator[RenderableType]":
     """The tables of one run, or of several beside each other; `by` names breakdowns to add.
 
     Runs of different tasks stand apart. `brief` leaves out the ceilings, and costs where nothing
-    was paid or counted.
+    was paid or counted. `published` stands beside the scores.
     """
-    reports = StudyReport.by_task(systems)
+    reports = [replace(one, published=published) for one in StudyReport.by_task(systems)]
     for report in reports:
         yield from score_tables(report)
+        for table in published_tables(report):
+            yield from with_notes(table.as_printed())
     for one in systems:
         refused = [printable(field.words) for field in one.run.left_out]
         if lines := [*refused, *matcher_lines(one.run.settled)]:

@@ -1,6 +1,7 @@
 """`branchwise report`: one table for one run or several, or a page that shows all of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -15,6 +16,7 @@ from branchwise.commands.report_files import (
     LatexFile,
     MarkdownFile,
 )
+from branchwise.commands.report_published import PublishedOption, check_published, chosen_published
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -52,6 +54,7 @@ def report(
     variant: VariantOption = None,
     metric: MetricOption = None,
     prices: PriceFile = None,
+    published: PublishedOption = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -81,6 +84,7 @@ def report(
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
 
+    check_published(published)
     groupings = tuple(get_grouping(one).name for name in by or () for one in name.split(","))
     choice = chosen(matcher, judge_entities, judge, judge_pairs, variant)
     chosen_runs = _named(paths)
@@ -95,9 +99,11 @@ def report(
     _warn_if_not_comparable([run.scores for _, run in runs])
     say(failure_lines([run.scores for _, run in runs]))
     _check_breakdowns(groupings, runs)
+    beside = chosen_published(published, runs)
     exports = Exports(markdown, latex, csv, figures)
     if html is not None or exports.wanted:
         whole = report_of_runs(runs, chosen_runs.title, chosen_runs.records)
+        whole = replace(whole, published=beside)
         exports.write(whole)
         if html is not None:
             _write_html(whole, html)
@@ -105,7 +111,7 @@ def report(
         _print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
         systems = _systems(runs, chosen_runs)
-        print_runs(systems, groupings)
+        print_runs(systems, groupings, published=beside)
         _print_changes(systems)
 
 

@@ -31,6 +31,7 @@ from branchwise.eval.bounds import CONCURRENCY
 
 if TYPE_CHECKING:
     from branchwise.eval.judging.settle import Settled
+    from branchwise.eval.reporting.published import Published
     from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
@@ -179,13 +180,17 @@ def say(lines: "Sequence[str]") -> bool:
 
 
 def print_runs(
-    systems: "Sequence[SystemReport]", by: tuple[str, ...] = (), *, brief: bool = False
+    systems: "Sequence[SystemReport]",
+    by: tuple[str, ...] = (),
+    *,
+    brief: bool = False,
+    published: "Published | None" = None,
 ) -> None:
-    """Print the report of scored runs."""
+    """Print the report of scored runs, and what is `published` beside their scores."""
     from branchwise.ui.console import console
     from branchwise.ui.run_report import run_report
 
-    for table in run_report(systems, by, brief=brief):
+    for table in run_report(systems, by, brief=brief, published=published):
         console().print(table)
 
 

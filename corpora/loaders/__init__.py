@@ -36,10 +36,16 @@ def load_questions(source: str, *, require_gold: bool = True) -> QuestionSet:
 
 
 def questions_digest(questions: Sequence[Question]) -> str:
-    """SHA-256 (hexadecimal) of the questions as JSON lines with sorted keys, in order."""
+    """SHA-256 (hexadecimal) of the questions as JSON lines with sorted keys, in order.
+
+    That a format's questions say which benchmark they are of changes nothing in what is asked.
+    """
     digest = hashlib.sha256()
     for question in questions:
-        line = orjson.dumps(question.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+        record = question.model_dump(mode="json")
+        if str(record["meta"].get("benchmark")) in _FORMATS:
+            del record["meta"]["benchmark"]
+        line = orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
         digest.update(line + b"\n")
     return digest.hexdigest()
 

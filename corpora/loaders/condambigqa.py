@@ -10,7 +10,7 @@ citations number them; `corpus build` removes the repeats.
 Citations are titled "k. Title". The number stands where the k-th passage has that title. If it has
 another (about 1 in 100), the citation's own text decides: the passage that holds most of its words,
 if that is at least half of them; else the number stands. A citation that points nowhere is kept
-apart in `meta["unresolved_citations"]`.
+apart in `meta["unresolved_citations"]`. `meta["benchmark"]` names the benchmark.
 """
 
 import re
@@ -107,13 +107,14 @@ def _question(record: Any, where: str) -> Question:
         unresolved += [c.title for c, id in zip(item.citations, cited, strict=True) if id is None]
         citations = tuple(dict.fromkeys(id for id in cited if id is not None))
         branches.append(_branch(item, citations, f"{where}, property {number}"))
+    meta = {"benchmark": TASK, **({"unresolved_citations": unresolved} if unresolved else {})}
     return Question(
         id=entry.id,
         question=entry.question.strip(),
         ambiguous=len(branches) > 1,
         branches=_uniquely_named(branches),
         passages=tuple(passages),
-        meta={"unresolved_citations": unresolved} if unresolved else {},
+        meta=meta,
     )
 
 

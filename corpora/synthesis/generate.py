@@ -24,6 +24,9 @@ from branchwise.corpora.synthesis.support import Support
 from branchwise.corpora.synthesis.templates import Template, TemplateDraw
 from branchwise.corpora.synthesis.wording.verbalizer import Verbalization, Verbalizer
 
+_BENCHMARK = "deepambigqa"
+"""Whose form the questions have. They are none of its own, which `generated` says."""
+
 _FEW_ANSWERS = {1: 0.11, 2: 0.38, 3: 0.65}
 """The share that is let through of questions with one reading that have so few answers: what the
 facts offer is mostly small, and published questions have nine answers on average."""
@@ -117,6 +120,8 @@ class _Generator:
         self._templates.accept(template)
         number = f"{domain}-{self._settings.seed}-{self._tally.accepted + 1:04d}"
         meta = {
+            "benchmark": _BENCHMARK,
+            "generated": True,
             "domain": domain,
             "seed": self._settings.seed,
             "wording": said.by,

@@ -105,19 +105,6 @@ ITEM_KINDS = (
 """What went wrong with an item as a whole; it may have several."""
 
 
-LABELS = {
-    Label.INCOMPLETE_EXTRACTION: "an answer was never retrieved",
-    Label.MISSING_BRANCH: "nothing of a branch was retrieved",
-    Label.INCORRECT_REASONING: "an answer was retrieved, but not given",
-    Label.WRONG_BRANCH: "a right answer under the wrong branch",
-    Label.UNSUPPORTED_ANSWER: "a wrong answer that no evidence mentions",
-    Label.WRONG_TOOL_CALL: "a tool call brought nothing",
-    Label.FORMAT_ERROR: "the answer could not be read",
-    Label.BUDGET_SPENT: "the budget was spent",
-}
-"""Error labels in a few words; `Label.definition` has them whole."""
-
-
 def right_answers(analysis: Analysis, subset: str) -> int:
     """How many gold answers the items of a subset have, branch by branch.
 

@@ -33,12 +33,6 @@ class SystemAnswer:
     errors: ItemErrors | None = None
     error: str | None = None
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The error labels, sorted; `failed` for an item that ended in an error."""
-        found = [label.value for label in self.errors.labels] if self.errors else []
-        return (*found, *(["failed"] if self.error else []))
-
 
 @dataclass(frozen=True)
 class QuestionReport:

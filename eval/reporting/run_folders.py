@@ -80,6 +80,15 @@ def _loose(systems: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
         yield models[spec], setting_name(words[0], own)
 
 
+def questions_of(runs: Sequence[tuple[str, ScoredRun]]) -> list[Question]:
+    """All questions of all runs."""
+    found: list[Question] = []
+    for _, run in runs:
+        with closing(open_run(run.path)) as reader:
+            found += reader.questions()
+    return found
+
+
 def _flat(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Settings by their own names: groups (decoding, budget, roles) are left out."""
     for name, value in settings.items():

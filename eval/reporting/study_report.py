@@ -12,6 +12,7 @@ from branchwise.corpora.questions import Question
 from branchwise.eval.analysis import Analysis
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.question_scores import told_subsets
+from branchwise.eval.reporting.published import Published, benchmark_of, published_beside
 from branchwise.eval.reporting.question_reports import (
     QuestionReport,
     SystemAnswer,
@@ -70,8 +71,8 @@ class StudyReport:
     """Systems over the same questions, a base before what changes it; a single run has no
     comparisons.
 
-    `comparisons`: system to its comparison with its base. `benchmark`: the published benchmark that
-    the questions come from, where the question set says so.
+    `comparisons`: system to its comparison with its base. `benchmark`: what the questions say that
+    they are of. `published`: what stands beside their scores, by default of that benchmark.
     """
 
     title: str
@@ -82,6 +83,7 @@ class StudyReport:
     source: str
     version: str
     benchmark: str | None = None
+    published: Published | None = None
 
     @classmethod
     def beside(cls, systems: Sequence[SystemReport]) -> "StudyReport":
@@ -201,8 +203,6 @@ def study_report(
     for one in systems:
         for id, answer in _answers(one):
             answers.setdefault(id, []).append(answer)
-    benchmarks = {question.meta.get("benchmark") for question in questions}
-    benchmark = benchmarks.pop() if len(benchmarks) == 1 else None
     return StudyReport(
         title,
         systems,
@@ -211,7 +211,8 @@ def study_report(
         systems[0].scores.scorer.scored_task,
         source,
         version("branchwise"),
-        benchmark if isinstance(benchmark, str) else None,
+        benchmark_of(questions),
+        published_beside(questions),
     )
 
 

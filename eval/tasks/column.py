@@ -41,8 +41,8 @@ class Column:
     is left unscored where no item of a set was shown any passage (no tools, or answers from a
     file): zero would blame the agent for what was not recorded. What has a `role` is a headline
     metric: changes are told by it. `short` is its heading where its table is clear, `words` its
-    name in a sentence. `unit`: a share is 0 to 1. `published`: the published number that stands
-    under it. With a `total` an item's own value is that of its sums alone.
+    name in a sentence. `unit`: a share is 0 to 1. With a `total` an item's own value is that of its
+    sums alone.
     """
 
     key: str
@@ -55,7 +55,6 @@ class Column:
     short: str = ""
     words: str = ""
     unit: Literal["share", "value"] = "share"
-    published: Literal["precision", "recall", "em"] | None = None
     total: Total | None = None
 
     @property

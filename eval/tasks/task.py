@@ -86,6 +86,11 @@ class Task(Protocol):
         return self.of_role("recall") or self.headline[0]
 
     @property
+    def exact(self) -> Column:
+        """The metric that is 1 where an answer is exactly right."""
+        return self.of_role("exact") or self.main
+
+    @property
     def shown(self) -> tuple[Column, ...]:
         """The metrics of a line: the headline, and others where that is short."""
         others = tuple(column for column in self.columns if not column.role)

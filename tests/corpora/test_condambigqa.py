@@ -5,7 +5,7 @@ import json
 import pytest
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders import load_questions, questions_digest
 from branchwise.corpora.loaders.condambigqa import without_markers
 from branchwise.corpora.passages import passage_id
 
@@ -107,6 +107,15 @@ def test_a_citation_that_points_nowhere_is_kept_apart(load):
     assert question.meta["unresolved_citations"] == ["21. Malta"]
 
 
+def test_the_benchmark_is_named_and_changes_no_digest(load):
+    question = load(prop(citations=cited("21. Malta")))
+    assert question.meta["benchmark"] == "condambigqa"
+    unnamed = question.model_copy(update={"meta": {"unresolved_citations": ["21. Malta"]}})
+    assert questions_digest([question]) == questions_digest([unnamed])
+    other = question.model_copy(update={"meta": unnamed.meta | {"benchmark": ["condambigqa"]}})
+    assert questions_digest([other]) != questions_digest([unnamed])
+
+
 def test_equal_conditions_are_told_apart(load):
     assert [b.name for b in load(prop("a"), prop("a")).branches] == ["a", "a (2)"]
 
@@ -147,7 +156,7 @@ def test_the_published_half_loads_whole(condambigqa_dir):
     assert (loaded.task, len(loaded)) == ("condambigqa", 102)
     assert sum(len(question.branches) for question in loaded.questions) == 211
     assert all(len(question.passages) == 20 for question in loaded.questions)
-    assert not any(question.meta for question in loaded.questions)
+    assert all(question.meta == {"benchmark": "condambigqa"} for question in loaded.questions)
     for question in loaded.questions:
         given = {passage.id for passage in question.passages}
         assert all(given.issuperset(branch.citations) for branch in question.branches)

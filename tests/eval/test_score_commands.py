@@ -1,6 +1,7 @@
 """`branchwise score` and `branchwise report` on files and on run folders."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from branchwise.commands.report import report
 from branchwise.commands.score import score
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import Question
 from branchwise.eval.store import RunSpec, RunStore, create_run, open_run
 from support.eval.scoring_cases import question
 
@@ -50,9 +52,14 @@ def predictions(tmp_path: Path) -> Path:
 @pytest.fixture
 async def run_folder(tmp_path: Path) -> Path:
     """Two questions: one answered, one pending."""
-    path = tmp_path / "run"
+    asked = [question("q1", HEATS), question("q2", {"default": ["A"]})]
+    return await one_answered(tmp_path / "run", asked)
+
+
+async def one_answered(path: Path, asked: Sequence[Question], task: str = "branches") -> Path:
+    """A run in which the first question is answered."""
     spec = RunSpec(
-        task="branches",
+        task=task,
         source="q.jsonl",
         questions_digest="",
         system={"model": "offline"},
@@ -61,7 +68,7 @@ async def run_folder(tmp_path: Path) -> Path:
         epochs=1,
         version="0",
     )
-    create_run(path, spec, [question("q1", HEATS), question("q2", {"default": ["A"]})])
+    create_run(path, spec, asked)
     with RunStore(path) as store:
         journal = store.begin(next(store.pending()))
         prediction = {"answers": {"Heat 1995": ["Al Pacino"]}}
@@ -141,6 +148,35 @@ def test_report_prints_or_writes_its_tables(run_folder: Path, tmp_path: Path) ->
     assert (tmp_path / "csv" / "results.csv").is_file()
     with pytest.raises(InputError, match="is named twice"):
         run("report", run_folder, run_folder, "--latex", "-")
+
+
+def test_published_numbers_are_shown_where_they_are_asked_for(run_folder: Path) -> None:
+    assert "GPT-4o-mini" not in run("report", run_folder)
+    printed = run("report", run_folder, "--published", "deepambigqa")
+    assert "ambiguous · measured" in printed
+    assert "  GPT-4o-mini" in printed
+    assert "The questions of this report are not the paper's" in " ".join(printed.split())
+    written = run("report", run_folder, "--published", "deepambigqa", "--markdown", "-")
+    assert "| published | GPT-4o-mini | ambiguous | .83 | .33 | .03 |" in written
+    assert "## Published" not in run("report", run_folder, "--markdown", "-")
+
+
+async def test_published_numbers_are_shown_where_the_questions_say_so(tmp_path: Path) -> None:
+    said = question("q1", HEATS).model_copy(update={"meta": {"benchmark": "deepambigqa"}})
+    path = await one_answered(tmp_path / "run", [said])
+    printed = run("report", path)
+    assert "  GPT-4o-mini" in printed
+    assert "are not the paper's" not in printed
+    assert "GPT-4o-mini" not in run("report", path, "--published", "none")
+    assert "## Published" not in run("report", path, "--published", "none", "--markdown", "-")
+
+
+async def test_published_numbers_that_there_are_not_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'deepambigq' here; did you mean deepambigqa\\?"):
+        run("report", "R", "--published", "deepambigq")
+    path = await one_answered(tmp_path / "run", [question("q1", HEATS)], task="condambigqa")
+    with pytest.raises(InputError, match="of deepambigqa was not scored as condambigqa; leave"):
+        run("report", path, "--published", "deepambigqa")
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ def test_each_says_how_it_was_made(questions):
         assert meta["operations"] == [step.op for step in plan.steps]
         assert meta["shape"] == plan.shape
         assert meta["wording"] == "grammar"
+        assert (meta["benchmark"], meta["generated"]) == ("deepambigqa", True)
         numbers = [step.partition(". ")[0] for step in meta["plan"]]
         assert numbers == [str(n) for n in range(1, len(plan.steps) + 1)]
         for branch in question.branches:

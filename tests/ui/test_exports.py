@@ -15,9 +15,11 @@ from markdown_it import MarkdownIt
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import CellValue, Table, TableColumn, report_tables
+from branchwise.eval.reporting.tables.table import ChangeCell
 from branchwise.ui.exports import latex, markdown
 from branchwise.ui.exports.csv_files import csv_files, guarded
 from branchwise.ui.exports.text import one_line, shown_rows
+from branchwise.ui.html.tables import laid_out
 from support.needs import needs_program
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
@@ -89,6 +91,39 @@ def test_numbers_are_shown_as_papers_print_them() -> None:
         ["b", "3", "1.00 n=2", "±.00", ".500", "2.5", "123.4", "0"],
         ["c", "0", "–", "–", "1", "–", "–", "–"],
     ]
+
+
+def test_changes_stand_with_their_mark_and_columns_under_their_group() -> None:
+    columns = (
+        TableColumn("model", "model", "text", is_key=True),
+        TableColumn("e_r", "R", "change", group="+e"),
+        TableColumn("k_r", "R", "change", group="k & more"),
+        TableColumn("k_em", "EM", "change", group="k & more"),
+    )
+    rows: tuple[tuple[CellValue, ...], ...] = (
+        ("m", ChangeCell(0.21, 0.049), ChangeCell(-0.1, 0.05), ChangeCell(0.0, 1.0)),
+        ("n", ChangeCell(-0.3, 0.0004), None, ChangeCell(None, None)),
+    )
+    table = Table("t", "t", columns, rows)
+    assert markdown.markdown(make_report([BASE]), [table]).splitlines()[-5:-1] == [
+        "| model | +e: R | k &amp; more: R | k &amp; more: EM |",
+        "| --- | ---: | ---: | ---: |",
+        "| m | +.21 ▲ | -.10 | ±.00 |",
+        "| n | -.30 ▼ | – | – |",
+    ]
+    made = latex.latex([table])
+    assert r"\multicolumn{1}{c}{} & \multicolumn{1}{c}{+e} & \multicolumn{2}{c}{k \& more}" in made
+    assert r"\cmidrule(lr){2-2} \cmidrule(lr){3-4}" in made
+    assert r"m & +.21 {\scriptsize $\bigtriangleup$} & $-$.10 & $\pm$.00" in made
+    assert r"n & $-$.30 {\scriptsize $\bigtriangledown$} & -- & --" in made
+    heading, first, second = csv_files([table])["t.csv"].decode().splitlines()
+    assert heading == '"model","e_r","e_r_p_holm","k_r","k_r_p_holm","k_em","k_em_p_holm"'
+    assert (first, second) == ('"m",0.21,0.049,-0.1,0.05,0.0,1.0', '"n",-0.3,0.0004,,,,')
+    page = laid_out(table)
+    assert page.groups == (("+e", 1), ("k & more", 2))
+    assert [cell.text for row in page.rows for cell in row.cells] == [
+        "+.21 ▲", "-.10", "±.00", "-.30 ▼", "–", "–",
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ LINK = "{http://www.w3.org/1999/xlink}href"
 ALL = {
     "changes.svg",
     "errors.svg",
+    "error-classes.svg",
     "recall-by-calls.svg",
     "retrieved-by-calls.svg",
     "recall-by-branches.svg",

@@ -86,16 +86,32 @@ def test_changes_are_the_differences_of_the_means(page):
 def test_published_numbers_stand_beside_the_same_benchmark_alone_and_are_marked(page):
     assert "published" not in words(str(page.tables))
     known = Page(render_html(make_report(meta={"benchmark": "deepambigqa"})))
-    rows = [row for row in known.tables[SCORES] if row[0] == "GPT-5"]
-    empty = ["–"] * 4
-    assert rows == [
-        ["GPT-5", "published (Table 4)", *empty, ".91", ".48", ".13"],
-        ["GPT-5", "published (Table 4)", *empty, ".93", ".71", ".21"],
+    found = known.tables["Published (deepambigqa): modules by model"]
+    assert [[*row[:4], *row[-3:]] for row in found if row[0] == "GPT-5"] == [
+        ["GPT-5", ".91", ".48", ".13", ".14", ".12", ".02"],
+        ["GPT-5", ".93", ".71", ".21", ".30", ".28", ".03"],
     ]
-    assert "Published numbers are those of Ji et al. 2025, arXiv:2511.01323." in words(known.text)
+    assert "Published: the numbers of Ji et al. 2025, arXiv:2511.01323" in words(known.text)
     assert "swap the rows of GPT-4o and GPT-4o-mini" in words(known.text)
-    graph = [row[-3:] for row in known.tables[SCORES] if row[0] == "GPT-5 + graph tool"]
-    assert graph == [[".14", ".12", ".02"], [".30", ".28", ".03"]]
+
+
+def test_generated_questions_are_not_passed_off_as_the_benchmarks():
+    meta = {"benchmark": "deepambigqa", "generated": True}
+    text = words(Page(render_html(make_report([BASE], meta=meta))).text)
+    assert "generated in the form of deepambigqa" in text
+    assert "The questions of this report are not the paper's" in text
+    own = words(Page(render_html(make_report([BASE], meta={"benchmark": "deepambigqa"}))).text)
+    assert "generated in" not in own
+
+
+def test_measured_rows_stand_apart_from_published_ones():
+    report = make_report([BASE], meta={"benchmark": "deepambigqa"})
+    own = replace(report.systems[0], model="mine", setting="base")
+    known = Page(render_html(replace(report, systems=(own,))))
+    found = known.tables["Published (deepambigqa): modules by model"]
+    assert found.index(["ambiguous · measured"]) + 1 == [row[0] for row in found].index("mine")
+    kinds = [name for name in known.attribute("class") if name == "published"]
+    assert len(kinds) == 20
 
 
 def test_tools_stand_with_their_calls(page):
@@ -111,7 +127,7 @@ def test_tools_stand_with_their_calls(page):
 
 def test_a_figure_has_a_title_a_description_and_its_numbers(page):
     drawings = [found for tag, found in page.elements if tag == "svg" and "role" in found]
-    assert len(drawings) == len(get_task("branches").headline) + 2 + 4 + 1 + 3
+    assert len(drawings) == len(get_task("branches").headline) + 3 + 4 + 1 + 3
     tags = [tag for tag, _ in page.elements]
     assert tags.count("figure") == tags.count("desc") == len(drawings)
     more = sum(table.section == "more" for table in report_tables(make_report()))

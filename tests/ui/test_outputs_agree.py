@@ -16,8 +16,10 @@ from html import unescape
 import pytest
 from rich.console import Console
 
+from branchwise.eval.reporting.error_types import ERROR_CLASSES
 from branchwise.eval.reporting.figures.changes import change_figures
 from branchwise.eval.reporting.figures.cost import cost_figure
+from branchwise.eval.reporting.figures.errors import error_shares
 from branchwise.eval.reporting.figures.lines import ceilings, line_figures
 from branchwise.eval.reporting.figures.losses import losses
 from branchwise.eval.reporting.tables import report_tables
@@ -27,8 +29,10 @@ from branchwise.ui.exports.markdown import markdown
 from branchwise.ui.figures.files import figure_files
 from branchwise.ui.html.page import render_html
 from branchwise.ui.run_report import run_report
+from support.ui.model_study import QUESTIONS as MODEL_QUESTIONS
+from support.ui.model_study import model_cases
 from support.ui.page_reading import Page, words
-from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, Case, make_report
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, QUESTIONS, Case, make_report
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +41,7 @@ CASES: dict[str, Sequence[Case]] = {
     "one unpriced": (BASE, EXPANDED, EXTRACTED),
     "two equal": (BASE, replace(BASE, name="twin", changes={"k": 9}), EXPANDED),
     "cheap": (replace(BASE, tokens=37), replace(EXPANDED, tokens=41)),
+    "several models": model_cases(),
 }
 _SUFFIXES = {"k": 1e3, "M": 1e6, "B": 1e9}
 Tokens = Counter[str]
@@ -46,7 +51,8 @@ class Outputs:
     """Everything that is made of a report."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
-        self.report = make_report(cases)
+        asked = MODEL_QUESTIONS if cases[0].place[0] else QUESTIONS
+        self.report = make_report(cases, questions=asked)
         self.tables = report_tables(self.report)
 
     @cached_property
@@ -107,12 +113,14 @@ def outputs(request: pytest.FixtureRequest) -> Outputs:
 
 
 def test_every_table_of_the_page_is_markdowns(outputs: Outputs) -> None:
-    for title, (_, *rows) in outputs.markdown.items():
+    for title, (heads, *rows) in outputs.markdown.items():
         names = {row[0] for row in rows}
         # The title names the system where there is only one.
         alone = names.pop() if len(names) == 1 else ""
         laid = outputs.page.tables[f"{title} · {alone}" if alone else title]
         assert of_page(laid, alone) == [Counter(words_of(row)) for row in rows]
+        # Names of rows, of their groups and of p-values are no headings there.
+        assert [head for head in heads if head in laid[0]] == laid[0]
 
 
 def of_page(rows: list[list[str]], alone: str) -> list[Tokens]:
@@ -183,15 +191,18 @@ def assert_rounded(text: str, value: str) -> bool:
 
 def test_the_terminal_shows_the_same_scores(outputs: Outputs) -> None:
     _, *rows = outputs.markdown["Results: answer sets"]
-    lines = [line.split() for line in outputs.terminal.splitlines()]
-    names = {system.name for system in outputs.report.systems}
+    whole = {one.name: one.name.replace(" ", "_") for one in outputs.report.systems}
+    text = outputs.terminal
+    for name, word in whole.items():
+        text = text.replace(name, word)
+    lines, names = [line.split() for line in text.splitlines()], {*whole.values()}
     found = [
         (line, lines[n + 1])
         for n, line in enumerate(lines)
         if line and line[0] in names and len(line) == 8 and line[1].isdigit()
     ][: len(rows)]
     for (means, ends), row in zip(found, rows, strict=True):
-        assert [means[0], *means[1:]] == [row[0], row[2], *(cell.split()[0] for cell in row[3:])]
+        assert means == [whole[row[0]], row[2], *(cell.split()[0] for cell in row[3:])]
         shown = [re.split(" to |–", end) for end in ends]
         assert shown == [re.split(", ", cell.split("[")[1].rstrip("]")) for cell in row[3:]]
 
@@ -233,7 +244,12 @@ def test_money_is_the_unit_of_all_or_of_none(outputs: Outputs) -> None:
         assert f"Times base: of the {words_of_unit} of an item." in text
     # What the summary says is what the tables hold.
     ratios = [row[10] for row in outputs.markdown["Costs"] if row[1] == "per item"]
-    assert re.findall(rf", {words_of_unit} ×(\S+)", said) == ratios[1:]
+    of_others = [
+        ratio
+        for one, ratio in zip(outputs.report.systems, ratios, strict=True)
+        if one.base != one.name
+    ]
+    assert re.findall(rf", {words_of_unit} ×(\S+)", said) == of_others
 
 
 def test_a_model_without_a_price_is_named_in_every_output(outputs: Outputs) -> None:
@@ -280,7 +296,8 @@ def test_systems_and_subsets_come_in_one_order(outputs: Outputs) -> None:
     legend = cost_figure(outputs.report)
     assert legend
     assert [one.name for one in legend.points] == systems
-    for title, table in outputs.page.tables.items():
+    of_systems = {title: t for title, t in outputs.page.tables.items() if t[0][0] != "model"}
+    for title, table in of_systems.items():
         named = [cell for row in table for cell in row[:1] if cell in systems]
         assert named == [*systems, *systems, *systems][: len(named)] or "hange" in title, title
 
@@ -306,6 +323,17 @@ def test_figures_hold_the_numbers_of_the_tables(outputs: Outputs) -> None:
             key = "recall" if lines.is_curve else main
             means = [of[0].mean for of in series.means if of]
             assert means == [float(row[key]) for row in rows]
+    errors = {(row["system"], row["subset"]): row for row in outputs.csv["errors"]}
+    for subset in report.parts:
+        shares = error_shares(report, subset)
+        for one in shares.systems if shares else ():
+            row = errors[guarded(one.name), subset]
+            assert int(row["items"]) == one.counts.items
+            assert int(row["inexact"]) == one.counts.inexact
+            for group in ERROR_CLASSES:
+                whole, part = one.counts.of_all(group), one.counts.of_inexact(group)
+                assert row[f"{group.key}_of_all"] == str(whole)
+                assert row[f"{group.key}_of_inexact"] == ("" if part is None else str(part))
     changes = {(row["system"], row["subset"]): row for row in outputs.csv["changes"]}
     for change in change_figures(report):
         for line in change.rows:
@@ -328,3 +356,23 @@ def test_figures_hold_the_numbers_of_the_tables(outputs: Outputs) -> None:
             shown = [of[0].mean for of in series.means if of]
             kept = [row["ceiling_retrieved"], row["ceiling_shown"], row[main]]
             assert {float(one) for one in kept} <= set(shown)
+
+
+def test_bars_of_errors_print_the_shares_of_the_table(outputs: Outputs) -> None:
+    report, said = outputs.report, words(outputs.page.text)
+    rows = [row for row in outputs.csv["errors"] if row["subset"] in report.parts]
+    classes = [g for g in ERROR_CLASSES if any(float(row[f"{g.key}_of_all"]) for row in rows)]
+    shares = []
+    for row in rows:
+        for group in classes:
+            part, items = row[f"{group.key}_of_inexact"], int(row["items"])
+            shares.append(f"{100 * float(part):.0f}" if part else "–")
+            inexact, of_all = float(part or 0) * int(row["inexact"]), row[f"{group.key}_of_all"]
+            told = f"{inexact:.0f} of {row['inexact']} that are not exact"
+            name = row["system"].removeprefix("'")
+            # The page leaves out a class that no item of the subset is of.
+            assert f"{name}: {group.title}: {told}" in said or not float(of_all)
+            assert f"{items * float(of_all):.0f} of all {items}" in said
+    drawn = re.findall(r">(\d+|–)</text>", outputs.figures["error-classes.svg"])
+    ticks = Counter({tick: len(classes) for tick in ("0", "50", "100")})
+    assert Counter(drawn) == Counter(shares) + ticks

@@ -9,6 +9,8 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import CellValue, Table, report_tables
+from branchwise.eval.reporting.tables.published import published_tables
+from branchwise.eval.tasks import get_task
 from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
 
 
@@ -117,19 +119,57 @@ def test_breakdowns_and_curves_are_there(report: StudyReport) -> None:
     assert mean(ceilings["extraction_loss"]) == pytest.approx(1 / 3)
 
 
-def test_published_numbers_stand_only_beside_the_same_benchmark_and_are_marked() -> None:
-    meta = {"benchmark": "deepambigqa"}
-    found = table(make_report([BASE], meta=meta), "results")
+PUBLISHED = "published-modules"
+
+
+def test_published_numbers_stand_only_beside_the_same_benchmark() -> None:
+    found = table(make_report([BASE], meta={"benchmark": "deepambigqa"}), PUBLISHED)
+    assert len(found.rows) == 20
     gpt = row(found, "GPT-5", "ambiguous")
-    assert gpt["origin"] == "published (Table 4)"
-    assert (gpt["pooled_precision"], gpt["pooled_recall"], gpt["pooled_em"]) == (0.91, 0.48, 0.13)
-    assert gpt["strict_recall"] is None
-    assert row(found, "base", "ambiguous")["origin"] == "measured"
-    assert any("Tables 4 and 7 swap" in note for note in found.notes)
-    assert any("left undefined" in note for note in found.notes)
+    assert (gpt["base_precision"], gpt["base_recall"], gpt["base_em"]) == (0.91, 0.48, 0.13)
+    assert (gpt["KG_precision"], gpt["KG_recall"], gpt["KG_em"]) == (0.14, 0.12, 0.02)
+    assert {cells[0] for cells in found.rows} == {"published"}
+    assert "origin" not in {column.key for column in found.as_printed().columns}
+    said = " ".join(found.notes)
+    assert "the numbers of Ji et al. 2025, arXiv:2511.01323 (base: its Tables 4 and 7;" in said
+    assert "To be read beside pooled P, pooled R, pooled EM." in said
+    assert "Tables 4 and 7 swap the rows of GPT-4o and GPT-4o-mini" in said
+    assert "The nearest reading is pooled" in said
     for other in ({}, {"benchmark": "../deepambigqa"}, {"benchmark": 3}):
-        origins = {cells[1] for cells in table(make_report([BASE], meta=other), "results").rows}
-        assert origins == {"measured"}
+        names = {one.name for one in report_tables(make_report([BASE], meta=other))}
+        assert PUBLISHED not in names
+
+
+def test_own_systems_stand_above_the_published_in_the_same_settings() -> None:
+    report = make_report(meta={"benchmark": "deepambigqa"})
+    settings = ("base", "+expansion", "tools: +wikisparql")
+    systems = [
+        replace(one, model="mine", setting=setting)
+        for one, setting in zip(report.systems, settings, strict=True)
+    ]
+    again = replace(systems[0], name="again")
+    unlike = replace(systems[0], name="unlike", model="other", setting="k=9")
+    found = table(replace(report, systems=(*systems, again, unlike)), PUBLISHED)
+    first, second, *published = [cells for cells in found.rows if cells[2] == "ambiguous"]
+    # Means of two questions; nothing is of "+extraction".
+    shown = [1 / 2 * (1 + 1 / 2), 1 / 3, 0, 1, (1 + 2 / 3) / 2, 1 / 2]
+    assert first[:9] == ("measured", "mine", "ambiguous", *map(pytest.approx, shown))
+    assert first[9:12] == (None, None, None)
+    assert first[12] == mean(systems[2].mean("pooled_precision", "ambiguous"))
+    # A second system of one model and setting takes a row of its own.
+    assert second == (*first[:6], *[None] * 9)
+    assert [cells[:2] for cells in published[:2]] == [
+        ("published", "GPT-4o-mini"),
+        ("published", "GPT-4o"),
+    ]
+    assert any(note.startswith("Measured: this report's systems") for note in found.notes)
+    assert "origin" in {column.key for column in found.as_printed().columns}
+
+
+def test_published_numbers_of_another_task_are_not_shown() -> None:
+    report = make_report(meta={"benchmark": "deepambigqa"})
+    other = replace(report, task=get_task("condambigqa"))
+    assert list(published_tables(other)) == []
 
 
 def test_a_single_run_has_no_changes_and_a_task_of_sentences_no_losses(
@@ -154,7 +194,7 @@ def test_scores_of_both_matchers_stand_under_each_other(report: StudyReport) -> 
     scorer = replace(base.scores.scorer, matcher="llm", model="openai:m")
     both = replace(base.run, scores=replace(base.scores, scorer=scorer), lexical=base.scores)
     found = table(replace(report, systems=(replace(base, run=both),), comparisons={}), "results")
-    assert [cells[2] for cells in found.rows[:2]] == ["lexical", "llm (openai:m)"]
+    assert [cells[1] for cells in found.rows[:2]] == ["lexical", "llm (openai:m)"]
     assert "scored_by" in {column.key for column in found.as_printed().columns}
 
 

@@ -1,9 +1,11 @@
 """Tables as CSV files, one a table, with all digits."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice, repeat
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.tables import CellValue, Table, TableColumn
+from branchwise.eval.reporting.tables.table import ChangeCell
 from branchwise.ui.exports.text import MAX_TEXT, one_line
 
 DICTIONARY = "columns"
@@ -12,6 +14,7 @@ _MAX_NOTES = 10_000  # all of a table's, each of which may hold a model's name
 _Value = str | int | float | None
 
 _ENDS = ("", "_low", "_high", "_n")
+_CHANGE_ENDS = ("", "_p_holm")
 # What makes a spreadsheet take a text for a formula: OWASP, "CSV Injection". An apostrophe before
 # it does not; one that stands there already gets another, so that removing one gives the text.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
@@ -20,7 +23,8 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "'")
 def csv_files(tables: Sequence[Table]) -> dict[str, bytes]:
     """File name to its content: RFC 4180 in UTF-8, texts quoted, numbers bare, unknown empty.
 
-    A mean takes four columns: itself, `_low` and `_high` (95% interval), `_n` (questions).
+    A mean takes four columns: itself, `_low` and `_high` (95% interval), `_n` (questions); a change
+    that stands with its test takes two, itself and `_p_holm`.
     """
     files = {f"{table.name}.csv": _file(table) for table in tables}
     return {**files, f"{DICTIONARY}.csv": _dictionary(tables)}
@@ -33,32 +37,37 @@ def guarded(text: str, most: int = MAX_TEXT) -> str:
 
 
 def _file(table: Table) -> bytes:
-    means = [_has_means(table, index) for index in range(len(table.columns))]
+    ends = [_ends(table, index) for index in range(len(table.columns))]
     heading = [
         f"{column.key}{end}"
-        for column, is_mean in zip(table.columns, means, strict=True)
-        for end in (_ENDS if is_mean else ("",))
+        for column, endings in zip(table.columns, ends, strict=True)
+        for end in endings
     ]
     rows = (
         [
             value
-            for cell, is_mean in zip(row, means, strict=True)
-            for value in _values(cell, is_mean)
+            for cell, endings in zip(row, ends, strict=True)
+            for value in islice(chain(_values(cell), repeat(None)), len(endings))
         ]
         for row in table.rows
     )
     return _written([heading, *rows])
 
 
-def _has_means(table: Table, index: int) -> bool:
-    return any(isinstance(row[index], Aggregate) for row in table.rows)
+def _ends(table: Table, index: int) -> tuple[str, ...]:
+    """What a column of the table takes in the file."""
+    cells = [row[index] for row in table.rows]
+    if any(isinstance(cell, ChangeCell) for cell in cells):
+        return _CHANGE_ENDS
+    return _ENDS if any(isinstance(cell, Aggregate) for cell in cells) else ("",)
 
 
-def _values(cell: CellValue, is_mean: bool) -> tuple[_Value, ...]:
+def _values(cell: CellValue) -> tuple[_Value, ...]:
     if isinstance(cell, Aggregate):
         return cell.mean, cell.low, cell.high, cell.n
-    value = guarded(cell) if isinstance(cell, str) else cell
-    return (value, None, None, None) if is_mean else (value,)
+    if isinstance(cell, ChangeCell):
+        return cell.difference, cell.p
+    return (guarded(cell) if isinstance(cell, str) else cell,)
 
 
 def _dictionary(tables: Sequence[Table]) -> bytes:
@@ -66,7 +75,7 @@ def _dictionary(tables: Sequence[Table]) -> bytes:
         [
             f"{table.name}.csv",
             column.key,
-            guarded(column.title),
+            guarded(column.whole_title),
             _unit(column),
             guarded(notes, _MAX_NOTES),
         ]

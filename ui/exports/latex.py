@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from branchwise.eval.numbers import UNKNOWN
-from branchwise.eval.reporting.tables import Table, TableColumn
+from branchwise.eval.reporting.tables import Table
+from branchwise.eval.reporting.tables.table import column_groups
 from branchwise.ui.exports.text import Shown, one_line, shown_rows
 
 _HEAD = """\
@@ -38,6 +39,8 @@ _SPECIAL = {
     "…": r"\ldots{}",
     "–": "--",
     "\N{REPLACEMENT CHARACTER}": "?",
+    "▲": r"$\bigtriangleup$",
+    "▼": r"$\bigtriangledown$",
 }
 _MAX_HEADING = 9  # letters
 _IN_NUMBERS = {"-": "$-$", "±": r"$\pm$", "<": "$<$", ">": "$>$", UNKNOWN: "--"}
@@ -55,11 +58,12 @@ def escape(text: str) -> str:
 
 
 def _environment(table: Table) -> Iterator[str]:
-    kinds = "".join("l" if column.unit == "text" else "r" for column in table.columns)
     yield "\\begin{table*}\n\\centering\\footnotesize\n\\setlength{\\tabcolsep}{3pt}\n"
     yield f"\\caption{{{escape(table.title)}}}\n\\label{{tab:{table.name}}}\n"
-    yield f"\\begin{{tabular}}{{@{{}}{kinds}@{{}}}}\n\\toprule\n"
-    yield _line([_heading(column) for column in table.columns])
+    sides = ["l" if column.unit == "text" else "r" for column in table.columns]
+    yield f"\\begin{{tabular}}{{@{{}}{''.join(sides)}@{{}}}}\n\\toprule\n"
+    yield from _group_headings(table)
+    yield _line([_heading(c.title, side) for c, side in zip(table.columns, sides, strict=True)])
     yield "\\midrule\n"
     yield from _body(table)
     yield "\\bottomrule\n\\end{tabular}\n"
@@ -70,15 +74,27 @@ def _environment(table: Table) -> Iterator[str]:
     yield "\\end{table*}\n"
 
 
-def _heading(column: TableColumn) -> str:
+def _group_headings(table: Table) -> Iterator[str]:
+    """A line of headings over several columns each, with a rule below, where there are any."""
+    cells, rules, first = [], [], 1
+    for name, span in column_groups(table.columns):
+        said = _heading(name, "c") if span == 1 else escape(name)
+        cells.append(rf"\multicolumn{{{span}}}{{c}}{{{said}}}")
+        if name:
+            rules.append(rf"\cmidrule(lr){{{first}-{first + span - 1}}}")
+        first += span
+    if rules:
+        yield f"{_line(cells)}{' '.join(rules)}\n"
+
+
+def _heading(title: str, side: str) -> str:
     """On two lines where it is long."""
-    title, words = column.title, column.title.split()
+    words = title.split()
     if len(title) <= _MAX_HEADING or len(words) == 1:
         return escape(title)
     breaks = range(1, len(words))
     half = min(breaks, key=lambda n: max(len(" ".join(words[:n])), len(" ".join(words[n:]))))
     lines = escape(" ".join(words[:half])), escape(" ".join(words[half:]))
-    side = "l" if column.unit == "text" else "r"
     return rf"\shortstack[{side}]{{{lines[0]} \\ {lines[1]}}}"
 
 
@@ -102,10 +118,10 @@ def _cell(shown: Shown) -> str:
     if shown.is_text:
         return escape(shown.text)
     text = _numeric(shown.text)
-    behind = " ".join(part for part in (shown.interval, shown.n) if part)
+    behind = " ".join(shown.parts[1:])
     return f"{text} {{\\scriptsize {_numeric(behind)}}}" if behind else text
 
 
 def _numeric(text: str) -> str:
     """A number of ours: a real minus sign, relations in mathematics."""
-    return "".join(_IN_NUMBERS.get(c, _SPECIAL.get(c, c) if c in "[]" else c) for c in text)
+    return "".join(_IN_NUMBERS.get(c, _SPECIAL.get(c, c) if c in "[]▲▼" else c) for c in text)

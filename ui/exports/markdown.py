@@ -39,7 +39,7 @@ def _section(table: "Table") -> str:
 
 
 def _lines(table: "Table") -> Iterator[str]:
-    yield _line(escape(column.title) for column in table.columns)
+    yield _line(escape(column.whole_title) for column in table.columns)
     yield _line("---" if column.unit == "text" else "---:" for column in table.columns)
     for row in shown_rows(table):
         yield _line(map(_cell, row))
@@ -52,5 +52,4 @@ def _line(cells: Iterator[str]) -> str:
 def _cell(shown: Shown) -> str:
     if shown.is_text:
         return escape(shown.text)
-    parts = (part for part in (shown.text, shown.interval, shown.n) if part)
-    return " ".join(parts).replace("<", "&lt;")
+    return " ".join(shown.parts).replace("<", "&lt;")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from branchwise.corpora.text import cut, printable
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import UNKNOWN, as_text, interval
+from branchwise.eval.reporting.tables.table import ChangeCell
+from branchwise.eval.statistics import SIGNIFICANT
 
 if TYPE_CHECKING:
     from branchwise.eval.reporting.tables import CellValue, Table, TableColumn
@@ -20,18 +22,32 @@ _N_COLUMNS = ("n", "questions")
 class Shown:
     """A cell as it is printed: a text from outside (`is_text`), or a number of ours.
 
-    `interval` and `n` are there for means: "[.03, .13]", and "n=19" where that is not the row's.
+    `interval` and `n` are there for means: "[.03, .13]", and "n=19" where that is not the row's;
+    `mark` for changes that stand with their test: ▲ or ▼ where it is significant.
     """
 
     text: str
     is_text: bool = False
     interval: str = ""
     n: str = ""
+    mark: str = ""
+
+    @property
+    def parts(self) -> list[str]:
+        """What stands beside each other in a cell."""
+        return [part for part in (self.text, self.mark, self.interval, self.n) if part]
 
 
 def one_line(text: str, most: int = MAX_TEXT) -> str:
     """Text from outside on one line, bounded, without what could steer a screen or a printer."""
     return cut(printable(" ".join(text[: 4 * most].split())), most)
+
+
+def change_mark(difference: float | None, p: float | None) -> str:
+    """▲ or ▼ for a change that is significant."""
+    if difference is None or p is None or p >= SIGNIFICANT:
+        return ""
+    return "▲" if difference > 0 else "▼"
 
 
 def shown_rows(table: "Table", line: Callable[[str, int], str] = one_line) -> list[list[Shown]]:
@@ -52,6 +68,9 @@ def _shown(
 ) -> Shown:
     if isinstance(cell, str):
         return Shown(line(cell, _MAX_CELL), is_text=True)
+    if isinstance(cell, ChangeCell):
+        mark = change_mark(cell.difference, cell.p)
+        return Shown(as_text(cell.difference, column.unit, column.digits), mark=mark)
     if not isinstance(cell, Aggregate):
         return Shown(as_text(cell, column.unit, column.digits))
     if cell.mean is None:

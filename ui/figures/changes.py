@@ -1,8 +1,14 @@
-"""Change per module: the difference of each system to the base, with its interval."""
+"""Change per module: the difference of each system to its base, with its interval."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from branchwise.eval.reporting.figures.changes import change_figures, total_notes
+from branchwise.eval.reporting.figures.changes import (
+    ChangeFigure,
+    change_figures,
+    model_change_figures,
+    total_notes,
+)
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.statistics import ScoreDifference
 from branchwise.ui.figures.drawing import (
@@ -11,8 +17,10 @@ from branchwise.ui.figures.drawing import (
     Drawing,
     add_legend,
     finish,
+    name_columns,
     name_rows,
     new_figure,
+    new_grid,
     row_height,
     share_ticks,
     system_name,
@@ -27,6 +35,9 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "all": {"color": BLACK, "marker": "o"},
 }
 _APART = 0.16
+_MEANING = (
+    "difference of the means over the questions that both have, with Student's paired 95% interval."
+)
 
 
 def draw_changes(report: StudyReport) -> Drawing | None:
@@ -39,22 +50,44 @@ def draw_changes(report: StudyReport) -> Drawing | None:
     figure, panels = new_figure(height, len(found))
     kinds = report.parts
     for axes, one in zip(panels, found, strict=True):
-        for place, row in enumerate(one.rows):
-            for difference in row.differences:
-                shift = _APART * (kinds.index(difference.subset) - (len(kinds) - 1) / 2)
-                _draw(axes, difference, place + shift)
-        axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)
+        _draw_panel(axes, one, kinds)
         axes.set_title(one.metric.title)
         name_rows(axes, names)
     share_ticks(panels[-1].xaxis)
     base = system_name(report.base_words)
     panels[-1].set_xlabel(f"difference to {base}")
     add_legend(figure, [_handle(subset) for subset in kinds], [f"{s} questions" for s in kinds])
-    caption = (
-        f"Change of each system against {base}: difference of the means over the questions that "
-        "both have, with Student's paired 95% interval."
-    )
+    caption = f"Change of each system against {base}: {_MEANING}"
     return finish(figure, "changes", " ".join([caption, *total_notes(report)]))
+
+
+def draw_model_changes(report: StudyReport) -> Drawing | None:
+    """A band a setting, a panel a metric, a row a model; None without several models."""
+    found, kinds = model_change_figures(report), report.parts
+    if not found:
+        return None
+    names = [row.name for row in found[0][0].rows]
+    height = 0.85 + len(found) * (0.28 + len(names) * row_height(names, 0.24))
+    figure, bands = new_grid(height, len(found), len(report.compared))
+    for panels, band in zip(bands, found, strict=True):
+        for axes, one in zip(panels, band, strict=True):
+            _draw_panel(axes, one, kinds)
+            axes.tick_params(axis="y", length=0)
+        panels[0].set_title(system_name(band[0].setting))
+        name_rows(panels[0], names)
+    name_columns(bands[0], [metric.title for metric in report.compared])
+    share_ticks(bands[-1][0].xaxis, 3)
+    add_legend(figure, [_handle(subset) for subset in kinds], [f"{s} questions" for s in kinds])
+    caption = f"Change by each setting and model against the model's base: {_MEANING}"
+    return finish(figure, "model-changes", " ".join([caption, *total_notes(report)]))
+
+
+def _draw_panel(axes: "Axes", found: ChangeFigure, kinds: Sequence[str]) -> None:
+    for place, row in enumerate(found.rows):
+        for difference in row.differences:
+            shift = _APART * (kinds.index(difference.subset) - (len(kinds) - 1) / 2)
+            _draw(axes, difference, place + shift)
+    axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)
 
 
 def _draw(axes: "Axes", one: ScoreDifference, y: float) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 WIDTH = 3.35  # inches
 MAX_NAME = 48
 _NAME_LINE = 20
+_NAMES_LINE = 48  # letters, all panels of a row together
 _LEGEND_LINE = 60  # letters, all columns together
 
 BLACK, BLUE, VERMILION, GREEN = "#000000", "#0072B2", "#D55E00", "#009E73"
@@ -80,11 +81,17 @@ def paper_style() -> Iterator[None]:
 
 def new_figure(height: float, panels: int = 1) -> "tuple[Figure, list[Axes]]":
     """A figure of `height` inches with panels under each other that share their x-axis."""
+    figure, rows = new_grid(height, panels, 1)
+    return figure, [axes for (axes,) in rows]
+
+
+def new_grid(height: float, rows: int, columns: int) -> "tuple[Figure, list[list[Axes]]]":
+    """A figure of `height` inches with rows of panels: all share their x-axis, a row its y-axis."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    axes = figure.subplots(panels, 1, sharex=True, squeeze=False)
-    return figure, list(axes[:, 0])
+    axes = figure.subplots(rows, columns, sharex=True, sharey="row", squeeze=False)
+    return figure, [list(row) for row in axes]
 
 
 def finish(figure: "Figure", name: str, caption: str) -> Drawing:
@@ -100,9 +107,9 @@ def system_name(name: str) -> str:
     return one_line(name, MAX_NAME) or "–"
 
 
-def row_name(name: str) -> str:
-    """A system's name beside a row, on up to three lines."""
-    return "\n".join(wrap(system_name(name), _NAME_LINE))
+def row_name(name: str, letters: int = _NAME_LINE) -> str:
+    """A system's name beside a row, on lines of so many letters."""
+    return "\n".join(wrap(system_name(name), letters))
 
 
 def colour(index: int) -> str:
@@ -142,13 +149,13 @@ def _legend_columns(labels: Sequence[str]) -> int:
     return max(1, min(len(labels), _LEGEND_LINE // longest))
 
 
-def share_ticks(axis: Any) -> None:
+def share_ticks(axis: Any, most: int = 5) -> None:
     """Label an axis as the tables print numbers: without a zero before the point."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     from branchwise.eval.numbers import number
 
-    axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: _trimmed(number(value, 3))))
 
 
@@ -163,6 +170,15 @@ def name_rows(axes: "Axes", names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), labels=[row_name(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
+
+
+def name_columns(panels: "Sequence[Axes]", names: Sequence[str]) -> None:
+    """Names over the panels of a row, below the title that stands over the first of them."""
+    said = [row_name(name, _NAMES_LINE // len(names)) for name in names]
+    for axes, words in zip(panels, said, strict=True):
+        axes.annotate(words, (0, 1), (0, 3), "axes fraction", "offset points", fontsize=6.5)
+    lines = 1 + max(words.count("\n") for words in said)
+    panels[0].set_title(panels[0].get_title(loc="left"), pad=6 + 8 * lines)
 
 
 def row_height(names: Sequence[str], least: float = 0.2) -> float:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from branchwise.eval.reporting.figures.lines import line_figures
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.ceilings import draw_ceilings
-from branchwise.ui.figures.changes import draw_changes
+from branchwise.ui.figures.changes import draw_changes, draw_model_changes
 from branchwise.ui.figures.cost import draw_cost
 from branchwise.ui.figures.drawing import Drawing, paper_style
+from branchwise.ui.figures.error_classes import draw_error_classes
 from branchwise.ui.figures.errors import draw_errors
 from branchwise.ui.figures.recall import draw_lines
 
@@ -19,7 +20,9 @@ def draw_all(report: StudyReport) -> tuple[Drawing, ...]:
     with paper_style():
         drawn = [
             draw_changes(report),
+            draw_model_changes(report),
             draw_errors(report),
+            draw_error_classes(report),
             *map(draw_lines, line_figures(report)),
             draw_cost(report),
             draw_ceilings(report),

@@ -1,15 +1,19 @@
-"""Bars: where gold answers are, and how many items have an error of each kind."""
+"""Bars: where gold answers are, and how many items have an error of each class."""
 
 from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
 from branchwise.eval.numbers import percent
-from branchwise.eval.reporting.figures.losses import PLACES, Bar, LabelShare
-from branchwise.ui.html.svg import colour, element, figure, label, mark, text
+from branchwise.eval.reporting.error_types import ERROR_CLASSES, ErrorClass
+from branchwise.eval.reporting.figures.errors import ErrorShares, SystemErrors
+from branchwise.eval.reporting.figures.losses import PLACES, Bar
+from branchwise.ui.html.svg import element, figure, label, line, text
 
 _LEFT, _RIGHT = 4, 376
 _SHARE_SHOWN = 0.075
+_COLUMN, _FULL, _HEADING = 94.0, 48.0, 34.0
+_CLASSES = dict(zip((one.key for one in ERROR_CLASSES), ("e6", "e3", "e4", "e7"), strict=True))
 
 
 def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
@@ -19,18 +23,25 @@ def draw_stacked(title: str, bars: Sequence[Bar]) -> Markup:
     return figure(46 * len(bars) + 2, title, said, drawn)
 
 
-def draw_labels(title: str, labels: Sequence[LabelShare]) -> Markup:
-    """Under each kind a bar a system."""
+def draw_error_shares(found: ErrorShares) -> Markup:
+    """Under each system a bar a class: of the items that are not exact; across it, of all."""
     parts: list[Markup] = []
-    y = 0.0
-    for one in labels:
-        parts.append(text(4, y + 14, one.words, "name"))
-        y += 19
-        for index, name, count, whole in one.shares:
-            parts += _bar(index, name, count, whole, y)
-            y += 14
-        y += 7
-    return figure(y, title, "shares of items with each kind of error; values below", parts)
+    for column, group in enumerate(found.classes):
+        parts += _heading(group.title, _COLUMN * column)
+    for row, one in enumerate(found.systems):
+        top = _HEADING + 36.0 * row
+        parts.append(text(_LEFT, top + 14, label(one.name, 50), "name"))
+        for column, group in enumerate(found.classes):
+            parts += _bar(one, group, _LEFT + _COLUMN * column, top + 19)
+    said = f"shares of items of {len(found.systems)} systems with each error; values below"
+    return figure(_HEADING + 36 * len(found.systems), found.title, said, parts)
+
+
+def _heading(title: str, x: float) -> Iterator[Markup]:
+    """On two lines, which end above the bars."""
+    lines = title.rsplit(" ", 1)
+    for place, words in enumerate(lines, 2 - len(lines)):
+        yield text(_LEFT + x, 12 + 14 * place, words, "axis-title")
 
 
 def _stacked(bar: Bar, top: float) -> Iterator[Markup]:
@@ -58,17 +69,17 @@ def _stacked(bar: Bar, top: float) -> Iterator[Markup]:
         x += width
 
 
-def _bar(index: int, name: str, count: int, whole: int, y: float) -> Iterator[Markup]:
-    width = 300 * count / (whole or 1)
-    said = f"{name}: {count:,} of {whole:,}"
-    yield mark(index, 11, y + 5)
-    yield element(
-        "rect",
-        element("title", said),
-        x=22,
-        y=y,
-        width=max(width, 1),
-        height=10,
-        class_=f"bar {colour(index)}",
+def _bar(one: SystemErrors, group: ErrorClass, x: float, y: float) -> Iterator[Markup]:
+    counts = one.counts
+    inexact, of_all = counts.inexact_with[group.key], counts.with_error[group.key]
+    share, whole = percent(inexact, counts.inexact), percent(of_all, counts.items)
+    said = (
+        f"{one.name}: {group.title}: {inexact:,} of {counts.inexact:,} that are not exact "
+        f"({share}), {of_all:,} of all {counts.items:,} ({whole})"
     )
-    yield text(22 + width + 5, y + 9.5, percent(count, whole), "tick")
+    width, across = _FULL * (counts.of_inexact(group) or 0), _FULL * (counts.of_all(group) or 0)
+    kind = f"part {_CLASSES[group.key]}"
+    tip = element("title", said)
+    yield element("rect", tip, x=x, y=y, width=max(width, 1), height=12, class_=kind)
+    yield line(x + across, y - 2, x + across, y + 14, "across")
+    yield text(x + max(width, across) + 4, y + 10, share, "tick")

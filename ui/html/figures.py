@@ -6,18 +6,26 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from branchwise.eval.numbers import UNKNOWN, as_text, interval, p_value, percent, signed
-from branchwise.eval.reporting.figures.changes import ChangeFigure, change_figures, total_notes
+from branchwise.eval.reporting.error_types import ErrorClass, ErrorType
+from branchwise.eval.reporting.figures.changes import (
+    ChangeFigure,
+    change_figures,
+    model_change_figures,
+    total_notes,
+)
 from branchwise.eval.reporting.figures.cost import Cost, cost_figure
+from branchwise.eval.reporting.figures.errors import ErrorShares, error_shares
 from branchwise.eval.reporting.figures.lines import Lines, ceilings, line_figures
-from branchwise.eval.reporting.figures.losses import PLACES, Losses, label_shares, losses
+from branchwise.eval.reporting.figures.losses import PLACES, Losses, losses
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.ui.html.bars import draw_labels, draw_stacked
+from branchwise.ui.html.bars import draw_error_shares, draw_stacked
 from branchwise.ui.html.charts import draw_lines, draw_scatter
 from branchwise.ui.html.forest import draw_forest
 from branchwise.ui.html.svg import key, swatch
 from branchwise.ui.html.tables import MAX_NAME, PageCell, PageRow, PageTable, mean
 from branchwise.ui.html.text import short
 
+_SHARES = "Of the items that are not exact; below, of all."
 Legend = tuple[tuple[Markup, str], ...]
 
 
@@ -34,11 +42,13 @@ class Figure:
 
 def figures(report: StudyReport) -> dict[str, list[Figure]]:
     """The figures of each section."""
+    by_model = [one for figures in model_change_figures(report) for one in figures]
     cost, lost = cost_figure(report), losses(report, "all")
+    errors = [found for subset in report.parts if (found := error_shares(report, subset))]
     ways = [found for subset in report.subsets if (found := ceilings(report, subset))]
     return {
-        "changes": [_changes(report, one) for one in change_figures(report)],
-        "errors": [*([_losses(lost)] if lost else []), *_labels(report)],
+        "changes": [_changes(report, one) for one in by_model or change_figures(report)],
+        "errors": [*([_losses(lost)] if lost else []), *map(_errors, errors)],
         "effort": [_lines(one) for one in line_figures(report)],
         "cost": [_cost(cost)] if cost else [],
         "ceilings": [_lines(one) for one in ways],
@@ -80,7 +90,13 @@ def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
         for row in found.rows
         for one in row.differences
     )
-    columns = ("system", "questions", "change", "higher / lower / same", "test")
+    columns = (
+        "model" if found.setting else "system",
+        "questions",
+        "change",
+        "higher / lower / same",
+        "test",
+    )
     notes = total_notes(report)
     table = PageTable(found.title, columns, rows, words=(1,), notes=notes)
     return Figure(found.title, draw_forest(found), table)
@@ -88,9 +104,7 @@ def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
 
 def _losses(found: Losses) -> Figure:
     title = "Where the gold answers are"
-    rows = [
-        PageRow(PageCell("gold answers"), tuple(PageCell(f"{bar.gold:,}") for bar in found.bars))
-    ]
+    rows = [_counts("gold answers", [bar.gold for bar in found.bars])]
     rows += [
         _shares(PLACES[place], [(bar.counts[place], bar.gold) for bar in found.bars])
         for place in found.used
@@ -103,19 +117,31 @@ def _losses(found: Losses) -> Figure:
     return Figure(title, draw_stacked(title, found.bars), table, note, legend)
 
 
-def _labels(report: StudyReport) -> list[Figure]:
-    found = label_shares(report)
-    if not found:
-        return []
-    title = "Items with an error of each kind"
-    systems = [(index, name) for index, name, _, _ in found[0].shares]
+def _errors(found: ErrorShares) -> Figure:
     rows = [
-        PageRow(PageCell("items"), tuple(PageCell(f"{whole:,}") for *_, whole in found[0].shares))
+        _counts("items", [one.counts.items for one in found.systems]),
+        _counts("not exact", [one.counts.inexact for one in found.systems]),
     ]
-    rows += [_shares(one.words, [(n, whole) for _, _, n, whole in one.shares]) for one in found]
-    table = PageTable(title, ("", *(short(name, MAX_NAME) for _, name in systems)), tuple(rows))
-    note = "Shares of the items; an item may have several kinds, and counts once for each."
-    return [Figure(title, draw_labels(title, found), table, note, _legend(systems))]
+    for group in found.classes:
+        rows.append(_error_row(found, group.title, group))
+        rows += [_error_row(found, f"· {one.words}", one) for one in found.types(group)]
+    names = (short(one.name, MAX_NAME) for one in found.systems)
+    table = PageTable(found.title, ("", *names), tuple(rows), notes=(_SHARES,))
+    return Figure(found.title, draw_error_shares(found), table, short(found.caption, 2_000))
+
+
+def _error_row(found: ErrorShares, words: str, kind: ErrorClass | ErrorType) -> PageRow:
+    cells = []
+    for one in found.systems:
+        counts, key = one.counts, kind.key
+        of_all = f"{counts.with_error[key]:,} ({percent(counts.with_error[key], counts.items)})"
+        share = percent(counts.inexact_with[key], counts.inexact)
+        cells.append(PageCell(f"{counts.inexact_with[key]:,} ({share})", of_all))
+    return PageRow(PageCell(words), tuple(cells))
+
+
+def _counts(words: str, counts: Iterable[int]) -> PageRow:
+    return PageRow(PageCell(words), tuple(PageCell(f"{count:,}") for count in counts))
 
 
 def _shares(words: str, counts: Iterable[tuple[int, int]]) -> PageRow:

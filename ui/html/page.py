@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from branchwise.corpora.atomic import write_named
+from branchwise.eval.reporting.published import are_generated
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.reporting.tables.results import scored_by
@@ -150,5 +151,6 @@ def _facts(report: StudyReport) -> list[tuple[str, str]]:
         ("branches matched by", _matchers(report)),
     ]
     if report.benchmark:
-        facts.insert(2, ("benchmark", short(report.benchmark, 100)))
+        form = "generated in the form of " if are_generated(report.questions) else ""
+        facts.insert(2, ("benchmark", f"{form}{short(report.benchmark, 100)}"))
     return facts

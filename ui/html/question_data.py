@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
-from branchwise.eval.reporting.loss_kinds import LABELS
+from branchwise.eval.reporting.error_types import ERROR_TYPES, found_types
 from branchwise.eval.reporting.question_reports import QuestionReport, SystemAnswer
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.tasks import Column
@@ -17,7 +17,6 @@ MAX_ANSWERS = 200
 """Texts that a list keeps; the page says how many more there are."""
 MAX_QUESTION = 2_000
 _MAX_WHY, _MAX_NOTES = 240, 20
-FAILED = "failed"
 _Json = dict[str, Any]
 
 # In a script element `<` could end it or begin a comment; the last two end a line of a script.
@@ -31,18 +30,17 @@ def questions_json(report: StudyReport) -> str:
     ambiguous, `g` gold branches as [name, texts], `s` the systems' answers (`_answer`).
     """
     numbers = {system.name: index for index, system in enumerate(report.systems)}
-    labels = {label.value: index for index, label in enumerate(LABELS)} | {FAILED: len(LABELS)}
     columns = report.task.shown
     document = {
         "systems": [short(system.name, MAX_NAME) for system in report.systems],
         "bases": [numbers[system.base] for system in report.systems],
-        "labels": [*LABELS.values(), "the item failed"],
+        "labels": [one.words for one in ERROR_TYPES],
         "epochs": len({answer.epoch for one in report.questions for answer in one.answers}),
         "metrics": [column.short or column.title for column in columns],
         "main": columns.index(report.task.main),
         "exact": next((n for n, column in enumerate(columns) if column.role == "exact"), None),
         "called": report.task.main.name,
-        "questions": [_question(one, columns, numbers, labels) for one in report.questions],
+        "questions": [_question(one, columns, numbers) for one in report.questions],
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     for character, escaped in _ESCAPED.items():
@@ -54,14 +52,13 @@ def _question(
     one: QuestionReport,
     columns: Sequence[Column],
     numbers: Mapping[str, int],
-    labels: Mapping[str, int],
 ) -> _Json:
     return {
         "i": short(one.id, 200),
         "q": short(one.question, MAX_QUESTION),
         "a": int(one.ambiguous),
         "g": [[short(name), _texts(texts)] for name, texts in one.gold.items()],
-        "s": [_answer(answer, list(one.gold), columns, numbers, labels) for answer in one.answers],
+        "s": [_answer(answer, list(one.gold), columns, numbers) for answer in one.answers],
     }
 
 
@@ -70,9 +67,8 @@ def _answer(
     gold: Sequence[str],
     columns: Sequence[Column],
     numbers: Mapping[str, int],
-    labels: Mapping[str, int],
 ) -> _Json:
-    """`n` system, `e` epoch, `m` the metrics that the task shows, `l` labels, `x` notes.
+    """`n` system, `e` epoch, `m` the metrics that the task shows, `l` its errors, `x` notes.
 
     `b`: what is predicted for each gold branch, in their order; `u`: [name, texts] of predicted
     branches that stand for none.
@@ -84,7 +80,9 @@ def _answer(
         "n": numbers[answer.system],
         "e": answer.epoch,
         "m": [_rounded(answer.metrics.get(column.key)) for column in columns],
-        "l": [labels[label] for label in answer.labels],
+        "l": [ERROR_TYPES.index(one) for one in found_types(answer.errors)]
+        if answer.errors
+        else [],
         "b": branches,
         "u": [[short(name), _wrong_texts(answer, [name])] for name in alone],
         "x": _notes(answer),

@@ -7,9 +7,8 @@ from typing import Literal
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import interval, number
-from branchwise.eval.reporting import tables as model
-from branchwise.eval.statistics import SIGNIFICANT
-from branchwise.ui.exports.text import Shown, shown_rows
+from branchwise.eval.reporting.tables import table as model
+from branchwise.ui.exports.text import Shown, change_mark, shown_rows
 from branchwise.ui.html.text import short
 
 MAX_NAME = 120
@@ -38,7 +37,8 @@ class PageTable:
     """A table with its caption.
 
     `columns`: headings, that of the row headings first. `words`: numbers of the columns that hold
-    words, the one after the row headings being 1.
+    words, the one after the row headings being 1. `groups`: headings over several columns with
+    their number, all columns but the row headings being in one; empty where there is none.
     """
 
     caption: str
@@ -46,6 +46,7 @@ class PageTable:
     rows: tuple[PageRow, ...]
     words: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    groups: tuple[tuple[str, int], ...] = ()
 
 
 def laid_out(table: model.Table, bases: Collection[str] = ()) -> PageTable:
@@ -61,6 +62,7 @@ def laid_out(table: model.Table, bases: Collection[str] = ()) -> PageTable:
         for i, one in enumerate(printed.columns)
         if not one.is_key and one.unit != "p" and i not in names
     ]
+    headings = [printed.columns[i] for i in shown]
     rows = list(zip(printed.rows, shown_rows(printed, short), strict=True))
     laid: list[PageRow] = []
     for _, chosen in groupby(rows, lambda row: [row[0][i] for i in groups]):
@@ -69,16 +71,17 @@ def laid_out(table: model.Table, bases: Collection[str] = ()) -> PageTable:
             named = " · ".join(first[1][i].text for i in groups)
             laid.append(PageRow(PageCell(named), kind="group"))
         for found, cells in (first, *others):
-            kind = _kind(printed, found, bases if label == 0 else ())
+            kind = _kind(printed, found, bases if label == printed.place(model.SYSTEM) else ())
             laid.append(
                 PageRow(PageCell(cells[label].text), _cells(printed, found, cells, shown), kind)
             )
     return PageTable(
         short(_caption(printed)),
-        (printed.columns[label].title, *(short(printed.columns[i].title) for i in shown)),
+        (printed.columns[label].title, *(short(one.title) for one in headings)),
         tuple(laid),
-        tuple(n for n, i in enumerate(shown, 1) if printed.columns[i].unit == "text"),
+        tuple(n for n, one in enumerate(headings, 1) if one.unit == "text"),
         tuple(short(note) for note in printed.notes),
+        tuple((short(name), span) for name, span in model.column_groups(headings)),
     )
 
 
@@ -104,13 +107,13 @@ def _cells(
     laid = []
     for place in places:
         one = shown[place]
-        under, sign = " ".join(part for part in (one.interval, one.n) if part), ""
+        under, mark = " ".join(part for part in (one.interval, one.n) if part), one.mark
         if place + 1 < len(row) and table.columns[place + 1].unit == "p":
             p, change = row[place + 1], row[place]
             under = f"{under} p {shown[place + 1].text}" if p is not None else under
-            if isinstance(p, float) and p < SIGNIFICANT and isinstance(change, Aggregate):
-                sign = " ▲" if (change.mean or 0) > 0 else " ▼"
-        laid.append(PageCell(one.text + sign, under.strip()))
+            if isinstance(p, float) and isinstance(change, Aggregate):
+                mark = change_mark(change.mean, p)
+        laid.append(PageCell(f"{one.text} {mark}".strip(), under.strip()))
     return tuple(laid)
 
 

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from branchwise.eval.reporting.model_grid import ModelGrid, change_grid
 from branchwise.eval.reporting.study_report import StudyReport
-from branchwise.eval.statistics import ScoreDifference
+from branchwise.eval.statistics import Comparison, ScoreDifference
 from branchwise.eval.tasks import Column
 from branchwise.eval.tasks.column import capital
 
@@ -19,13 +20,19 @@ class ChangeRow:
 
 @dataclass(frozen=True)
 class ChangeFigure:
-    """The systems' differences in one metric, the base left out."""
+    """The systems' differences in one metric, the base left out.
+
+    `setting`: the one that all are of, where rows are models.
+    """
 
     metric: Column
     rows: tuple[ChangeRow, ...]
+    setting: str = ""
 
     @property
     def title(self) -> str:
+        if self.setting:
+            return f"{self.setting}: change of {self.metric.name}"
         return f"{capital(self.metric.name)}: change against the base"
 
 
@@ -40,21 +47,46 @@ def change_figures(report: StudyReport) -> list[ChangeFigure]:
     return [one for one in found if any(row.differences for row in one.rows)]
 
 
+def model_change_figures(report: StudyReport) -> list[list[ChangeFigure]]:
+    """For each setting one for each metric, rows being the models, which have numbers of their own.
+
+    Empty without several models; a model that lacks the setting has no differences.
+    """
+    grid = change_grid(report)
+    if grid is None:
+        return []
+    return [
+        [
+            ChangeFigure(metric, _model_rows(report, grid, setting, metric.key), setting)
+            for metric in report.compared
+        ]
+        for setting in grid.settings
+    ]
+
+
+def _model_rows(
+    report: StudyReport, grid: ModelGrid[Comparison], setting: str, metric: str
+) -> tuple[ChangeRow, ...]:
+    found = ((name, grid.cells.get((name, setting))) for name in grid.models)
+    return tuple(
+        ChangeRow(index, name, _differences(report, one, metric) if one else ())
+        for index, (name, one) in enumerate(found)
+    )
+
+
 def _rows(report: StudyReport, metric: str) -> tuple[ChangeRow, ...]:
     return tuple(
-        ChangeRow(
-            index,
-            system.name,
-            tuple(
-                found
-                for subset in report.parts
-                for found in [report.comparisons[system.name].find(metric, subset)]
-                if found.difference is not None
-            ),
-        )
+        ChangeRow(index, system.name, _differences(report, found, metric))
         for index, system in enumerate(report.systems)
-        if system.name in report.comparisons
+        if (found := report.comparisons.get(system.name))
     )
+
+
+def _differences(
+    report: StudyReport, comparison: Comparison, metric: str
+) -> tuple[ScoreDifference, ...]:
+    found = (comparison.find(metric, subset) for subset in report.parts)
+    return tuple(one for one in found if one.difference is not None)
 
 
 def total_notes(report: StudyReport) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""Where the gold answers are, and how many items have an error of each kind."""
+"""Where the gold answers are: right, or lost at one place of their way."""
 
 from dataclasses import dataclass
 
-from branchwise.eval.reporting.loss_kinds import LABELS, MISSING_KINDS, right_answers
+from branchwise.eval.reporting.loss_kinds import MISSING_KINDS, right_answers
 from branchwise.eval.reporting.study_report import StudyReport
 
 PLACES = ("right", *(kind.words for kind in MISSING_KINDS))
@@ -41,14 +41,6 @@ class Losses:
         return [n for n in range(len(PLACES)) if any(bar.counts[n] for bar in self.bars)]
 
 
-@dataclass(frozen=True)
-class LabelShare:
-    """Of an error label, in words: a system's number and name, its items with it, all its items."""
-
-    words: str
-    shares: tuple[tuple[int, str, int, int], ...]
-
-
 def losses(report: StudyReport, subset: str) -> Losses | None:
     """None for tasks whose answers are sentences, and without gold."""
     bars = []
@@ -57,13 +49,3 @@ def losses(report: StudyReport, subset: str) -> Losses | None:
         lost = (kind.count(found) for kind in MISSING_KINDS)
         bars.append(Bar(index, name, (right_answers(analysis, subset), *lost)))
     return Losses(subset, tuple(bars)) if any(bar.gold for bar in bars) else None
-
-
-def label_shares(report: StudyReport) -> list[LabelShare]:
-    """The labels that any item of any system has."""
-    known = [(index, name, one.errors.subsets["all"]) for index, name, one in report.analysed]
-    return [
-        LabelShare(words, tuple((i, name, f.labels[label].items, f.items) for i, name, f in known))
-        for label, words in LABELS.items()
-        if any(found.labels[label].items for _, _, found in known)
-    ]

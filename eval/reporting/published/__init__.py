@@ -1,59 +1,84 @@
-"""Numbers that a benchmark's paper published, as files; they are never mixed with measured ones."""
+"""Numbers that a benchmark's paper published, as files; wherever they stand they are marked."""
 
+import importlib.resources
+from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
-from typing import Literal
+from typing import Any, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from branchwise.corpora.errors import InputError, did_you_mean
+from branchwise.eval.reporting.published.reading import read_published
+from branchwise.eval.reporting.published.schema import Published, PublishedTable
 
-Subset = Literal["unambiguous", "ambiguous"]
+__all__ = [
+    "Published",
+    "PublishedTable",
+    "are_generated",
+    "benchmark_of",
+    "benchmarks",
+    "published",
+    "published_beside",
+]
 
-
-class PublishedScores(BaseModel):
-    """Means over questions, 0 to 1, with the digits that were printed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    precision: float
-    recall: float
-    em: float
-
-
-class PublishedSystem(BaseModel):
-    """A row of a paper: the system, the number of the table there, and its scores by subset."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    table: int
-    unambiguous: PublishedScores
-    ambiguous: PublishedScores
-
-    def scores(self, subset: Subset) -> PublishedScores:
-        """The scores on one subset."""
-        return self.ambiguous if subset == "ambiguous" else self.unambiguous
+_OTHER_QUESTIONS = (
+    "The questions of this report are not the paper's: they were generated in its form, or do not "
+    "say what they are. Compare what leads, and by how much, rather than the numbers."
+)
 
 
-class Published(BaseModel):
-    """What a paper published on its benchmark, and what must be said wherever it is shown."""
+class _Marked(Protocol):
+    """A question, or a report of one."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    benchmark: str
-    paper: str
-    notes: tuple[str, ...]
-    systems: tuple[PublishedSystem, ...]
+    @property
+    def meta(self) -> Mapping[str, Any]: ...
 
 
 @cache
-def published(benchmark: str | None) -> Published | None:
-    """The published numbers of a benchmark; None where it has none here.
+def benchmarks() -> tuple[str, ...]:
+    """The benchmarks that have published numbers here."""
+    there = importlib.resources.files(__package__).iterdir()
+    names = (file.name for file in there if file.name.endswith(".yaml"))
+    return tuple(sorted(name.removesuffix(".yaml") for name in names))
 
-    `benchmark` comes from a question file: it is compared with names, never used as a path.
+
+@cache
+def published(benchmark: str) -> Published:
+    """The published numbers of a benchmark. Raises InputError with the nearest name."""
+    if benchmark not in benchmarks():
+        raise InputError(
+            f"nothing is published of a benchmark {benchmark!r} here",
+            remedy=did_you_mean(benchmark, benchmarks()),
+        )
+    shipped = importlib.resources.files(__package__).joinpath(f"{benchmark}.yaml")
+    with importlib.resources.as_file(shipped) as file:
+        return read_published(file)
+
+
+def benchmark_of(questions: Sequence[_Marked]) -> str | None:
+    """The benchmark that all questions say they are of (`meta.benchmark`), or None."""
+    names = [question.meta.get("benchmark") for question in questions]
+    first = names[0] if names else None
+    return first if isinstance(first, str) and all(name == first for name in names) else None
+
+
+def are_generated(questions: Sequence[_Marked]) -> bool:
+    """Whether questions in a benchmark's form were made here (`meta.generated`)."""
+    return any(question.meta.get("generated") for question in questions)
+
+
+def published_beside(
+    questions: Sequence[_Marked], benchmark: str | None = None
+) -> Published | None:
+    """What stands beside answers to these questions: published of the benchmark that was asked for,
+    else of their own, if anything is. A note says so where they are not the paper's.
+
+    Raises InputError where nothing is published of the benchmark that was asked for.
     """
-    for file in files(__package__).iterdir():
-        if file.name.endswith(".yaml") and file.name == f"{benchmark}.yaml":
-            import yaml
-
-            return Published.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-    return None
+    own = benchmark_of(questions)
+    name = benchmark or own
+    # What a question file says is compared with names, never used as a path.
+    if name is None or (benchmark is None and name not in benchmarks()):
+        return None
+    found = published(name)
+    if name == own and not are_generated(questions):
+        return found
+    return found.model_copy(update={"notes": (_OTHER_QUESTIONS, *found.notes)})

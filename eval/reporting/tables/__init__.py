@@ -5,8 +5,11 @@ from collections.abc import Callable, Iterable, Iterator
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.eval.reporting.tables.changes import change_tables
 from branchwise.eval.reporting.tables.costs import costs_table
+from branchwise.eval.reporting.tables.errors import error_tables
 from branchwise.eval.reporting.tables.losses import loss_tables
+from branchwise.eval.reporting.tables.models import model_change_tables, model_tables
 from branchwise.eval.reporting.tables.properties import breakdown_tables, curve_tables
+from branchwise.eval.reporting.tables.published import published_tables
 from branchwise.eval.reporting.tables.repetition import agreement_tables, epoch_tables
 from branchwise.eval.reporting.tables.results import results_tables, systems_table
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn
@@ -17,8 +20,12 @@ __all__ = ["CellValue", "Table", "TableColumn", "report_tables", "terminal_table
 _Made = Callable[[StudyReport], Iterable[Table]]
 _OF_REPORTS: tuple[_Made, ...] = (
     lambda report: [systems_table(report)],
+    model_tables,
     results_tables,
+    published_tables,
+    model_change_tables,
     change_tables,
+    error_tables,
     loss_tables,
     lambda report: [costs_table(report)],
     breakdown_tables,

@@ -7,7 +7,6 @@ from branchwise.eval.ceilings.ceilings import LOSSES, ceiling_metrics
 from branchwise.eval.errors.totals import SubsetTotals
 from branchwise.eval.reporting.figures.lines import CEILING_PLACES
 from branchwise.eval.reporting.loss_kinds import (
-    ITEM_KINDS,
     MISSING_KINDS,
     WRONG_KINDS,
     LossKind,
@@ -27,7 +26,7 @@ _PLACES = ("retrieval", "extraction", "context", "reasoning")
 
 
 def loss_tables(report: StudyReport) -> Iterator[Table]:
-    """Missing answers, wrong answers and items by what went wrong, and the ceilings."""
+    """Missing answers and wrong answers by what went wrong, and the ceilings."""
     if not report.analysed:
         return
 
@@ -50,14 +49,6 @@ def loss_tables(report: StudyReport) -> Iterator[Table]:
         lambda analysis, subset, found: [found.wrong],
         WRONG_KINDS,
         "The columns after wrong add up to it; those without any are left out.",
-    )
-    yield _counts(
-        report,
-        ("items", "Items with something wrong"),
-        [("items", "items")],
-        lambda analysis, subset, found: [found.items],
-        ITEM_KINDS,
-        "An item may have several; what none has is left out.",
     )
     yield ceilings_table(report)
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from branchwise.eval.reporting.published import Published, PublishedSystem, Subset, published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import (
     CellValue,
@@ -104,10 +103,8 @@ def _value(value: Any) -> str:
 def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metric]) -> Table:
     scored = list(_scored(report))
     several = len({scored_by(scores.scorer) for _, scores in scored}) > 1
-    beside = _beside(report, metrics)
     columns = (
         system_column(),
-        TableColumn("origin", "origin", "text", printed=beside is not None),
         TableColumn("scored_by", "scored by", "text", printed=several),
         subset_column(),
         TableColumn("n", "n", "count"),
@@ -116,17 +113,12 @@ def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metri
             for one in metrics
         ),
     )
-    rows: list[tuple[CellValue, ...]] = []
-    for subset in report.subsets:
-        rows += [_row(name, scores, subset, metrics) for name, scores in scored]
-        if beside and subset != "all":
-            found: Subset = "ambiguous" if subset == "ambiguous" else "unambiguous"
-            rows += [_published_row(one, found, metrics) for one in beside.systems]
+    rows = tuple(
+        _row(name, scores, subset, metrics) for subset in report.subsets for name, scores in scored
+    )
     notes = [metric.note for metric in metrics if metric.note]
-    if beside:
-        notes += [f"Published numbers are those of {beside.paper}.", *beside.notes]
     named = f"Results: {title}"
-    return Table(name, named, columns, tuple(rows), (_INTERVAL, *notes), section="scores")
+    return Table(name, named, columns, rows, (_INTERVAL, *notes), section="scores")
 
 
 def _scored(report: StudyReport) -> Iterator[tuple[str, Scores]]:
@@ -142,21 +134,7 @@ def _row(
 ) -> tuple[CellValue, ...]:
     by = scored_by(scores.scorer)
     means = (scores.mean(metric.key, subset) for metric in metrics)
-    return (name, "measured", by, subset, scores.questions(subset), *means)
-
-
-def _beside(report: StudyReport, metrics: Sequence[Metric]) -> Published | None:
-    """What is published of the same benchmark, in tables that have its metrics."""
-    comparable = any(metric.published for metric in metrics)
-    return published(report.benchmark) if comparable else None
-
-
-def _published_row(
-    system: PublishedSystem, subset: Subset, metrics: Sequence[Metric]
-) -> tuple[CellValue, ...]:
-    scores = system.scores(subset).model_dump()
-    cells = [scores[one.published] if one.published else None for one in metrics]
-    return (system.name, f"published (Table {system.table})", None, subset, None, *cells)
+    return (name, by, subset, scores.questions(subset), *means)
 
 
 def _slug(title: str) -> str:

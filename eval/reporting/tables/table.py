@@ -1,17 +1,28 @@
 """The model of a table: columns that declare their units, and cells with all their digits."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Literal
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import Unit
 
-CellValue = str | int | float | Aggregate | None
-"""A text, a number, a mean (or a difference of means) with its interval and n; None is unknown."""
+
+@dataclass(frozen=True)
+class ChangeCell:
+    """A difference of means with the p-value of its test, corrected; None is unknown."""
+
+    difference: float | None
+    p: float | None
+
+
+CellValue = str | int | float | Aggregate | ChangeCell | None
+"""A text, a number, a mean (or a difference of means) with its interval and n, a difference with
+its p-value; None is unknown."""
 
 PageSection = Literal[
-    "summary", "scores", "changes", "cost", "ceilings", "tools", "matchers", "more"
+    "summary", "scores", "changes", "errors", "cost", "ceilings", "tools", "matchers", "more"
 ]
 """A section of the page; `more` takes the tables of no other section."""
 
@@ -22,7 +33,7 @@ class TableColumn:
 
     `digits` after the point where it is printed. One that is not `printed` is in files for
     programs (CSV, JSON) only. `heading`: the title with line breaks, where columns are narrow.
-    Key columns tell the rows apart.
+    Key columns tell the rows apart. Neighbours of one `group` stand under its name.
     """
 
     key: str
@@ -32,6 +43,18 @@ class TableColumn:
     printed: bool = True
     heading: str = ""
     is_key: bool = False
+    group: str = ""
+
+    @property
+    def whole_title(self) -> str:
+        """The title with its group's, for where columns cannot stand under another heading."""
+        return f"{self.group}: {self.title}" if self.group else self.title
+
+
+def column_groups(columns: Sequence[TableColumn]) -> list[tuple[str, int]]:
+    """The groups of neighbouring columns, each with their number; none where no column has one."""
+    found = [(name, len([*span])) for name, span in groupby(column.group for column in columns)]
+    return found if any(name for name, _ in found) else []
 
 
 @dataclass(frozen=True)
@@ -92,12 +115,12 @@ class Table:
         return sorted(keys, key=lambda index: self.columns[index].key != SUBSET) or [0]
 
 
-SUBSET = "subset"
+SYSTEM, SUBSET = "system", "subset"
 
 
 def system_column() -> TableColumn:
     """The name of the system, first in most tables."""
-    return TableColumn("system", "system", "text", is_key=True)
+    return TableColumn(SYSTEM, "system", "text", is_key=True)
 
 
 def subset_column() -> TableColumn:

@@ -5,7 +5,8 @@ from html.parser import HTMLParser
 
 class Page(HTMLParser):
     """`elements`: (tag, attributes) in order; `scripts`, `styles`: what stands in them, with the
-    attributes of the scripts; `tables`: by caption, rows of cell texts; `text`: all else."""
+    attributes of the scripts; `tables`: by caption, rows of cell texts, the headings first, each
+    with the one that stands over it ("over: heading"); `text`: all else."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -17,6 +18,7 @@ class Page(HTMLParser):
         self._open: list[str] = []
         self._rows: list[list[str]] = []
         self._caption = ""
+        self._over: list[int] = []
         self.feed(html)
         self.close()
 
@@ -25,11 +27,13 @@ class Page(HTMLParser):
         if tag not in ("meta", "link", "input", "br"):
             self._open.append(tag)
         if tag == "table":
-            self._rows, self._caption = [], ""
+            self._rows, self._caption, self._over = [], "", []
         elif tag == "tr":
             self._rows.append([])
         elif tag in ("td", "th"):
             self._rows[-1].append("")
+            if "thead" in self._open:
+                self._over.append(int(dict(attrs).get("colspan", "1")))
         elif tag == "script":
             self.scripts.append((dict(attrs), ""))
         elif tag == "style":
@@ -39,6 +43,11 @@ class Page(HTMLParser):
         assert self._open.pop() == tag, tag
         if tag == "table":
             self.tables[self._caption] = self._rows
+        elif tag == "thead" and len(self._rows) == 2:
+            over, below = self._rows
+            wide = [words for words, n in zip(over, self._over, strict=False) for _ in range(n)]
+            pairs = zip(wide, below, strict=True)
+            self._rows = [[": ".join(filter(None, pair)) for pair in pairs]]
 
     def handle_data(self, data):
         if "script" in self._open:

@@ -7,7 +7,6 @@ from typing import Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
-from branchwise.eval.alignment import Alignment
 from branchwise.eval.analysis import Analysis
 from branchwise.eval.branch_matches import BranchMatches, GoldPair, branch_matches
 from branchwise.eval.branch_scores import align_answers, gold_branches
@@ -15,7 +14,7 @@ from branchwise.eval.ceilings.traced import TracedItem
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import run_costs
 from branchwise.eval.errors.gold_evidence import CallCost, EvidencePlace, GoldEvidence
-from branchwise.eval.errors.item_errors import ItemErrors, MissingAnswer, WrongAnswer
+from branchwise.eval.errors.item_errors import FailedCall, ItemErrors, MissingAnswer, WrongAnswer
 from branchwise.eval.errors.labels import Label
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
@@ -42,7 +41,9 @@ QUESTIONS: tuple[tuple[str, Answers, int], ...] = (
 class Case:
     """A system: its answers by question, and at which tool call each gold text was seen first.
 
-    Texts that `seen` lacks were never retrieved; those in `dropped` were lost in extraction.
+    Texts that `seen` lacks were never retrieved; those in `dropped` were lost in extraction; wrong
+    ones in `read` are in the evidence. A tool call of the questions in `broken` brought nothing.
+    `place`: model, setting and base in the report.
     """
 
     name: str
@@ -55,6 +56,9 @@ class Case:
     failed: frozenset[str] = frozenset()
     changes: Mapping[str, Any] = field(default_factory=dict)
     base: str = ""
+    read: frozenset[str] = frozenset()
+    broken: frozenset[str] = frozenset()
+    place: tuple[str, str, str] = ("", "", "")
 
 
 SEEN = {"Mann": 1, "Pacino": 1, "Nolan": 1, "Bale": 2, "Cooper": 2, "Guillermin": 2, "Kubrick": 1}
@@ -126,7 +130,10 @@ def make_report(
 ) -> StudyReport:
     made = [question(*one, meta or {}) for one in questions]
     systems = [
-        SystemReport(case.name, scored(case, made), case.changes, base=case.base) for case in cases
+        SystemReport(
+            case.name, scored(case, made), case.changes, *case.place[:2], case.place[2] or case.base
+        )
+        for case in cases
     ]
     return study_report(title, systems, made, "questions.jsonl")
 
@@ -143,7 +150,7 @@ def scored(case: Case, questions: Sequence[Question]) -> ScoredRun:
         matches = branch_matches(gold, answers, alignment)
         evidence = _evidence(case, item.question)
         traced.append(TracedItem(item, matches, evidence, metrics[item.question.id]))
-        errors.append(_errors(item, matches, alignment, evidence))
+        errors.append(_errors(case, item, matches, evidence))
     usage = vars(RoleUsage(case.calls + 1, case.tokens, 0))
     outcomes = [{"error": item.error, "usage": {"agent": usage}} for item in items]
     costs = run_costs(outcomes, {"model": case.model}, Prices.load())
@@ -180,24 +187,41 @@ def _evidence(case: Case, question: Question) -> GoldEvidence:
 
 
 def _errors(
-    item: AnsweredItem, matches: BranchMatches, alignment: Alignment, evidence: GoldEvidence
+    case: Case, item: AnsweredItem, matches: BranchMatches, evidence: GoldEvidence
 ) -> ItemErrors:
     texts = _pairs(item.question)
-    missing = tuple(_missing(texts[pair], evidence.places[pair], item) for pair in matches.missing)
-    wrong = tuple(
-        WrongAnswer(one.branch, one.text, Label.UNSUPPORTED_ANSWER) for one in matches.wrong
-    )
-    labels = {one.label for one in (*missing, *wrong) if one.label}
+    wrong = tuple(_wrong(case, one.branch, one.text, texts) for one in matches.wrong)
+    elsewhere = {one.text for one in wrong}
+    lost = {
+        pair: replace(found, label=Label.WRONG_BRANCH, lost_at=None)
+        if found.text in elsewhere
+        else found
+        for pair in matches.missing
+        for found in [_missing(texts[pair], evidence.places[pair], item)]
+    }
+    calls = (FailedCall(1, 2, "local_retriever", "failed", "boom"),)
+    labels = {one.label for one in (*lost.values(), *wrong) if one.label}
+    unseen = {pair for pair in lost if lost[pair].label is Label.INCOMPLETE_EXTRACTION}
+    of_branch = [{one for one in texts if one.branch == pair.branch} for pair in texts]
+    labels |= {Label.MISSING_BRANCH} if any(pairs <= unseen for pairs in of_branch) else set()
+    labels |= {Label.WRONG_TOOL_CALL} if item.question.id in case.broken else set()
     return ItemErrors(
         item.question.id,
         0,
         item.question.ambiguous,
         traced=True,
         labels=tuple(sorted(labels)),
-        missing=missing,
+        missing=tuple(lost.values()),
         wrong=wrong,
+        failed_calls=calls if item.question.id in case.broken else (),
         error=item.error,
     )
+
+
+def _wrong(case: Case, branch: str, text: str, gold: Mapping[GoldPair, str]) -> WrongAnswer:
+    if text in gold.values():
+        return WrongAnswer(branch, text, Label.WRONG_BRANCH, "b")
+    return WrongAnswer(branch, text, None if text in case.read else Label.UNSUPPORTED_ANSWER)
 
 
 def _missing(text: str, places: tuple[EvidencePlace, ...], item: AnsweredItem) -> MissingAnswer:

@@ -1,0 +1,52 @@
+"""Which published numbers stand beside the scores of runs."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from branchwise.eval.reporting.published import Published
+    from branchwise.eval.scoring import ScoredRun
+
+_NONE = "none"
+
+PublishedOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BENCHMARK",
+        help="Show what a paper published beside the scores: deepambigqa, or none. "
+        "Default: of the benchmark that the questions name.",
+    ),
+]
+
+
+def check_published(benchmark: str | None) -> None:
+    """Raise InputError if nothing is published of the benchmark."""
+    from branchwise.eval.reporting.published import published
+
+    if benchmark not in (None, _NONE):
+        published(benchmark)
+
+
+def chosen_published(
+    benchmark: str | None, runs: "Sequence[tuple[str, ScoredRun]]"
+) -> "Published | None":
+    """What was published of the benchmark, by default of the runs' own.
+
+    Raises InputError if that was asked for, and no run is of a task that it has numbers for.
+    """
+    from branchwise.corpora.errors import InputError
+    from branchwise.eval.reporting.published import published_beside
+    from branchwise.eval.reporting.run_folders import questions_of
+
+    if benchmark == _NONE:
+        return None
+    found = published_beside(questions_of(runs), benchmark)
+    tasks = dict.fromkeys(run.scores.scorer.task for _, run in runs)
+    if found and benchmark and not tasks.keys() & {table.task for table in found.tables}:
+        raise InputError(
+            f"what is published of {benchmark} was not scored as {', '.join(tasks)}",
+            remedy="leave out --published",
+        )
+    return found

@@ -1,0 +1,88 @@
+"""Items by what went wrong with them: shares by class of error, counts by type."""
+
+from collections.abc import Iterator, Sequence
+
+from branchwise.eval.reporting.error_counts import (
+    ErrorCounts,
+    error_counts,
+    found_in,
+    inexact_words,
+)
+from branchwise.eval.reporting.error_types import CLASSES_SAY, ERROR_CLASSES, ERROR_TYPES
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.tables.table import (
+    CellValue,
+    Table,
+    TableColumn,
+    subset_column,
+    system_column,
+)
+
+_SEVERAL = "An item is a question in one epoch; it may have several errors, each counted."
+_UNUSED = "What no item has is left out."
+_Counted = Sequence[tuple[str, str, ErrorCounts]]
+"""System, subset, and its items by error."""
+
+
+def error_tables(report: StudyReport) -> Iterator[Table]:
+    """Nothing for tasks whose answers are sentences."""
+    counted = [
+        (name, subset, error_counts(analysis, subset))
+        for subset in report.subsets
+        for _, name, analysis in report.analysed
+    ]
+    if counted:
+        yield _shares(report, counted)
+        yield _items(report, counted)
+
+
+def _shares(report: StudyReport, counted: _Counted) -> Table:
+    counts = [found for *_, found in counted]
+    columns = [
+        TableColumn(f"{one.key}_of_{key}", title, printed=found_in(one, counts), group=one.title)
+        for one in ERROR_CLASSES
+        for key, title in (("inexact", "of not exact"), ("all", "of all"))
+    ]
+    rows = [
+        [share for one in ERROR_CLASSES for share in (found.of_inexact(one), found.of_all(one))]
+        for found in counts
+    ]
+    notes = (f"Shares of items. {inexact_words(report.task)}", _SEVERAL, *CLASSES_SAY)
+    return _table(("errors", "Errors by class"), counted, columns, rows, notes)
+
+
+def _items(report: StudyReport, counted: _Counted) -> Table:
+    counts, columns = [found for *_, found in counted], []
+    for group in ERROR_CLASSES:
+        for one in group.types:
+            key, is_used = f"items_{one.key}", found_in(one, counts)
+            columns += [
+                TableColumn(key, one.title, "count", printed=is_used, group=group.title),
+                TableColumn(f"{key}_inexact", f"{one.title}, not exact", "count", printed=False),
+            ]
+    rows = [
+        [n for one in ERROR_TYPES for n in (found.with_error[one.key], found.inexact_with[one.key])]
+        for found in counts
+    ]
+    notes = (inexact_words(report.task), _SEVERAL, _UNUSED)
+    return _table(("items", "Items with something wrong"), counted, columns, rows, notes)
+
+
+def _table(
+    named: tuple[str, str],
+    counted: _Counted,
+    columns: Sequence[TableColumn],
+    values: Sequence[Sequence[CellValue]],
+    notes: tuple[str, ...],
+) -> Table:
+    firsts = (
+        system_column(),
+        subset_column(),
+        TableColumn("items", "items", "count"),
+        TableColumn("inexact", "not exact", "count"),
+    )
+    rows = tuple(
+        (name, subset, found.items, found.inexact, *row)
+        for (name, subset, found), row in zip(counted, values, strict=True)
+    )
+    return Table(*named, (*firsts, *columns), rows, notes, section="errors")

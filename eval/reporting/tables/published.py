@@ -1,0 +1,90 @@
+"""What a paper published on the benchmark, below the report's own systems in the same settings."""
+
+import re
+from collections.abc import Iterator
+from itertools import product
+
+from branchwise.eval.reporting.published import Published, PublishedTable
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport
+from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn, subset_column
+from branchwise.eval.tasks import get_task
+
+_OWN = (
+    "Measured: this report's systems, where they have such a setting. Its base is what it was "
+    "compared with, whatever that uses."
+)
+
+
+def published_tables(report: StudyReport) -> Iterator[Table]:
+    """A table for each that was published of the report's task; settings are groups of columns."""
+    if report.published:
+        for table in report.published.tables:
+            if table.task == report.task.name:
+                yield _laid_out(report, report.published, table)
+
+
+def _laid_out(report: StudyReport, found: Published, table: PublishedTable) -> Table:
+    own = _own_systems(report, table)
+    rows: list[tuple[CellValue, ...]] = []
+    for subset in table.subsets:
+        for model, systems in own:
+            rows.append(("measured", model, subset, *_measured(systems, found, table, subset)))
+        for name, scores in table.rows.items():
+            places = product(table.settings, table.metrics)
+            cells = (scores[setting][subset][metric] for setting, metric in places)
+            rows.append(("published", name, subset, *cells))
+    columns = (
+        TableColumn("origin", "origin", "text", printed=bool(own), is_key=True),
+        TableColumn("system", table.row, "text", is_key=True),
+        subset_column(),
+        *_columns(found, table),
+    )
+    notes = (*_notes(found, table), *([_OWN] if own else ()), *found.notes)
+    title, name = f"Published ({found.benchmark}): {table.title}", f"published-{table.name}"
+    return Table(name, title, columns, tuple(rows), notes, section="scores")
+
+
+def _columns(found: Published, table: PublishedTable) -> Iterator[TableColumn]:
+    for setting, name in product(table.settings, table.metrics):
+        one, group = found.metrics[name], setting if len(table.settings) > 1 else ""
+        # In a spreadsheet, a key that begins with + would be a formula.
+        key = re.sub(r"\W+", "_", f"{group}_{name}").strip("_")
+        yield TableColumn(key, one.title, one.unit, one.digits, group=group)
+
+
+def _own_systems(
+    report: StudyReport, table: PublishedTable
+) -> list[tuple[str, dict[str, SystemReport]]]:
+    """Model to its systems by published setting; one of the same model and setting again is in a
+    further row."""
+    named = {setting.ours or name: name for name, setting in table.settings.items()}
+    found: list[tuple[str, dict[str, SystemReport]]] = []
+    for system in report.systems:
+        if setting := named.get(system.setting):
+            rows = (row for model, row in found if model == system.model and setting not in row)
+            if (row := next(rows, None)) is None:
+                found.append((system.model, row := {}))
+            row[setting] = system
+    return found
+
+
+def _measured(
+    systems: dict[str, SystemReport], found: Published, table: PublishedTable, subset: str
+) -> Iterator[float | None]:
+    """The nearest of the report's own metrics; None where it has no such system or metric."""
+    for setting, name in product(table.settings, table.metrics):
+        system, ours = systems.get(setting), found.metrics[name].ours
+        yield system.mean(ours, subset).mean if system and ours else None
+
+
+def _notes(found: Published, table: PublishedTable) -> Iterator[str]:
+    """Whose numbers they are, and which of the report's columns they are nearest to."""
+    places: dict[str, list[str]] = {}
+    for name, setting in table.settings.items():
+        places.setdefault(setting.place, []).append(name)
+    where = "; ".join(f"{', '.join(names)}: its {place}" for place, names in places.items())
+    yield f"Published: the numbers of {found.paper} ({where}); none was measured here."
+    titles = {column.key: column.title for column in get_task(table.task).columns}
+    ours = [titles[key] for name in table.metrics if (key := found.metrics[name].ours)]
+    if ours:
+        yield f"To be read beside {', '.join(ours)}."

@@ -1,0 +1,249 @@
+"""The published numbers that ship, and what a file of such numbers may hold."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from branchwise.corpora.errors import InputError
+from branchwise.eval.reporting.published import (
+    Published,
+    benchmark_of,
+    benchmarks,
+    published,
+    published_beside,
+)
+from branchwise.eval.reporting.published.reading import read_published
+from branchwise.eval.reporting.tables.published import published_tables
+from branchwise.eval.reporting.tables.table import column_groups
+from branchwise.eval.tasks import get_task
+from support.ui.report_cases import make_report
+
+FOLDER = Path(__file__).parents[2] / "eval" / "reporting" / "published"
+
+# Tables 4, 5 and 7 as printed: precision, recall and exact match, each non-ambiguous/ambiguous.
+PRINTED = """
+GPT-4o-mini        .84/.83 .52/.33 .11/.03  .87/.84 .51/.42 .09/.08  .85/.85 .58/.37 .13/.05  .12/.06 .14/.07 .01/.00
+GPT-4o             .91/.84 .57/.41 .14/.05  .90/.88 .60/.48 .15/.08  .92/.87 .55/.44 .15/.07  .24/.10 .18/.08 .02/.01
+GPT-5-mini         .90/.87 .64/.44 .16/.09  .91/.89 .67/.54 .17/.14  .92/.89 .69/.48 .18/.10  .25/.11 .22/.10 .02/.01
+GPT-5              .93/.91 .71/.48 .21/.13  .93/.90 .74/.61 .23/.18  .94/.91 .73/.52 .19/.13  .30/.14 .28/.12 .03/.02
+Qwen2.5-3B         .82/.78 .34/.17 .03/.01  .84/.78 .31/.18 .04/.03  .83/.81 .37/.19 .04/.04  .08/.03 .10/.04 .00/.00
+Qwen2.5-7B         .83/.80 .40/.21 .05/.01  .86/.82 .44/.25 .08/.04  .85/.80 .45/.27 .09/.04  .15/.05 .12/.05 .01/.00
+Qwen3-4B           .84/.84 .45/.25 .07/.03  .85/.78 .47/.29 .09/.06  .88/.79 .48/.28 .08/.06  .18/.07 .14/.06 .01/.00
+Qwen3-8B           .84/.85 .55/.39 .12/.05  .88/.84 .54/.42 .14/.07  .81/.82 .59/.42 .14/.06  .22/.08 .20/.08 .02/.01
+DS-R1-distill-1.5B .73/.74 .33/.08 .02/.01  .82/.74 .35/.13 .03/.03  .77/.76 .39/.12 .03/.03  .05/.02 .08/.03 .00/.00
+DS-R1-distill-7B   .82/.79 .51/.14 .06/.02  .85/.78 .54/.15 .08/.04  .83/.79 .54/.17 .07/.03  .12/.04 .11/.04 .01/.00
+"""  # noqa: E501
+SETTINGS = ("base", "+expansion", "+extraction", "+KG")
+METRICS = ("precision", "recall", "em")
+
+# The forms of other papers: deviations, several tables, percentages, no subsets.
+OTHER: dict[str, Any] = {
+    "benchmark": "other",
+    "paper": "Doe 2026",
+    "notes": [],
+    "metrics": {
+        "answer": {"title": "answer", "digits": 3},
+        "answer_sd": {"title": "±", "unit": "value", "digits": 3},
+        "bleu": {"title": "BLEU-4", "digits": 3},
+        "number": {"title": "number", "unit": "value", "digits": 1},
+    },
+    "tables": [
+        {
+            "name": "models",
+            "title": "models",
+            "task": "condambigqa",
+            "row": "model",
+            "settings": {"main": {"place": "Table 2"}},
+            "subsets": ["all"],
+            "metrics": ["answer", "answer_sd"],
+            "rows": {"Mistral": {"main": {"all": {"answer": 0.272, "answer_sd": 0.137}}}},
+        },
+        {
+            "name": "questions",
+            "title": "questions",
+            "task": "condambigqa",
+            "row": "answers",
+            "settings": {"none": {"place": "Table 4"}, "gold": {"place": "Table 4"}},
+            "subsets": ["all"],
+            "metrics": ["bleu", "number"],
+            "rows": {
+                "predicted": {
+                    "none": {"all": {"bleu": 0.079, "number": 2.0}},
+                    "gold": {"all": {"bleu": 0.154, "number": 3.7}},
+                }
+            },
+        },
+    ],
+}
+
+
+@dataclass(frozen=True)
+class Marked:
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+def written(folder: Path, content: object, name: str = "other") -> Path:
+    path = folder / f"{name}.yaml"
+    path.write_text(
+        content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False)
+    )
+    return path
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_file_that_ships_can_be_read(path: Path) -> None:
+    assert path.stem in benchmarks()
+    assert published(path.stem).benchmark == path.stem
+
+
+def test_deepambigqa_is_as_printed() -> None:
+    (table,) = published("deepambigqa").tables
+    found = dict(table.rows)
+    for line in PRINTED.strip().splitlines():
+        name, *cells = line.split()
+        scores = found.pop(name)
+        for place, pair in enumerate(cells):
+            setting, metric = SETTINGS[place // 3], METRICS[place % 3]
+            values = (scores[setting][kind][metric] for kind in ("unambiguous", "ambiguous"))
+            assert [f"{value:.2f}"[1:] for value in values] == pair.split("/"), (name, setting)
+    assert not found
+
+
+def test_other_papers_metrics_subsets_and_settings_fit(tmp_path: Path) -> None:
+    read = read_published(written(tmp_path, OTHER))
+    assert read.tables[0].rows["Mistral"]["main"]["all"] == {"answer": 0.272, "answer_sd": 0.137}
+    assert [*read.tables[1].settings] == ["none", "gold"]
+
+
+def test_other_papers_tables_are_laid_out_as_they_are() -> None:
+    found = Published.model_validate(OTHER)
+    report = replace(make_report(), published=found, task=get_task("condambigqa"))
+    models, questions = published_tables(report)
+    assert [column.key for column in models.columns[3:]] == ["answer", "answer_sd"]
+    assert not column_groups(models.columns)
+    assert models.rows == (("published", "Mistral", "all", 0.272, 0.137),)
+    assert [column.key for column in questions.columns[3:]] == [
+        "none_bleu", "none_number", "gold_bleu", "gold_number",
+    ]  # fmt: skip
+    assert questions.rows == (("published", "predicted", "all", 0.079, 2.0, 0.154, 3.7),)
+    assert [models.name, questions.name] == ["published-models", "published-questions"]
+    assert not any("To be read beside" in note for note in models.notes)
+
+
+def at(*place: str | int) -> Callable[[Any], Any]:
+    def found(content: Any) -> Any:
+        for key in place:
+            content = content[key]
+        return content
+
+    return found
+
+
+SCORES = at("tables", 0, "rows", "Mistral", "main", "all")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda c: SCORES(c).pop("answer"), "the metric 'answer' is missing; every row has all"),
+        (lambda c: SCORES(c).update(answr=0.1), "unknown metric 'answr'; did you mean answer?"),
+        (lambda c: SCORES(c).update(answer=27.2), "answer is 27.2; a share is 0 to 1"),
+        (lambda c: SCORES(c).update(answer=-0.1), "answer is -0.1: Input should be greater"),
+        (lambda c: SCORES(c).update(answer="0.2"), "answer is '0.2': Input should be a valid num"),
+        (lambda c: SCORES(c).update(answer=True), "answer is on: Input should be a valid number"),
+        (lambda c: SCORES(c).update(answer=float("nan")), "answer is nan: Input should be a fin"),
+        (
+            lambda c: at("tables", 1, "rows", "predicted")(c).pop("gold"),
+            "the setting 'gold' is missing; every row has all",
+        ),
+        (
+            lambda c: at("tables", 0, "rows", "Mistral", "main")(c).update(ambiguous={}),
+            "unknown subset 'ambiguous'",
+        ),
+        (lambda c: at("tables", 0)(c).update(subsets=["al"]), "unknown subset 'al'; did you mean"),
+        (lambda c: at("tables", 0)(c).update(task="x"), "unknown task 'x'; known are"),
+        (lambda c: at("tables", 0)(c)["metrics"].append("x"), "unknown metric 'x'; known are"),
+        (lambda c: at("tables", 1)(c).update(name="models"), "models is the name of two tables"),
+        (lambda c: at("tables", 1)(c).update(name="../x"), "name is '../x': String should match"),
+        (lambda c: at("tables", 0)(c).update(rows={}), "rows is keys and values: Dictionary shou"),
+        (lambda c: at("tables", 0)(c).update(colour=1), "unknown field 'colour'"),
+        (lambda c: at("metrics", "bleu")(c).pop("title"), "title is missing"),
+        (
+            lambda c: at("metrics", "answer")(c).update(ours="answer_f"),
+            "condambigqa has no column 'answer_f'; did you mean answer_f1?",
+        ),
+        (lambda c: c.update(notes=["x" * 301]), "notes is 'xxxx"),
+        (lambda c: c.update(benchmark="another"), "benchmark is 'another', the file other"),
+    ],
+)
+def test_a_file_with_a_mistake_is_refused_in_one_line(
+    tmp_path: Path, change: Callable[[Any], object], problem: str
+) -> None:
+    content = deepcopy(OTHER)
+    change(content)
+    path = written(tmp_path, content)
+    with pytest.raises(InputError) as raised:
+        read_published(path)
+    message = str(raised.value)
+    assert "\n" not in message
+    where, _, what = message.removeprefix(f"{path}:").partition(": ")
+    assert where.isdigit()
+    assert what.startswith(problem)
+
+
+def test_the_line_of_a_mistake_is_named(tmp_path: Path) -> None:
+    text = (FOLDER / "deepambigqa.yaml").read_text()
+    wrong = text.replace("precision: 0.91, recall: 0.48", "precision: 91, recall: 0.48", 1)
+    path = written(tmp_path, wrong, "deepambigqa")
+    line = next(n for n, one in enumerate(wrong.splitlines(), 1) if "precision: 91" in one)
+    with pytest.raises(InputError, match=rf"deepambigqa\.yaml:{line}: precision is 91\.0; a share"):
+        read_published(path)
+
+
+def test_a_row_that_comes_twice_is_refused(tmp_path: Path) -> None:
+    text = yaml.safe_dump(OTHER).replace("Mistral:", "Mistral: {}\n    Mistral:")
+    with pytest.raises(InputError, match="'Mistral' is repeated here"):
+        read_published(written(tmp_path, text))
+
+
+def test_a_benchmark_without_published_numbers_is_refused() -> None:
+    with pytest.raises(InputError, match="'deepambiqa' here; did you mean deepambigqa\\?"):
+        published("deepambiqa")
+    with pytest.raises(InputError, match="known are deepambigqa"):
+        published("../x")
+
+
+OWN = Marked({"benchmark": "deepambigqa"})
+GENERATED = Marked({"benchmark": "deepambigqa", "generated": True})
+
+
+def test_they_stand_beside_questions_that_all_say_so() -> None:
+    assert benchmark_of([OWN, OWN]) == "deepambigqa"
+    assert published_beside([OWN, OWN]) == published("deepambigqa")
+    for others in ([], [Marked()], [OWN, Marked()], [OWN, Marked({"benchmark": "condambigqa"})]):
+        assert published_beside(others) is None
+    for strange in (3, None, ["deepambigqa"], "../deepambigqa", "nothing"):
+        assert published_beside([Marked({"benchmark": strange})]) is None
+
+
+@pytest.mark.parametrize("questions", [[GENERATED], [OWN, GENERATED]])
+def test_beside_generated_questions_a_note_says_so(questions: list[Marked]) -> None:
+    found = published_beside(questions)
+    assert found is not None
+    first, *others = found.notes
+    assert first.startswith("The questions of this report are not the paper's: they were generated")
+    assert tuple(others) == published("deepambigqa").notes
+
+
+def test_they_can_be_asked_for_beside_any_questions() -> None:
+    assert published_beside([OWN], "deepambigqa") == published("deepambigqa")
+    asked = published_beside([Marked()], "deepambigqa")
+    assert asked is not None
+    assert "not the paper's" in asked.notes[0]
+    with pytest.raises(InputError, match="did you mean"):
+        published_beside([OWN], "deepambigq")

@@ -1,0 +1,32 @@
+"""Groups of columns on a terminal."""
+
+from branchwise.eval.reporting.tables import TableColumn
+from branchwise.ui.cells import plain
+from branchwise.ui.grouped_columns import in_groups
+
+
+def test_the_neighbours_of_a_group_are_one_column_under_its_name() -> None:
+    columns = [
+        TableColumn("n", "n"),
+        TableColumn("p", "P", group="base"),
+        TableColumn("em", "EM", group="base"),
+        TableColumn("q", "P", group="+KG"),
+    ]
+    rows = [["2", "1.00\n.50–1.00", ".5", "–"], ["10", ".75", ".25", ".1"]]
+    heads, joined = in_groups(columns, [[plain(text) for text in row] for row in rows])
+    assert heads == ["n", "base\n   P  EM", "+KG\n P"]
+    assert [[cell.plain for cell in row] for row in joined] == [
+        ["2", "1.00  .5", " –"],
+        ["10", " .75 .25", ".1"],
+    ]
+
+
+def test_without_groups_columns_stay_as_they_are() -> None:
+    columns = [TableColumn("p", "strict P", heading="strict\nP"), TableColumn("n", "n")]
+    cells = [[plain(".75\n.50–1.00"), plain("2")]]
+    assert in_groups(columns, cells) == (["strict\nP", "n"], cells)
+
+
+def test_a_table_without_rows_has_its_headings() -> None:
+    columns = [TableColumn("p", "P", group="base"), TableColumn("r", "R", group="base")]
+    assert in_groups(columns, []) == (["base\nP R"], [])

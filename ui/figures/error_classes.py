@@ -1,0 +1,73 @@
+"""Errors by class: a column a class, a row a system, a band of rows a subset."""
+
+from typing import TYPE_CHECKING, Any
+
+from branchwise.eval.numbers import percent
+from branchwise.eval.reporting.error_types import CLASSES_SAY, ERROR_CLASSES, ErrorClass
+from branchwise.eval.reporting.figures.errors import SystemErrors, error_shares
+from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.ui.figures.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    SKY,
+    Drawing,
+    add_legend,
+    finish,
+    name_columns,
+    name_rows,
+    new_grid,
+    row_height,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLOURS = dict(zip((one.key for one in ERROR_CLASSES), (ORANGE, BLUE, GREEN, SKY), strict=True))
+_BAR, _ACROSS = 0.62, 0.42
+_LINE: dict[str, Any] = {"color": BLACK, "linewidth": 0.9}
+_ROOM = 1.42
+"""The end of the axis, with room for the number beside a whole bar."""
+
+
+def draw_error_classes(report: StudyReport) -> Drawing | None:
+    """Bars of the shares of the items that are not exact; None where there is no error."""
+    found = [one for subset in report.parts if (one := error_shares(report, subset))]
+    if not found:
+        return None
+    names = [one.name for one in found[0].systems]
+    used = {one.key for shares in found for one in shares.classes}
+    classes = [one for one in ERROR_CLASSES if one.key in used]
+    height = 0.95 + len(found) * (0.3 + len(names) * row_height(names))
+    figure, bands = new_grid(height, len(found), len(classes))
+    for band, shares in zip(bands, found, strict=True):
+        for axes, group in zip(band, classes, strict=True):
+            for row, one in enumerate(shares.systems):
+                _draw(axes, one, group, row)
+            axes.tick_params(axis="y", length=0)
+        band[0].set_title(f"{shares.subset} questions")
+        name_rows(band[0], names)
+    name_columns(bands[0], [group.title for group in classes])
+    axes.set_xlim(0, _ROOM)
+    axes.set_xticks([0, 0.5, 1], labels=["0", "50", "100"])
+    _legend(figure)
+    return finish(figure, "error-classes", " ".join([found[0].caption, *CLASSES_SAY]))
+
+
+def _draw(axes: "Axes", one: SystemErrors, group: ErrorClass, row: int) -> None:
+    share, of_all = one.counts.of_inexact(group) or 0, one.counts.of_all(group) or 0
+    axes.barh(row, share, _BAR, color=_COLOURS[group.key])
+    axes.plot([of_all] * 2, [row - _ACROSS, row + _ACROSS], **_LINE)
+    said = percent(one.counts.inexact_with[group.key], one.counts.inexact).rstrip("%")
+    axes.text(max(share, of_all) + 0.05, row, said, va="center_baseline", fontsize=6)
+
+
+def _legend(figure: "Figure") -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    line = Line2D([], [], color=BLACK, linestyle="none", marker="|", markersize=7)
+    labels = ["% of the items that are not exact", "% of all items"]
+    add_legend(figure, [Patch(color="0.6"), line], labels)
