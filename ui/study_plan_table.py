@@ -10,6 +10,7 @@ from branchwise.eval.studies.plan import (
     MODULE_INPUT,
     REPLY,
     Bound,
+    PlanTotal,
     StudyPlan,
     SystemPlan,
 )
@@ -42,7 +43,8 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
 
 def _size(plan: StudyPlan) -> str:
     epochs = f" x {plan.epochs} epochs" if plan.epochs > 1 else ""
-    systems = f"{len(plan.systems)} system{'s' if len(plan.systems) > 1 else ''} ({plan.design})"
+    design = f"{plan.design}, {len(plan.models)} models" if plan.models else plan.design
+    systems = f"{len(plan.systems)} system{'s' if len(plan.systems) > 1 else ''} ({design})"
     return f"{systems} x {plan.questions:,} questions{epochs} = {plan.items:,} items"
 
 
@@ -55,16 +57,16 @@ def _table(plan: StudyPlan) -> "Table":
         table.add_column(title, justify="right", no_wrap=True)
     for system in plan.systems:
         table.add_row(plain(run_name(system.name)), *_cells(system, roles))
-    if len(plan.systems) > 1:
+    if plan.totals:
         table.add_section()
-        calls = [short_count(sum(one.calls.get(role, 0) for one in plan.systems)) for role in roles]
-        table.add_row(plain("all", "bold"), *calls, *_bounds(plan.within, plan.at_most))
+    for total in plan.totals:
+        table.add_row(plain(run_name(total.name), "bold"), *_cells(total, roles))
     return table
 
 
-def _cells(system: SystemPlan, roles: list[str]) -> list[str]:
-    calls = [short_count(system.calls.get(role, 0)) for role in roles]
-    return [*calls, *_bounds(system.within, system.at_most)]
+def _cells(planned: SystemPlan | PlanTotal, roles: list[str]) -> list[str]:
+    calls = [short_count(planned.calls.get(role, 0)) for role in roles]
+    return [*calls, *_bounds(planned.within, planned.at_most)]
 
 
 def _bounds(within: Bound, at_most: Bound) -> list[str]:

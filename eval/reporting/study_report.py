@@ -117,8 +117,9 @@ class StudyReport:
 
     @property
     def base_words(self) -> str:
-        """What the systems are compared with: the base's name, or that each model has its own."""
-        return self.bases[0].name if len(self.bases) == 1 else "each model's base"
+        """What a system is compared with: the base's name, or whose it is where each model has
+        one."""
+        return self.bases[0].name if len(self.bases) == 1 else "the base of the same model"
 
     def base_of(self, system: SystemReport) -> SystemReport:
         """The system that one is compared with; itself for a base."""

@@ -3,6 +3,7 @@
 An upper bound from the budgets, far above what most questions take; not an estimate.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,10 +40,12 @@ class SystemPlan:
     `calls`: model calls by role, retries not counted; `tool_calls` likewise. `within`: what the
     budget's `max_tokens_total` allows. `at_most`: with what goes beyond it, because it is looked at
     before each turn: one turn, its extractions, the answer and a repair. Without tools there is no
-    further turn and the two are the same. `unpriced`: models without a known price.
+    further turn and the two are the same. `unpriced`: models without a known price. `model` as in
+    `NamedSystem`.
     """
 
     name: str
+    model: str
     items: int
     calls: Mapping[str, int]
     tool_calls: int
@@ -62,15 +65,35 @@ class SystemPlan:
 
 
 @dataclass(frozen=True)
+class PlanTotal:
+    """Several systems together: the sums of their calls by role and of their bounds."""
+
+    name: str
+    calls: Mapping[str, int]
+    within: Bound
+    at_most: Bound
+
+    @classmethod
+    def of(cls, name: str, systems: Sequence[SystemPlan]) -> "PlanTotal":
+        calls = Counter[str]()
+        for one in systems:
+            calls.update(one.calls)
+        within, at_most = (one.within for one in systems), (one.at_most for one in systems)
+        return cls(name, calls, _sum(within), _sum(at_most))
+
+
+@dataclass(frozen=True)
 class StudyPlan:
     """The bounds of a whole study. `within` and `at_most` are sums; `scored_by`: the models that
-    score, whose calls are not in them.
+    score, whose calls are not in them. `models`: those that have a base of their own, where there
+    are several.
     """
 
     name: str
     design: str
     questions: int
     epochs: int
+    models: tuple[str, ...]
     systems: tuple[SystemPlan, ...]
     within: Bound
     at_most: Bound
@@ -82,6 +105,16 @@ class StudyPlan:
     def items(self) -> int:
         """Questions times epochs times systems."""
         return sum(system.items for system in self.systems)
+
+    @property
+    def totals(self) -> tuple[PlanTotal, ...]:
+        """What each model's systems come to, then all systems; none of a single system."""
+        by_model = {
+            f"all of {model}": [one for one in self.systems if one.model == model]
+            for model in self.models
+        }
+        whole = {"all": self.systems} if len(self.systems) > 1 else {}
+        return tuple(PlanTotal.of(*one) for one in (by_model | whole).items())
 
     @property
     def unpriced(self) -> tuple[str, ...]:
@@ -113,6 +146,7 @@ def plan_of(
         design=study.design,
         questions=len(questions),
         epochs=study.questions.epochs,
+        models=tuple(one.model for one in systems if one.base == one.name) if study.models else (),
         systems=planned,
         within=_sum(one.within for one in planned),
         at_most=_sum(one.at_most for one in planned),
@@ -152,6 +186,7 @@ def _system_plan(named: NamedSystem, items: int, prices: Prices) -> SystemPlan:
     missing = [role.model for role in roles if prices.price(role.model) is None]
     return SystemPlan(
         name=named.name,
+        model=named.model,
         items=items,
         calls={role.role: items * role.calls for role in roles},
         tool_calls=items * _tool_calls(system),

@@ -131,7 +131,7 @@ def _more_bounds(one: Declared) -> list[Any]:
 
 
 def _check_models(models: tuple[str, ...]) -> tuple[Value, ...]:
-    return _check_distinct(models, "name two models at least, or write model: and the one")
+    return _check_distinct(models, "name two models at least, or write model: NAME")
 
 
 def _check_distinct(

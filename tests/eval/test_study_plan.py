@@ -163,6 +163,26 @@ def test_the_table_says_that_it_is_an_upper_bound_and_fits_a_terminal(parts: Pat
     assert row.split() == ["+extraction", "50", "0", "60", "5.00M", "5.10", "6.65M", "6.75"]
 
 
+def test_each_model_has_a_total_of_its_own(parts: Path) -> None:
+    models = [MINE, "openai:free@http://127.0.0.1:9/v1"]
+    base = {key: value for key, value in BASE.items() if key != "model"}
+    found = plan(parts, base={"models": models, **base})
+    # Twice the 5,000,000 tokens of the base that is worked out above, and expansion in the budget.
+    mine, free, whole = found.totals
+    assert [one.name for one in found.totals] == ["all of mine", "all of free", "all"]
+    assert (mine.calls, whole.calls) == (
+        {"agent": 100, "expander": 10},
+        {"agent": 200, "expander": 20},
+    )
+    assert mine.within.tokens == free.within.tokens == 10_000_000
+    assert mine.within.cost == sum(one.within.cost or 0 for one in found.systems[:2])
+    assert (free.within.cost, whole.within.cost) == (None, None)
+    assert whole.within == found.within
+    text = shown(found)
+    assert "4 systems (vary, 2 models) x 5 questions" in text
+    assert text.index("mine, +expansion") < text.index("all of mine") < text.index("all of free")
+
+
 def test_a_plan_is_json_for_programs(parts: Path) -> None:
     found = json.loads(json.dumps(plan(parts).to_json()))
     assert found["items"] == 20

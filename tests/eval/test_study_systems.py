@@ -177,6 +177,67 @@ def test_models_are_named_without_their_server_unless_that_is_the_difference(par
     assert len({named.slug for named in found}) == 3
 
 
+def test_each_of_several_models_has_a_base_and_what_is_changed_of_it(parts: Path) -> None:
+    models = ["openai:gpt-5", "openai:Qwen/Qwen3-8B@http://a:1/v1", "offline"]
+    base = {**BASE, "models": models}
+    found = systems(parts, base=base, factors={"expansion": [False, True], "k": [5, 3]})
+    short = ("gpt-5", "Qwen/Qwen3-8B", "offline")
+    settings = ("base", "+expansion", "k=3")
+    assert [(one.model, one.setting, one.base) for one in found] == [
+        (model, setting, model) for model, setting in product(short, settings)
+    ]
+    assert [one.name for one in found[:4]] == [
+        "gpt-5", "gpt-5, +expansion", "gpt-5, k=3", "Qwen/Qwen3-8B",
+    ]  # fmt: skip
+    assert [one.slug for one in found[3:6]] == [
+        "qwen-qwen3-8b", "qwen-qwen3-8b-expansion", "qwen-qwen3-8b-k-3",
+    ]  # fmt: skip
+    assert [dict(one.changes) for one in found] == [{}, {"expansion": True}, {"k": 3}] * 3
+    # Each is what a study of that model alone makes of it.
+    for n, model in enumerate(models):
+        alone = systems(
+            parts, base={**BASE, "model": model}, factors={"expansion": [False, True], "k": [5, 3]}
+        )
+        assert [one.system for one in alone] == [one.system for one in found[3 * n : 3 * n + 3]]
+        assert [(one.name, one.setting, one.base) for one in alone] == [
+            (setting, setting, "base") for setting in settings
+        ]
+        assert {one.model for one in alone} == {short[n]}
+
+
+def test_several_models_have_every_combination_in_a_factorial_design(parts: Path) -> None:
+    base = {**BASE, "models": ["openai:a", "openai:b"]}
+    factors = {"expansion": [False, True], "k": [5, 3]}
+    assert names(parts, base=base, factors=factors, design="factorial") == [
+        f"{model}{setting}"
+        for model in "ab"
+        for setting in ("", ", +expansion", ", k=3", ", +expansion, k=3")
+    ]
+
+
+def test_models_of_one_name_are_told_apart_by_their_servers(parts: Path) -> None:
+    here, there = "openai:Qwen3@http://a:1/v1", "openai:Qwen3@http://b:1/v1"
+    assert names(parts, base={**BASE, "models": [here, there]}) == [
+        here, f"{here}, +expansion", there, f"{there}, +expansion",
+    ]  # fmt: skip
+    long = [f"openai:Q@http://{'x' * 50}{n}{'y' * 50}:1/v1" for n in range(2)]
+    found = systems(parts, base={**BASE, "models": long})
+    for what in ("name", "slug"):
+        assert len({getattr(named, what) for named in found}) == 4
+    assert len({named.model for named in found}) == 2
+
+
+def test_a_model_that_is_a_factor_is_told_beside_what_else_is_changed(parts: Path) -> None:
+    factors = {"model": ["openai:a", "openai:b"], "expansion": [False, True]}
+    found = systems(parts, factors=factors, design="factorial")
+    assert [(one.name, one.model, one.setting, one.base) for one in found] == [
+        ("base", "a", "base", "base"),
+        ("model=b", "b", "base", "base"),
+        ("+expansion", "a", "+expansion", "base"),
+        ("model=b, +expansion", "b", "+expansion", "base"),
+    ]
+
+
 def test_a_plug_in_retriever_has_its_name_and_its_file_where_two_share_it() -> None:
     def named(value: str, *levels: str) -> str:
         return system_name({"retriever": value}, {"retriever": "bm25"}, {"retriever": levels})

@@ -14,7 +14,7 @@ from support.needs import needs
 from support.ui.chromium import Chromium, find_chromium
 from support.ui.hostile import SHOWN, hostile_report
 from support.ui.page_reading import words
-from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report, two_models
 
 PROGRAM = find_chromium()
 pytestmark = needs("Chromium", PROGRAM is not None)
@@ -45,6 +45,7 @@ REPORTS = {
     "modules": lambda: replace(make_report(), questions=questions()),
     "one": lambda: make_report([BASE]),
     "hostile": hostile_report,
+    "models": lambda: make_report(two_models()),
     "many": lambda: replace(make_report(), questions=questions() * 1_200),
 }
 
@@ -189,6 +190,23 @@ def test_filters_choose_questions(browser, pages, fields, ids):
     assert [line.split(" ")[0] for line in listed(browser)] == ids
     said = browser.run("document.getElementById('found').textContent")
     assert said.startswith(f"{len(ids)} of 3" if ids else "none of 3")
+
+
+@pytest.mark.parametrize(
+    ("fields", "ids"),
+    [
+        # Strict recall of q1 to q4: gpt 1/3, 1, 1/3, 0, with readings 1, 1, 2/3, 1; qwen as those,
+        # with extraction 0, 1/2, 1/3, 0. Of changes as large as each other, gpt's is the first.
+        ({"change": "higher recall"}, ["q3", "q4"]),
+        ({"change": "higher recall", "system": "gpt, +expansion"}, ["q1", "q3", "q4"]),
+        ({"change": "lower recall", "system": "qwen, +extraction"}, ["q1", "q2", "q3", "q4"]),
+        ({"change": "same recall", "system": "qwen"}, []),
+    ],
+)
+def test_a_change_is_against_the_base_of_the_same_model(browser, pages, fields, ids):
+    browser.open(pages["models"])
+    choose(browser, **fields)
+    assert [line.split(" ")[0] for line in listed(browser)] == ids
 
 
 def test_thousands_of_questions_are_listed_a_page_at_a_time(browser, pages):

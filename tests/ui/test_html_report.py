@@ -22,7 +22,7 @@ from branchwise.eval.tasks import get_task
 from branchwise.ui.html.page import render_html, write_html
 from support.ui.hostile import SHOWN, hostile_report
 from support.ui.page_reading import Page, words
-from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report
+from support.ui.report_cases import BASE, EXPANDED, EXTRACTED, make_report, two_models
 
 SCORES = "Results: answer sets"
 
@@ -229,6 +229,21 @@ def test_a_report_replaces_the_file_that_is_there(tmp_path):
     write_html(make_report(), path)
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert [found.name for found in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_each_model_has_a_base_that_its_systems_are_compared_with():
+    report = make_report(two_models())
+    assert [*report.comparisons] == ["gpt, +expansion", "qwen, +extraction"]
+    # Strict recall 5/12 and 11/12; 11/12 and 5/24.
+    for name, difference in (("gpt, +expansion", 1 / 2), ("qwen, +extraction", -17 / 24)):
+        found = report.comparisons[name].find("strict_recall")
+        assert (found.difference, found.family) == (pytest.approx(difference), 2)
+    page = Page(render_html(report))
+    text = words(page.text)
+    assert "The systems of each model are compared with that model's base. gpt reaches:" in text
+    assert "qwen reaches:" in text
+    assert "Against the base of the same model, question by question:" in text
+    assert "Changes against the base of the same model" in page.tables
 
 
 @pytest.mark.parametrize("place", [".", "missing/report.html"])

@@ -1,6 +1,7 @@
 """What each system changes against its base."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.figures.changes import total_notes
@@ -20,9 +21,7 @@ _NOTES = (
     "p: exact McNemar test for EM, else a permutation test of the mean difference.",
 )
 _HOLM = "p is corrected by Holm's method over the systems that are compared with the base."
-_HOLM_OF_ALL = (
-    "p is corrected by Holm's method over the systems of all models that are compared with a base."
-)
+_HOLM_OF_ALL = "p is corrected by Holm's method over the comparisons of all models together."
 
 
 def change_tables(report: StudyReport) -> Iterator[Table]:
@@ -46,7 +45,8 @@ def changes_table(report: StudyReport) -> Table:
             cells = [cell for one in found for cell in (_change(one), one.corrected_p)]
             rows.append((name, subset, max(one.n for one in found), *cells))
     title = f"Changes against {report.base_words}"
-    return Table("changes", title, tuple(columns), tuple(rows), _notes(report), section="changes")
+    table = Table("changes", title, tuple(columns), tuple(rows), _notes(report), section="changes")
+    return _with_bases(report, table)
 
 
 def differences_table(report: StudyReport) -> Table:
@@ -73,7 +73,18 @@ def differences_table(report: StudyReport) -> Table:
         for found in comparison.differences
     )
     title = f"All differences to {report.base_words}"
-    return Table("differences", title, columns, rows, _notes(report), printed=False, section=None)
+    table = Table("differences", title, columns, rows, _notes(report), printed=False, section=None)
+    return _with_bases(report, table)
+
+
+def _with_bases(report: StudyReport, table: Table) -> Table:
+    """For programs, what each row's system is compared with, where that is not the same for all."""
+    if len(report.bases) == 1:
+        return table
+    bases = {one.name: one.base for one in report.systems}
+    column = TableColumn("against", "compared with", "text", printed=False)
+    rows = tuple((*row, bases[str(row[0])]) for row in table.rows)
+    return replace(table, columns=(*table.columns, column), rows=rows)
 
 
 def _change(found: ScoreDifference) -> Aggregate:

@@ -43,7 +43,7 @@ class Case:
 
     Texts that `seen` lacks were never retrieved; those in `dropped` were lost in extraction; wrong
     ones in `read` are in the evidence. A tool call of the questions in `broken` brought nothing.
-    `place`: model, setting and base in the report.
+    `place`: model and setting in the report; `base`: what it is compared with there.
     """
 
     name: str
@@ -57,7 +57,8 @@ class Case:
     changes: Mapping[str, Any] = field(default_factory=dict)
     read: frozenset[str] = frozenset()
     broken: frozenset[str] = frozenset()
-    place: tuple[str, str, str] = ("", "", "")
+    base: str = ""
+    place: tuple[str, str] = ("", "")
 
 
 SEEN = {"Mann": 1, "Pacino": 1, "Nolan": 1, "Bale": 2, "Cooper": 2, "Guillermin": 2, "Kubrick": 1}
@@ -98,6 +99,16 @@ EXTRACTED = Case(
 """Of unknown cost; q4 failed."""
 
 
+def two_models() -> tuple[Case, ...]:
+    """The three answers above and one more as two systems each of two models."""
+    return (
+        replace(BASE, name="gpt", base="gpt"),
+        replace(EXPANDED, name="gpt, +expansion", base="gpt"),
+        replace(EXPANDED, name="qwen", base="qwen", changes={}),
+        replace(EXTRACTED, name="qwen, +extraction", base="qwen"),
+    )
+
+
 def question(id: str, gold: Answers, steps: int, meta: Mapping[str, Any]) -> Question:
     plan = tuple({"op": "join"} for _ in range(steps))
     return Question(
@@ -119,7 +130,8 @@ def make_report(
 ) -> StudyReport:
     made = [question(*one, meta or {}) for one in questions]
     systems = [
-        SystemReport(case.name, scored(case, made), case.changes, *case.place) for case in cases
+        SystemReport(case.name, scored(case, made), case.changes, *case.place, case.base)
+        for case in cases
     ]
     return study_report(title, systems, made, "questions.jsonl")
 
