@@ -65,7 +65,7 @@ def systems_of_runs(
     return found
 
 
-def _system(path: Path) -> dict[str, Any]:
+def _system(path: Path) -> Mapping[str, Any]:
     with closing(open_run(path)) as reader:
         return reader.system
 

@@ -50,7 +50,7 @@ def _change(key: str, value: Value, before: Value, levels: Sequence[Value]) -> s
     if key == "tools":
         return f"tools: {_bounded(_tools(value, before), _MAX_VALUE + 20)}"
     if isinstance(value, Mapping):
-        return f"{key}: {_bounded(flat(value) or FIELDS[key].setting.none, _MAX_VALUE + 20)}"
+        return f"{key}: {_bounded(flat(value) or _brief(key, None), _MAX_VALUE + 20)}"
     said = _said(key, value, levels)
     is_named = key == "retriever" and value is not None and is_plugin_retriever(str(value))
     return f"{key}{' ' if is_named else '='}{_bounded(said, _MAX_VALUE)}"

@@ -61,9 +61,9 @@ def systems_of(
 
     `vary`: then each other value of each factor alone; `factorial`: then all other combinations,
     those that change least first; both in the file's order. Of several models each has all of
-    these, one model after the other. A model for a module is left out of
-    systems that do not have the module. Raises InputError where something named is not there, does
-    not fit, or two systems are the same; `where` gives file and line of a place in the study.
+    these, one model after the other. A model for a module is left out of systems that do not have
+    the module. Raises InputError where something named is not there, does not fit, or two systems
+    are the same; `where` gives file and line of a place in the study.
     """
     said = where or (lambda place: ".".join(map(str, place)) or study.name)
     try:

@@ -10,9 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.commands.system_options import system_of
-from branchwise.eval.studies.names import MAX_NAME, MAX_SLUG, distinct_names, slugs, system_name
+from branchwise.eval.studies.names import (
+    MAX_NAME,
+    MAX_SLUG,
+    distinct_names,
+    setting_name,
+    slugs,
+    system_name,
+)
+from branchwise.eval.studies.settings import written_settings
 from branchwise.eval.studies.study import Study
 from branchwise.eval.studies.systems import NamedSystem, systems_of
+from branchwise.graphs.system import System
 from support.eval.study_cases import BASE, GRAPH, load
 
 SEARCH = ["local_retriever"]
@@ -236,6 +245,23 @@ def test_a_model_that_is_a_factor_is_told_beside_what_else_is_changed(parts: Pat
         ("+expansion", "a", "+expansion", "base"),
         ("model=b, +expansion", "b", "+expansion", "base"),
     ]
+
+
+def test_a_run_is_told_from_another_in_the_words_of_a_study_file() -> None:
+    def kept(**changes: Any) -> dict[str, Any]:
+        return System(model="openai:a", k=5, **changes).model_dump(mode="json")
+
+    def told(base: dict[str, Any], own: dict[str, Any]) -> str:
+        return setting_name(written_settings(base), written_settings(own))
+
+    base = kept()
+    assert told(base, {**base, "model": "openai:b"}) == "base"
+    assert told(base, kept(expand=True, tools=("wikisparql",))) == "tools: wikisparql, +expansion"
+    other = kept(nodes=("n.py:first",), settings={"first": {"most": 3}})
+    assert told(base, other) == "+first, first.most=3"
+    assert told(other, base) == "-first, -first.most"
+    older = {key: value for key, value in base.items() if key != "extract_by"}
+    assert told(base, older) == "extraction_by=passage"
 
 
 def test_a_plug_in_retriever_has_its_name_and_its_file_where_two_share_it() -> None:
