@@ -9,9 +9,10 @@ from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.numbers import as_text, short_count
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.results import results_tables, scored_by
-from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn
+from branchwise.eval.reporting.tables.table import CellValue, ChangeCell, Table, TableColumn
 from branchwise.eval.scores import Counts
 from branchwise.ui.cells import heading, indented, mean_cell, new_table, notes, plain, run_name
+from branchwise.ui.exports.text import change_mark
 from branchwise.ui.grouped_columns import in_groups
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ def _cell(column: TableColumn, cell: CellValue, n: int | None) -> "Text":
         return plain(run_name(cell))
     if isinstance(cell, Aggregate):
         return mean_cell(cell, column.digits, n, is_change=column.unit == "change")
+    if isinstance(cell, ChangeCell):
+        said = as_text(cell.difference, column.unit, column.digits)
+        return plain(f"{said} {change_mark(cell.difference, cell.p)}".strip())
     if column.unit in ("count", "tokens", "seconds"):
         return plain(short_count(cell))
     return plain(as_text(cell, column.unit, column.digits))

@@ -202,6 +202,26 @@ def test_every_output_names_what_a_system_is_compared_with(
         assert f"changes against {model}" in table
 
 
+def test_a_study_is_laid_out_by_model_and_setting(
+    type_in: TypeIn, done: StudyFolder, tmp_path: Path
+) -> None:
+    code, _, _ = type_in("report", done.path, "--csv", tmp_path, "--figures", tmp_path)
+    assert code == 0
+    assert (tmp_path / "model-changes.svg").is_file()
+    laid = list(csv.DictReader((tmp_path / "models.csv").open()))
+    changed = list(csv.DictReader((tmp_path / "model-changes.csv").open()))
+    assert [row["model"] for row in laid] == [row["model"] for row in changed] == [*HITS]
+    groups = dict(zip(SETTINGS, ("base", "expansion", "extraction", "k-1"), strict=True))
+    metrics = ("strict_precision", "strict_recall", "strict_em")
+    for (setting, group), metric in product(groups.items(), metrics):
+        for row, change in zip(laid, changed, strict=True):
+            own = sum(scores(row["model"], setting, metric)) / 6
+            base = sum(scores(row["model"], "base", metric)) / 6
+            assert float(row[f"{group}_{metric}"]) == pytest.approx(float(own))
+            if setting != "base":
+                assert float(change[f"{group}_{metric}"]) == pytest.approx(float(own - base))
+
+
 def test_runs_that_are_no_study_are_told_apart_by_model_and_setting(done: StudyFolder) -> None:
     paths = [done.path / "runs" / slug for slug in ("weak", "middling-expansion", "weak-k-1")]
     report = report_of_runs([(path.name, score_run(path)) for path in paths])

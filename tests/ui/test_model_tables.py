@@ -13,7 +13,7 @@ import pytest
 
 from branchwise.eval.reporting.figures.changes import model_change_figures
 from branchwise.eval.reporting.figures.errors import error_shares
-from branchwise.eval.reporting.study_report import StudyReport
+from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables import Table, report_tables
 from branchwise.eval.reporting.tables.table import ChangeCell
 from support.ui.model_study import GOLD, ITEMS, MODELS, SETTINGS, model_study, name_of
@@ -246,35 +246,38 @@ def test_figures_hold_the_numbers_of_the_tables(
             assert list(shares[one.name, subset][2:]) == drawn
 
 
-def test_one_model_or_two_of_one_setting_have_no_such_tables(report: StudyReport) -> None:
-    def names(systems: Sequence[int]) -> set[str]:
-        kept = tuple(report.systems[n] for n in systems)
-        return {one.name for one in report_tables(replace(report, systems=kept))}
+def tables_of(report: StudyReport, systems: Sequence[SystemReport]) -> dict[str, Table]:
+    """Of a report with these systems alone."""
+    names = {one.name for one in systems}
+    compared = {name: found for name, found in report.comparisons.items() if name in names}
+    kept = replace(report, systems=tuple(systems), comparisons=compared)
+    return {table.name: table for table in report_tables(kept)}
 
+
+def test_one_model_or_two_of_one_setting_have_no_such_tables(report: StudyReport) -> None:
+    systems = report.systems
     laid = {"models", "models-more", "model-changes", "model-changes-more"}
-    assert names(range(4)).isdisjoint(laid)
-    assert laid <= names(range(8))
+    assert laid.isdisjoint(tables_of(report, systems[:4]))
+    assert laid <= tables_of(report, systems[:8]).keys()
     # Two bases alone have nothing that changes.
-    assert names((0, 4)) & laid == {"models", "models-more"}
-    same = replace(report.systems[5], setting="base")
-    twice = replace(report, systems=(*report.systems[:5], same))
-    assert laid.isdisjoint(one.name for one in report_tables(twice))
+    bases = tables_of(report, (systems[0], systems[4]))
+    assert laid & bases.keys() == {"models", "models-more"}
+    same = replace(systems[5], setting="base")
+    assert laid.isdisjoint(tables_of(report, (*systems[:5], same)))
     assert laid.isdisjoint(one.name for one in report_tables(make_report()))
 
 
 def test_a_setting_that_a_model_lacks_is_unknown_there(report: StudyReport) -> None:
-    found = {
-        one.name: rows_of(one) for one in report_tables(replace(report, systems=report.systems[:6]))
-    }
-    assert found["models"]["middle", "all"][6:] == (None,) * 6
-    assert found["model-changes"]["middle", "all"][3:] == (None,) * 6
-    assert None not in found["models"]["small", "all"]
+    found = tables_of(report, report.systems[:6])
+    scores, changes = rows_of(found["models"]), rows_of(found["model-changes"])
+    assert scores["middle", "all"][6:] == (None,) * 6
+    assert changes["middle", "all"][3:] == (None,) * 6
+    assert None not in scores["small", "all"]
 
 
 def test_a_model_that_is_compared_with_another_ones_base_has_no_changes_of_its_own(
     report: StudyReport,
 ) -> None:
-    loose = tuple(replace(one, base="small") for one in report.systems)
-    names = {one.name for one in report_tables(replace(report, systems=loose))}
-    assert "models" in names
-    assert "model-changes" not in names
+    found = tables_of(report, [replace(one, base="small") for one in report.systems])
+    assert "models" in found
+    assert "model-changes" not in found

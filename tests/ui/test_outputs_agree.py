@@ -88,7 +88,7 @@ class Outputs:
         """Markdown, LaTeX and the CSV files' dictionary, without their escapes."""
         made = {
             "markdown": markdown(self.report, self.tables).replace("\\", ""),
-            "latex": re.sub(r"\{\}|\\", "", latex(self.tables)),
+            "latex": re.sub(r"\{\}|\\", "", read_marks(latex(self.tables))),
             "csv": csv_files(self.tables)["columns.csv"].decode(),
         }
         return {name: words(text) for name, text in made.items()}
@@ -148,8 +148,13 @@ def test_every_table_of_latex_is_markdowns(outputs: Outputs) -> None:
         assert printed == [Counter(words_of(row)) for row in rows]
 
 
+def read_marks(text: str) -> str:
+    return text.replace(r"$\bigtriangleup$", "▲").replace(r"$\bigtriangledown$", "▼")
+
+
 def plain(line: str) -> str:
     """A row of numbers and names as it is set."""
+    line = read_marks(line)
     for command, sign in ((r"$\pm$", "±"), ("$-$", "-"), ("$<$", "<"), ("--", "–"), (" & ", " ")):
         line = line.replace(command, sign)
     return re.sub(r"\\scriptsize|\\\\$|\\(?=_)|[{}]", "", line)

@@ -34,20 +34,20 @@ _ROOM = 1.42
 
 def draw_error_classes(report: StudyReport) -> Drawing | None:
     """Bars of the shares of the items that are not exact; None where there is no error."""
-    found = [one for subset in report.parts if (one := error_shares(report, subset))]
+    found = [shares for subset in report.parts if (shares := error_shares(report, subset))]
     if not found:
         return None
     names = [one.name for one in found[0].systems]
-    used = {one.key for shares in found for one in shares.classes}
+    used = {group.key for shares in found for group in shares.classes}
     classes = [one for one in ERROR_CLASSES if one.key in used]
     height = 0.95 + len(found) * (0.3 + len(names) * row_height(names))
     figure, bands = new_grid(height, len(found), len(classes))
-    for band, shares in zip(bands, found, strict=True):
+    for band, of_subset in zip(bands, found, strict=True):
         for axes, group in zip(band, classes, strict=True):
-            for row, one in enumerate(shares.systems):
+            for row, one in enumerate(of_subset.systems):
                 _draw(axes, one, group, row)
             axes.tick_params(axis="y", length=0)
-        band[0].set_title(f"{shares.subset} questions")
+        band[0].set_title(f"{of_subset.subset} questions")
         name_rows(band[0], names)
     name_columns(bands[0], [group.title for group in classes])
     axes.set_xlim(0, _ROOM)

@@ -44,7 +44,7 @@ def figures(report: StudyReport) -> dict[str, list[Figure]]:
     """The figures of each section."""
     by_model = [one for figures in model_change_figures(report) for one in figures]
     cost, lost = cost_figure(report), losses(report, "all")
-    errors = [found for subset in report.parts if (found := error_shares(report, subset))]
+    errors = [one for subset in report.parts if (one := error_shares(report, subset))]
     ways = [found for subset in report.subsets if (found := ceilings(report, subset))]
     return {
         "changes": [_changes(report, one) for one in by_model or change_figures(report)],

@@ -63,7 +63,8 @@ def _case(model: str, setting: str) -> Case:
         changes={} if setting == "base" else {setting: True},
         read=frozenset(text_of(id, "y") for id in GOLD),
         broken=frozenset(id for id, item in items.items() if "!" in item),
-        place=(model, setting, model),
+        base=model,
+        place=(model, setting),
     )
 
 

@@ -43,7 +43,7 @@ class Case:
 
     Texts that `seen` lacks were never retrieved; those in `dropped` were lost in extraction; wrong
     ones in `read` are in the evidence. A tool call of the questions in `broken` brought nothing.
-    `place`: model, setting and base in the report.
+    `place`: model and setting in the report; `base`: what it is compared with there.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Case:
     tokens: int = 1_000_000
     failed: frozenset[str] = frozenset()
     changes: Mapping[str, Any] = field(default_factory=dict)
-    base: str = ""
     read: frozenset[str] = frozenset()
     broken: frozenset[str] = frozenset()
-    place: tuple[str, str, str] = ("", "", "")
+    base: str = ""
+    place: tuple[str, str] = ("", "")
 
 
 SEEN = {"Mann": 1, "Pacino": 1, "Nolan": 1, "Bale": 2, "Cooper": 2, "Guillermin": 2, "Kubrick": 1}
@@ -130,9 +130,7 @@ def make_report(
 ) -> StudyReport:
     made = [question(*one, meta or {}) for one in questions]
     systems = [
-        SystemReport(
-            case.name, scored(case, made), case.changes, *case.place[:2], case.place[2] or case.base
-        )
+        SystemReport(case.name, scored(case, made), case.changes, *case.place, case.base)
         for case in cases
     ]
     return study_report(title, systems, made, "questions.jsonl")
