@@ -138,8 +138,8 @@ def _brought(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
             shown = things & visible
         yield Sighting(things, shown, passage.id)
     for piece in other_pieces(found, content):
-        things = _mentioned(piece, targets)
-        yield Sighting(things, things, row=piece.number)
+        if things := _mentioned(piece, targets):
+            yield Sighting(things, things, row=piece.number)
 
 
 def _mentioned(piece: EvidencePiece, targets: Targets) -> TargetNumbers:
