@@ -19,7 +19,7 @@ from branchwise.eval.normalise import MAX_CHARACTERS
 _DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
 _TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)
 _CLOSING = re.compile(r"[)）]\s*\Z")
-_PLAIN_NAME = re.compile("[a-z]+(?: [a-z]+)*")
+_PLAIN_NAME = re.compile(r"[a-z]+(?:\.? [a-z]+)*")
 _ARTICLES = ("the", "a", "an")
 _AND = ("&", "and")
 _LONG_WORD = 40
@@ -178,12 +178,13 @@ def read_words(form: FoldedText) -> tuple[Word, ...]:
 
 
 def _plain_words(form: FoldedText) -> tuple[Word, ...]:
-    """The same for English letters and single spaces, as most names are, in less time."""
-    shown = form.shown.split(" ")
-    gaps = [" "] * (len(shown) - 1) + [""]
+    """The same for English letters, single spaces and the stops of initials, as most names are, in
+    less time."""
+    *before, last = form.shown.split(" ")
+    written = [(word[:-1], ". ") if word[-1] == "." else (word, " ") for word in before]
     return tuple(
         Word(word.lower(), not word.islower(), 1 < len(word) <= 5 and word.isupper(), gap)
-        for word, gap in zip(shown, gaps, strict=True)
+        for word, gap in (*written, (last, ""))
     )
 
 
