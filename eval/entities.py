@@ -42,6 +42,11 @@ class Entity:
         """How it is shown."""
         return self.answers[0].text if self.answers else ""
 
+    @property
+    def support(self) -> frozenset[str]:
+        """Ids of the passages that state it, empty where gold names none."""
+        return frozenset(id for answer in self.answers for id in answer.support)
+
 
 @dataclass(frozen=True)
 class BareNames:

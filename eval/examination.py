@@ -52,7 +52,7 @@ def brief(evidence: GoldEvidence) -> GoldEvidence:
     """The evidence with few places of each gold answer: the first, the first that extraction left,
     and the first that was shown. Nothing else of it is needed once an item is examined."""
     places = {pair: _deciding(evidence, found) for pair, found in evidence.places.items()}
-    return replace(evidence, places=places, wrong_places={})
+    return replace(evidence, places=places, elsewhere={}, wrong_places={})
 
 
 def _deciding(evidence: GoldEvidence, places: Sequence[EvidencePlace]) -> tuple[EvidencePlace, ...]:

@@ -245,7 +245,7 @@ class Extraction(Body):
 
     @property
     def tokens(self) -> int:
-        return sum(call.usage.total for call in self.model_calls)
+        return sum([call.usage.total for call in self.model_calls])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,30 +56,29 @@ def _rows(rows: ResultRows, shown: int | None) -> Iterator[EvidencePiece]:
     names, labels = rows.variables, rows.labels
     for number, cells in enumerate(rows.cells(shown)):
         named = {name: cell for name, cell in zip(names, cells, strict=False) if cell}
-        yield EvidencePiece(number=number, things=_things(named, labels), texts=_literals(named))
+        yield _row(number, named, labels)
 
 
-def _things(
-    named: Mapping[str, ResultCell], labels: Mapping[str, Any]
-) -> list[tuple[str, list[str]]]:
-    """The entities of a row with their labels; a literal ?xLabel beside an IRI ?x is its label."""
-    found = []
+def _row(number: int, named: Mapping[str, ResultCell], labels: Mapping[str, Any]) -> EvidencePiece:
+    """The entities of a row with their labels, and its other texts.
+
+    A literal ?xLabel beside an IRI ?x is its label.
+    """
+    things, texts = [], []
     for name, cell in named.items():
         if cell.is_iri:
             label, beside = labels.get(cell.text), named.get(f"{name}{_LABEL}")
-            names = [label if isinstance(label, str) else "", beside.text if beside else ""]
-            found.append((cell.text, names))
-    return found
+            names = (label if isinstance(label, str) else "", beside.text if beside else "")
+            things.append((cell.text, names))
+        elif cell.is_literal and not _is_label(name, named):
+            texts.append(cell.text)
+    return EvidencePiece(None, number, things, texts)
 
 
-def _literals(named: Mapping[str, ResultCell]) -> list[str]:
-    """The texts of a row that are not labels of an entity in it."""
-    iris = {name for name, cell in named.items() if cell.is_iri}
-    return [
-        cell.text
-        for name, cell in named.items()
-        if cell.is_literal and not (name.endswith(_LABEL) and name.removesuffix(_LABEL) in iris)
-    ]
+def _is_label(name: str, named: Mapping[str, ResultCell]) -> bool:
+    """Whether a variable's value is the label of an entity of its row."""
+    of = named.get(name.removesuffix(_LABEL)) if name.endswith(_LABEL) else None
+    return of is not None and of.is_iri
 
 
 def _rows_shown(content: str) -> int | None:

@@ -118,8 +118,8 @@ def _field(field: "dataclasses.Field[Any]", hint: Any) -> _Field:
 
 _Convert = Callable[[Any], tuple[Any, bool]]
 _Shape = tuple[dict[str, Any], tuple[tuple[str, _Convert], ...]]
-"""Of records with the same keys and types of values: the values of the fields that are not there,
-and how those are converted that are not taken as they stand."""
+"""Of records with the same keys and types of values: the values of the fields that are not there
+and have no default in the class, and how those are converted that are not taken as they stand."""
 _SHAPES: dict[tuple[Any, ...], _Shape] = {}
 """By class, keys and types, shapes of records without a problem: a trace repeats few."""
 _MOST_SHAPES = 10_000
@@ -133,7 +133,7 @@ def _read_as_before(cls: type[Record], data: Any) -> dict[str, Any] | None:
     if (shape := _SHAPES.get((cls, *data, *map(type, data.values())))) is None:
         return None
     absent, nested = shape
-    values = absent | data if absent or nested else data
+    values = absent | data if absent else data.copy() if nested else data
     for name, convert in nested:
         values[name], is_right = convert(values[name])
         if not is_right:
@@ -151,7 +151,9 @@ def _read(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any]:
         if type(value) in accepted:
             values[name] = value
         elif value is _MISSING:
-            values[name] = absent[name] = empty
+            values[name] = empty
+            if not hasattr(cls, name):
+                absent[name] = empty
             if is_required:
                 problems.append(name)
         else:
@@ -252,6 +254,8 @@ def _records(cls: type[Record], value: Any) -> tuple[Any, bool]:
 
 def _tuple(reading: _Reading, value: Any) -> tuple[Any, bool]:
     """The items; those of another type are left out."""
+    if value == []:
+        return (), True
     if not isinstance(value, _LIST):
         return (), False
     accepted, convert, _ = reading

@@ -41,8 +41,8 @@ class _Row(NamedTuple):
     needs_trace: bool = False
 
 
-_OF_THE_WAY = ("never_retrieved", "left_out", "extraction", "node", "unreadable", "wrong_branch")
-"""What is read first is what happens first."""
+_OF_THE_WAY = ("left_out", "extraction", "node", "unreadable", "wrong_branch")
+"""What is read first is what happens first: a part of it stands below what was never retrieved."""
 
 
 def _row(kind: LossKind) -> _Row:
@@ -52,6 +52,8 @@ def _row(kind: LossKind) -> _Row:
 _MISSING = {kind.key: kind for kind in MISSING_KINDS}
 _ROWS = (
     _Row("gold answers missing", lambda found: found.missing, is_total=True),
+    _row(_MISSING["never_retrieved"]),
+    _Row("    mentioned elsewhere", lambda found: found.elsewhere),
     *(_row(_MISSING[key]) for key in _OF_THE_WAY),
     _Row("branches with nothing retrieved", lambda found: found.branches, True, needs_trace=True),
     _Row("answers wrong", lambda found: found.wrong, is_total=True),

@@ -72,7 +72,8 @@ def why_missing(answer: MissingAnswer) -> str:
         at = "" if answer.lost_step is None else f" at step {answer.lost_step}"
         return f"{_LOST_AT[answer.lost_at]}{at}{_places(answer.places, answer.retrieved)}"
     if answer.label is Label.INCOMPLETE_EXTRACTION:
-        return "never retrieved"
+        said = "mentioned elsewhere: "
+        return f"never retrieved{_places(answer.elsewhere, answer.mentioned, said)}"
     return "missing"
 
 
@@ -85,14 +86,14 @@ def why_wrong(answer: WrongAnswer) -> str:
     return f"read{_places(answer.places, answer.retrieved)}" if answer.places else "wrong"
 
 
-def _places(places: Sequence[EvidencePlace], count: int) -> str:
+def _places(places: Sequence[EvidencePlace], count: int, said: str = "") -> str:
     """A place where it was to be seen, the first that the agent saw if there is one, and in how
-    many it was besides."""
+    many it was besides; `said` before it."""
     if not places:
         return ""
     more = f", and {count - 1} more" if count > 1 else ""
     place = next((place for place in places if place.shown), places[0])
-    return f" · {_place(place)}{more}"
+    return f" · {said}{_place(place)}{more}"
 
 
 def _place(place: EvidencePlace) -> str:

@@ -44,7 +44,7 @@ def _of_question(question: Question) -> dict[GoldPair, WantedEntity]:
         for number, entity in enumerate(entities.entities):
             answers = entity.answers
             found[GoldPair(branch, number)] = WantedEntity(
-                frozenset(id for answer in answers for id in answer.support),
+                entity.support,
                 entity.qids,
                 tuple(sorted({form for answer in answers for form in answer.forms})),
             )

@@ -70,9 +70,10 @@ def attribute(item: AnsweredItem, events: Iterable[Event]) -> ItemErrors:
     under another key (wrong_branch); dropped by the evidence extraction, or taken out by a
     plug-in's node, wherever it was retrieved (the first place decides); in the agent's answer, and
     not in that of a node behind it (node); lost with a text that could not be read (repair);
-    retrieved (agent); or never retrieved. A
-    result that never fitted the context window was retrieved, and lost at the agent. For tasks
-    that are attributable only: no passage mentions a sentence.
+    retrieved (agent); or never retrieved. Where gold says which passages support an answer, one
+    that only others mention was never retrieved. A result that never fitted the context window was
+    retrieved, and lost at the agent. For tasks that are attributable only: no passage mentions a
+    sentence.
     """
     return examine(item, events).errors
 
@@ -182,6 +183,7 @@ def _missing(case: _Case) -> Iterator[MissingAnswer]:
     for pair in case.matches.missing:
         entity = case.gold.sets[pair.branch].entities[pair.entity]
         places = case.evidence.places.get(pair, ())
+        elsewhere = case.evidence.elsewhere.get(pair, ())
         label, lost_at, lost_step = None, None, None
         if pair in under:
             label = Label.WRONG_BRANCH
@@ -197,6 +199,8 @@ def _missing(case: _Case) -> Iterator[MissingAnswer]:
             places=_first(places),
             retrieved=len(places),
             lost_step=lost_step,
+            elsewhere=_first(elsewhere),
+            mentioned=len(elsewhere),
         )
 
 

@@ -1,8 +1,11 @@
 """The evidence for gold answers: where in an item's trace each gold answer was to be seen."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import compress
+from operator import attrgetter, not_
+from typing import NamedTuple
 
 from branchwise.eval.branch_matches import GoldPair
 from branchwise.eval.errors.sightings import Sighting, given_passages, sightings
@@ -12,10 +15,10 @@ from branchwise.trace.events import Start
 
 MAX_TOOL_CHARS, MAX_PROBLEM_CHARS = 80, 500
 """Of a tool's name (a model may make one up) and of a problem in words, so much is kept."""
+_STEP = attrgetter("step")
 
 
-@dataclass(frozen=True, slots=True)
-class EvidencePlace:
+class EvidencePlace(NamedTuple):
     """Where a text was to be seen.
 
     `step`: number of the event in the trace (its `seq`). `call`: the how-manyth tool call of the
@@ -59,10 +62,13 @@ class CallCost:
 class GoldEvidence:
     """What a trace says about a question's gold answers.
 
-    `places`: for each gold pair where it is mentioned, in order of the trace; nothing for one that
-    was never retrieved. `wrong_places`: the same for predicted texts that are wrong. `calls`: the
-    tool calls in the order made. `tokens`: input and output of all model calls of the item.
-    `extracted`: steps of the results of which the agent saw what evidence extraction had left.
+    `places`: for each gold pair where it was retrieved, in order of the trace; nothing for one that
+    never was. A row, or a text that is not a passage, brings what it mentions; a passage does where
+    gold counts it as support of the pair, or names no support. `wrong_places`: where predicted
+    texts that are wrong are mentioned. `calls`: the tool calls in the order made. `tokens`: input
+    and output of all model calls of the item. `extracted`: steps of the results of which the agent
+    saw what evidence extraction had left. `elsewhere`: the passages that mention a gold pair and do
+    not support it.
     """
 
     places: Mapping[GoldPair, tuple[EvidencePlace, ...]]
@@ -70,6 +76,7 @@ class GoldEvidence:
     calls: tuple[CallCost, ...] = ()
     tokens: int = 0
     extracted: frozenset[int] = frozenset()
+    elsewhere: Mapping[GoldPair, tuple[EvidencePlace, ...]] = field(default_factory=dict)
 
     def dropped(self, place: EvidencePlace) -> bool:
         """Whether it was extraction that kept the agent from seeing the text there."""
@@ -83,26 +90,14 @@ def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
     and the passages given with the question; never the text of a call that failed, which repeats
     what was asked.
     """
-    found: dict[int, list[EvidencePlace]] = defaultdict(list)
-    for shown, hidden, sighting in _placed(targets, reading):
-        for thing in sighting.things:
-            place = shown if thing in sighting.shown else hidden
-            if (node := sighting.taken.get(thing)) is not None:
-                place = replace(hidden, node=node)
-            found[thing].append(place)
-    places = {n: tuple(sorted(listed, key=_step)) for n, listed in found.items()}
-    first_text = len(targets.pairs)
+    found = _found(targets, reading)
+    places, elsewhere = _told_apart(found, targets)
     return GoldEvidence(
-        places={
-            pair: places[thing]
-            for thing, pairs in enumerate(targets.pairs)
-            if thing in places
-            for pair in pairs
-        },
+        places=places,
         wrong_places={
-            text: places[first_text + n]
-            for n, text in enumerate(targets.texts)
-            if first_text + n in places
+            text: found[thing]
+            for thing, text in enumerate(targets.texts, len(targets.pairs))
+            if thing in found
         },
         calls=tuple(map(CallCost.of, reading.calls)),
         tokens=reading.tokens,
@@ -112,20 +107,52 @@ def gold_evidence(targets: Targets, reading: Conversation) -> GoldEvidence:
             if call.extraction is not None and call.seen
             for step in (call.step, *(change.step for change in call.changes))
         ),
+        elsewhere=elsewhere,
     )
 
 
-def _placed(
-    targets: Targets, reading: Conversation
-) -> Iterator[tuple[EvidencePlace, EvidencePlace, Sighting]]:
-    """Each sighting with its place, as one that was shown and as one that was not."""
+def _found(targets: Targets, reading: Conversation) -> dict[int, tuple[EvidencePlace, ...]]:
+    """Where each thing is mentioned, in order of the trace."""
+    found: dict[int, list[EvidencePlace]] = defaultdict(list)
     for step, number, sighting in _sightings(targets, reading):
-        at = step if sighting.step is None else sighting.step
-        shown = EvidencePlace(at, number, sighting.passage, sighting.row)
-        if len(sighting.shown) == len(sighting.things):
-            yield shown, shown, sighting
-        else:
-            yield shown, EvidencePlace(at, number, sighting.passage, sighting.row, False), sighting
+        for things, place in _placed(step, number, sighting):
+            for thing in things:
+                found[thing].append(place)
+    return {thing: tuple(sorted(places, key=_STEP)) for thing, places in found.items()}
+
+
+def _placed(
+    step: int, number: int, sighting: Sighting
+) -> Iterator[tuple[Iterable[int], EvidencePlace]]:
+    """A sighting's things by what became of them: shown, not shown, or taken out by a node."""
+    things, shown, passage, row, taken, brought_at = sighting
+    at = step if brought_at is None else brought_at
+    if shown:
+        yield shown, EvidencePlace(at, number, passage, row)
+    if hidden := things - shown - taken.keys():
+        yield hidden, EvidencePlace(at, number, passage, row, shown=False)
+    for thing, node in taken.items():
+        yield (thing,), EvidencePlace(at, number, passage, row, shown=False, node=node)
+
+
+_Places = dict[GoldPair, tuple[EvidencePlace, ...]]
+
+
+def _told_apart(
+    found: Mapping[int, tuple[EvidencePlace, ...]], targets: Targets
+) -> tuple[_Places, _Places]:
+    """Where each gold pair was retrieved, and the passages that only mention it."""
+    places: _Places = {}
+    elsewhere: _Places = {}
+    for thing, pairs in enumerate(targets.pairs):
+        for pair in pairs if thing in found else ():
+            every, support = found[thing], targets.support[pair]
+            states = [not support or at.passage is None or at.passage in support for at in every]
+            if any(states):
+                places[pair] = tuple(compress(every, states))
+            if not all(states):
+                elsewhere[pair] = tuple(compress(every, map(not_, states)))
+    return places, elsewhere
 
 
 def _sightings(targets: Targets, reading: Conversation) -> Iterator[tuple[int, int, Sighting]]:
@@ -137,7 +164,3 @@ def _sightings(targets: Targets, reading: Conversation) -> Iterator[tuple[int, i
     for call in reading.calls:
         for sighting in sightings(call, targets):
             yield call.step, call.number, sighting
-
-
-def _step(place: EvidencePlace) -> int:
-    return place.step

@@ -21,7 +21,8 @@ class MissingAnswer:
     `under` (the predicted key that has it) with wrong_branch, `lost_step` (the step of the node
     that took it out) where it was lost at a node. `places`: where it was retrieved,
     the first of them in order of the trace (one that the agent saw among them, if there is one);
-    `retrieved`: how many there are.
+    `retrieved`: how many there are. `elsewhere` and `mentioned`: the same of the passages that
+    mention it and, as gold says, do not support it.
     """
 
     branch: str
@@ -33,6 +34,13 @@ class MissingAnswer:
     places: tuple[EvidencePlace, ...] = ()
     retrieved: int = 0
     lost_step: int | None = None
+    elsewhere: tuple[EvidencePlace, ...] = ()
+    mentioned: int = 0
+
+    @property
+    def only_elsewhere(self) -> bool:
+        """Whether it was never retrieved, though passages that do not support it mention it."""
+        return self.label is Label.INCOMPLETE_EXTRACTION and self.mentioned > 0
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,9 @@ class ItemErrors:
 
 
 def plain(value: Any) -> Any:
-    """Records of this package as plain JSON: dataclasses as objects, labels as their texts."""
+    """Records of this package as plain JSON: records as objects, labels as their texts."""
+    if isinstance(value, EvidencePlace):
+        return value._asdict()
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
@@ -154,8 +164,9 @@ def _branch(record: Mapping[str, Any]) -> BranchErrors:
 
 def _answer(record: Mapping[str, Any]) -> dict[str, Any]:
     label = record["label"]
-    places = tuple(EvidencePlace(**place) for place in record["places"])
-    return {**record, "label": None if label is None else Label(label), "places": places}
+    listed = {key: record[key] for key in ("places", "elsewhere") if key in record}
+    places = {key: tuple(EvidencePlace(**one) for one in own) for key, own in listed.items()}
+    return {**record, "label": None if label is None else Label(label), **places}
 
 
 def _ending(record: Mapping[str, Any] | None) -> Ending | None:

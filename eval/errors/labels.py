@@ -34,7 +34,8 @@ class Label(StrEnum):
     INCOMPLETE_EXTRACTION = (
         "incomplete_extraction",
         """A gold answer is in no retrieved passage and in no tool row, so the agent could not
-        read it. DeepAmbigQA (arXiv:2511.01323), error analysis.""",
+        read it. Where gold says which passages support it, only these count: it may be mentioned
+        elsewhere. DeepAmbigQA (arXiv:2511.01323), error analysis.""",
     )
     MISSING_BRANCH = (
         "missing_branch",

@@ -110,9 +110,9 @@ class _Thing(NamedTuple):
         shared = next((part for part in parts if all(part in letters for letters in own)), "")
         return cls(number, forms, shared)
 
-    def candidates(self, letters: str) -> list[NameForm]:
+    def candidates(self, letters: str) -> Iterator[NameForm]:
         """The forms that a text with these letters may hold: few are left to be looked at."""
-        return [form for form in self.forms if form.letters in letters]
+        return (form for form in self.forms if form.letters in letters)
 
 
 def _mentions(text: FoldedText, letters: str, form: NameForm) -> Iterator[TextSpan]:

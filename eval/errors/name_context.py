@@ -118,7 +118,10 @@ def has_article(text: str, start: int) -> bool:
 
 def stands_alone(text: str, start: int, end: int) -> bool:
     """Whether the span is a whole field: a line, a cell, a quoted text, what follows a colon."""
-    before, after = text[max(0, start - _NEAR) : start], text[end : end + _NEAR].lstrip(" .")
+    after = text[end : end + _NEAR].lstrip(" .")
+    if after[:1].isalnum():  # as most names: looking no further takes a third of the time
+        return False
+    before = text[max(0, start - _NEAR) : start]
     left = before.rstrip(" ")[-1:]
     if not _WORDS.search(before[before.rfind("\n") + 1 :] + after.partition("\n")[0]):
         return True

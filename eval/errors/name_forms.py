@@ -19,7 +19,7 @@ from branchwise.eval.normalise import MAX_CHARACTERS
 _DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
 _TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)
 _CLOSING = re.compile(r"[)）]\s*\Z")
-_PLAIN_NAME = re.compile("[a-z]+(?: [a-z]+)*")
+_PLAIN_NAME = re.compile(r"[a-z]+(?:\.? [a-z]+)*")
 _ARTICLES = ("the", "a", "an")
 _AND = ("&", "and")
 _LONG_WORD = 40
@@ -49,19 +49,24 @@ class Word:
 class NameForm:
     """One way of writing a name, and the rules that its mentions must keep.
 
-    `pattern` finds it in folded text. `letters`: `squeezed(text)` holds them where the form is
-    mentioned. `literal`: how a folded text mostly writes it, with just these letters, or "".
+    `letters`: `squeezed(text)` holds them where the form is mentioned. `literal`: how a folded text
+    mostly writes it, with just these letters, or "". `value`: the pattern of what has no words.
     `shorter`: the name without its article, the weaker form. `known`: the disambiguators that its
     thing is known by.
     """
 
-    pattern: str
     letters: str
     literal: str = ""
+    value: str = ""
     words: tuple[Word, ...] = ()
     shorter: bool = False
     kind: Literal["name", "number", "date", "sign"] = "name"
     known: tuple[str, ...] = ()
+
+    @cached_property
+    def pattern(self) -> str:
+        """Finds the form in folded text; made when it is asked for, since few forms need it."""
+        return self.value or _pattern(self.words)
 
     @property
     def single(self) -> bool:
@@ -101,12 +106,16 @@ def name_forms(texts: Sequence[str]) -> list[NameForm]:
     for bare, disambiguator in split:
         if disambiguator:
             known.setdefault(loose(bare.shown).strip(), []).append(disambiguator)
-    forms: dict[str, NameForm] = {}
+    forms: list[NameForm] = []
+    of_letters: dict[str, list[NameForm]] = {}
     for bare, _ in split:
         others = tuple(known.get(loose(bare.shown).strip(), ())) if known else ()
         for form in _forms(bare, others):
-            forms.setdefault(form.pattern, form)
-    return list(forms.values())
+            alike = of_letters.setdefault(form.letters, [])
+            if not any(form.pattern == other.pattern for other in alike):
+                alike.append(form)
+                forms.append(form)
+    return forms
 
 
 def _split(form: FoldedText) -> tuple[FoldedText, str]:
@@ -140,10 +149,10 @@ def _value(fold: str) -> NameForm | None:
     if not any(map(str.isdigit, fold)):
         return None
     if date := read_date(fold):
-        return NameForm(date_pattern(date), str(date.year), kind="date")
+        return NameForm(str(date.year), value=date_pattern(date), kind="date")
     if number := number_pattern(fold):
         whole = fold.strip().partition(".")[0].lstrip("+-").replace(",", "")
-        return NameForm(number, whole, kind="number")
+        return NameForm(whole, value=number, kind="number")
     return None
 
 
@@ -151,7 +160,7 @@ def _sign(form: FoldedText) -> Iterator[NameForm]:
     """A name without a letter or digit, such as "!!!"."""
     sign = form.fold.strip()
     if sign:
-        yield NameForm(re.escape(sign), "", kind="sign")
+        yield NameForm("", value=re.escape(sign), kind="sign")
 
 
 def read_words(form: FoldedText) -> tuple[Word, ...]:
@@ -169,12 +178,13 @@ def read_words(form: FoldedText) -> tuple[Word, ...]:
 
 
 def _plain_words(form: FoldedText) -> tuple[Word, ...]:
-    """The same for English letters and single spaces, as most names are, in less time."""
-    shown = form.shown.split(" ")
-    gaps = [" "] * (len(shown) - 1) + [""]
+    """The same for English letters, single spaces and the stops of initials, as most names are, in
+    less time."""
+    *before, last = form.shown.split(" ")
+    written = [(word[:-1], ". ") if word[-1] == "." else (word, " ") for word in before]
     return tuple(
         Word(word.lower(), not word.islower(), 1 < len(word) <= 5 and word.isupper(), gap)
-        for word, gap in zip(shown, gaps, strict=True)
+        for word, gap in (*written, (last, ""))
     )
 
 
@@ -221,6 +231,13 @@ def _in_word(fold: str, index: int, character: str, *, inside: bool) -> bool:
 
 
 def _name(words: tuple[Word, ...], known: tuple[str, ...], *, shorter: bool = False) -> NameForm:
+    return NameForm(
+        _letters(words), _literal(words), words=words, shorter=shorter, kind="name", known=known
+    )
+
+
+def _pattern(words: Sequence[Word]) -> str:
+    """What finds the words in folded text, one behind the other."""
     parts = []
     for index, word in enumerate(words):
         parts.append(_word_pattern(word) if len(words) > 1 else _only_word_pattern(word))
@@ -228,7 +245,7 @@ def _name(words: tuple[Word, ...], known: tuple[str, ...], *, shorter: bool = Fa
             usual = _gap_pattern(word, words[index + 1])
             as_written = re.escape(word.gap)
             parts.append(usual if word.gap in _USUAL_GAPS else f"(?:{usual}|{as_written})")
-    return NameForm("".join(parts), _letters(words), _literal(words), words, shorter, "name", known)
+    return "".join(parts)
 
 
 def _letters(words: Sequence[Word]) -> str:

@@ -138,8 +138,8 @@ def _brought(call: ToolCall, targets: Targets) -> Iterator[Sighting]:
             shown = things & visible
         yield Sighting(things, shown, passage.id)
     for piece in other_pieces(found, content):
-        things = _mentioned(piece, targets)
-        yield Sighting(things, things, row=piece.number)
+        if things := _mentioned(piece, targets):
+            yield Sighting(things, things, row=piece.number)
 
 
 def _mentioned(piece: EvidencePiece, targets: Targets) -> TargetNumbers:
@@ -179,8 +179,14 @@ def _in_spans(
     """
     if record.how == "failed" or record.whole:
         return things
-    texts = [title, *record.spans] if record.spans else []
-    return frozenset().union(*(targets.among(things, text) for text in texts))
+    if not record.spans:
+        return frozenset()
+    seen = targets.among(things, title)
+    for span in record.spans:
+        if seen == things:
+            break
+        seen |= targets.among(things, span)
+    return seen
 
 
 def _last_part(address: str) -> str:

@@ -23,13 +23,15 @@ class Targets:
     """Gold entities and texts by number; each text of a trace is searched once.
 
     `pairs[n]`: the gold pairs that thing n is (one entity may be an answer of several branches).
-    Thing `len(pairs) + m` is the m-th of `texts`.
+    Thing `len(pairs) + m` is the m-th of `texts`. `support`: for each gold pair the ids of the
+    passages that state it under its branch, empty where gold names none.
     """
 
     def __init__(self, gold: GoldBranches, question: Question, texts: Sequence[str]) -> None:
         aliases = _aliases(question)
         numbers: dict[tuple[frozenset[str], frozenset[str]], int] = {}
         self.pairs: list[list[GoldPair]] = []
+        self.support: dict[GoldPair, frozenset[str]] = {}
         self._qids: list[frozenset[str]] = []
         self._by_qid: dict[str, set[int]] = defaultdict(set)
         self.texts = tuple(texts)
@@ -40,6 +42,7 @@ class Targets:
                 self.pairs.append([])
                 self._qids.append(entity.qids)
             self.pairs[thing].append(pair)
+            self.support[pair] = entity.support
             for qid in entity.qids:
                 self._by_qid[qid].add(thing)
         forms = [sorted(names) for names, _ in numbers]

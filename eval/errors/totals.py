@@ -30,9 +30,11 @@ class LabelTotal:
 class SubsetTotals:
     """Totals of a subset of `items`, of which `traced` have a trace and `failed` ended in error.
 
-    `missing`, `wrong`: answers of either kind, whatever their label. `branches`: gold branches
-    that are missing_branch. `lost_at`: answers that were retrieved, by who lost them. `calls`:
-    wrong tool calls by kind. Every label, place and kind is there, with 0 where nothing has it.
+    `missing`, `wrong`: answers of either kind, whatever their label. `elsewhere`: those that were
+    never retrieved, though passages that do not support them mention them. `branches`: gold
+    branches that are missing_branch. `lost_at`: answers that were retrieved, by who lost them.
+    `calls`: wrong tool calls by kind. Every label, place and kind is there, with 0 where nothing
+    has it.
     """
 
     items: int
@@ -40,6 +42,7 @@ class SubsetTotals:
     failed: int
     missing: int
     wrong: int
+    elsewhere: int
     branches: int
     labels: Mapping[Label, LabelTotal]
     lost_at: Mapping[LostAt, int]
@@ -84,6 +87,7 @@ def _subset(items: Sequence[ItemErrors]) -> SubsetTotals:
         failed=sum(item.error is not None for item in items),
         missing=len(missing),
         wrong=len(wrong),
+        elsewhere=sum(answer.only_elsewhere for answer in missing),
         branches=whole,
         labels={
             label: LabelTotal(by_item[label], of_missing[label], of_wrong[label]) for label in Label

@@ -68,3 +68,16 @@ def test_without_items_everything_is_zero() -> None:
     found = totals([]).subsets["ambiguous"]
     assert found.items == 0
     assert set(found.labels.values()) == {LabelTotal()}
+
+
+def test_answers_mentioned_only_elsewhere_are_counted_among_those_never_retrieved() -> None:
+    found = totals(
+        errors(
+            "an answer that only other passages mention was never retrieved",
+            "an answer was left out where a passage that supports it was seen",
+            "each branch has its own support, and what gold says none of is brought by any mention",
+        )
+    ).subsets["all"]
+    assert found.missing == 5
+    assert found.labels[Label.INCOMPLETE_EXTRACTION].missing == found.elsewhere == 2
+    assert found.lost_at["agent"] == 3

@@ -23,6 +23,7 @@ from branchwise.ui.exports.latex import latex
 from branchwise.ui.exports.markdown import markdown
 from branchwise.ui.figures.files import figure_files
 from branchwise.ui.html.page import render_html
+from branchwise.ui.traces.runs import RunView
 from support.ui.page_reading import Page
 
 pytestmark = pytest.mark.slow
@@ -87,6 +88,23 @@ def test_the_first_table_of_the_project_has_them_too(report: StudyReport) -> Non
         never = sum(label == "incomplete_extraction" for label, _ in found)
         left_out = sum(place == "agent" for _, place in found)
         assert row == [*MEANS[name][:3], str(never), str(left_out)]
+
+
+def test_a_lost_answer_was_retrieved_only_where_a_passage_supports_it(report: StudyReport) -> None:
+    """Read by hand: of 21 answers of `base` whose names were retrieved, 9 were by their support."""
+    counts = {name: analysis.errors.subsets["all"] for _, name, analysis in report.analysed}
+    told = {name: (found.lost_at["agent"], found.elsewhere) for name, found in counts.items()}
+    assert told == {"base": (9, 12), "expand": (8, 11), "kg": (6, 0)}
+
+
+def test_a_trace_says_of_an_answer_what_its_report_says(report: StudyReport) -> None:
+    """Though what was saved with the runs does not tell retrieved answers from mentioned ones."""
+    for _, name, analysis in report.analysed:
+        with RunView.open(RECORDED / name) as view:
+            for errors in analysis.item_errors:
+                row = view.find(errors.id)
+                assert row is not None
+                assert view.trace(row).errors == errors
 
 
 def _cells(line: str) -> list[str]:

@@ -74,12 +74,13 @@ class RunScores:
         return self._values(self._task.score(item)) if self._task else ()
 
     def kept_errors(self, item: int, *, failed: bool) -> ItemErrors | None:
-        """Where the item's answers were lost, as it was saved; None where it was not."""
+        """Where the item's answers were lost, as it was saved; None where it was not, or is
+        outdated."""
         if self.digest is None:
             return None
         try:
             record = self._reader.saved_errors(self.digest, item)
-            if record is None or (record["error"] is not None) is not failed:
+            if record is None or not self._holds(record, failed=failed):
                 return None
             return ItemErrors.from_json(record)
         except _DAMAGED:
@@ -102,11 +103,20 @@ class RunScores:
         for item, body in saved.items():
             try:
                 record = orjson.loads(body)
-                if item in failed and (record["error"] is not None) is failed[item]:
+                if item in failed and self._holds(record, failed=failed[item]):
                     found[item] = tuple(sorted(map(str, record["labels"])))
             except _DAMAGED:
                 continue
         return found
+
+    def _holds(self, record: Mapping[str, Any], *, failed: bool) -> bool:
+        """Whether saved errors are of how the item ended, and tell what supports an answer.
+
+        By names alone those that do not are worked out again; a model's alignment is kept.
+        """
+        by_names = self.digest == self._digests[-1]
+        tells = not by_names or all("elsewhere" in answer for answer in record["missing"])
+        return tells and (record["error"] is not None) is failed
 
     def _take(self, saved: Mapping[str, Any]) -> None:
         kept = {(row["id"], row["epoch"]): self._values(row["metrics"]) for row in saved["items"]}

@@ -1,13 +1,15 @@
 """Reads tests/eval/hand_traces/*.yaml: traces in short form, with the errors a person sees.
 
-A trace has `gold` and `answers` (branch: [texts]; a gold answer may be {text, aliases, qid}), and
+A trace has `gold` and `answers` (branch: [texts]; a gold answer may be {text, aliases, qid,
+support}), and
 `events`, numbered from 1 (0 is the start, with the passages `given`). The short forms of events
 are the functions of `_EVENTS`. Calls of a turn are named in its `model` event; a `tool` event says
 which of them it answers (`of`, the first if it says nothing). Expected are, each in full:
 
   labels:   the question's labels
   branches: {gold branch: [its labels]}, those that have some
-  missing:  [branch, answer, label, lost_at or key, place, ...]; `unknown` for no label
+  missing:  [branch, answer, label, lost_at or key, place, ...]; `unknown` for no label; behind
+            `elsewhere` the places that only mention it
   wrong:    [key, text, label (`wrong_branch of` a gold branch; `read`, `unknown`), place, ...]
   calls:    [number, tool, kind]
   format_error, budget_spent: the reason and the step
@@ -16,7 +18,7 @@ A place is `step.call`, then the passage or `row N`, then `hidden` where the age
 and `by N` where the node of step N took it out. Behind `node` stands the step that lost the answer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +70,9 @@ def found(errors: ItemErrors) -> Record:
 def _missing(answer: MissingAnswer) -> list[str]:
     head = [answer.branch, answer.text, answer.label.value if answer.label else "unknown"]
     step = "" if answer.lost_step is None else f" {answer.lost_step}"
-    return head + [f"{w}{step}" for w in (answer.lost_at, answer.under) if w] + _places(answer)
+    lost = [f"{w}{step}" for w in (answer.lost_at, answer.under) if w]
+    elsewhere = _listed(answer.elsewhere, answer.mentioned)
+    return head + lost + _places(answer) + (["elsewhere", *elsewhere] if elsewhere else [])
 
 
 def _wrong(answer: WrongAnswer, errors: ItemErrors) -> list[str]:
@@ -80,8 +84,12 @@ def _wrong(answer: WrongAnswer, errors: ItemErrors) -> list[str]:
 
 
 def _places(answer: MissingAnswer | WrongAnswer) -> list[str]:
-    more = answer.retrieved - len(answer.places)
-    return [*map(_place, answer.places), *([f"and {more} more"] if more else [])]
+    return _listed(answer.places, answer.retrieved)
+
+
+def _listed(places: Sequence[EvidencePlace], count: int) -> list[str]:
+    more = count - len(places)
+    return [*map(_place, places), *([f"and {more} more"] if more else [])]
 
 
 def _place(place: EvidencePlace) -> str:

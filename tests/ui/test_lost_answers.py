@@ -1,0 +1,17 @@
+"""Lost answers in words."""
+
+from branchwise.eval.errors.gold_evidence import EvidencePlace
+from branchwise.eval.errors.item_errors import MissingAnswer
+from branchwise.eval.errors.labels import Label
+from branchwise.ui.lost_answers import why_missing
+
+
+def test_an_answer_that_was_never_retrieved_says_where_else_it_was_mentioned() -> None:
+    never = MissingAnswer("default", "Bo Diaz", None, Label.INCOMPLETE_EXTRACTION)
+    assert why_missing(never) == "never retrieved"
+    places = (EvidencePlace(3, 1, "p1", shown=False), EvidencePlace(4, 2, "p3"))
+    elsewhere = MissingAnswer(
+        "default", "Bo Diaz", None, Label.INCOMPLETE_EXTRACTION, elsewhere=places, mentioned=2
+    )
+    said = "never retrieved · mentioned elsewhere: step 4 [p3], and 1 more"
+    assert why_missing(elsewhere) == said
