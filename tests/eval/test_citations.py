@@ -24,16 +24,16 @@ def test_precision_over_predicted_and_recall_over_gold_properties() -> None:
     gold = [cites("a"), cites("c", "d", "e", "f")]
     # Precision (1/2 + 1 + 0) / 3, recall (1 + 1/4) / 2: the third prediction stands for nothing.
     score = score_citations(predicted, gold, [pair(0, 0), pair(1, 1)])
-    assert score == CitationScore(precision=0.5, recall=0.625)
+    assert score == CitationScore(precision=0.5, recall=0.625, of_question=2 / 5)
 
 
 def test_a_missed_property_lowers_recall_only() -> None:
     gold = [cites("a"), cites("b")]
-    assert score_citations([cites("a")], gold, [pair(0, 0)]) == CitationScore(1.0, 0.5)
+    assert score_citations([cites("a")], gold, [pair(0, 0)]) == CitationScore(1.0, 0.5, 0.5)
 
 
 def test_an_answer_that_cites_nothing_has_no_precision() -> None:
-    assert score_citations([cites()], [cites("a")], [pair(0, 0)]) == CitationScore(0.0, 0.0)
+    assert score_citations([cites()], [cites("a")], [pair(0, 0)]) == CitationScore(0.0, 0.0, 0.0)
 
 
 def test_gold_without_citations_is_unscored() -> None:
@@ -43,12 +43,12 @@ def test_gold_without_citations_is_unscored() -> None:
 def test_a_gold_property_without_citations_is_no_part_of_either_mean() -> None:
     gold = [cites("a"), cites()]
     score = score_citations([cites("a", "c"), cites("b")], gold, [pair(0, 0), pair(1, 1)])
-    assert score == CitationScore(0.5, 1.0)
-    assert score_citations([cites("b")], gold, [pair(0, 1)]) == CitationScore(0.0, 0.0)
+    assert score == CitationScore(0.5, 1.0, 1.0)
+    assert score_citations([cites("b")], gold, [pair(0, 1)]) == CitationScore(0.0, 0.0, 0.0)
 
 
 def test_an_empty_prediction_scores_zero() -> None:
-    assert score_citations([], [cites("a")], []) == CitationScore(0.0, 0.0)
+    assert score_citations([], [cites("a")], []) == CitationScore(0.0, 0.0, 0.0)
 
 
 def test_citing_everything_keeps_the_answers_and_cites_all_that_was_shown() -> None:
@@ -56,7 +56,7 @@ def test_citing_everything_keeps_the_answers_and_cites_all_that_was_shown() -> N
     assert [property.citations for property in everything] == [set("abcd"), set("abcd")]
     score = score_citations(everything, [cites("a"), cites("b", "c")], [pair(0, 0), pair(1, 1)])
     # Precision (1/4 + 2/4) / 2, recall 1.
-    assert score == CitationScore(0.375, 1.0)
+    assert score == CitationScore(0.375, 1.0, 1.0)
 
 
 IDS = st.frozensets(st.sampled_from("abcdef"))

@@ -436,7 +436,7 @@ def test_a_model_may_not_score_a_task_whose_answers_are_no_entities(parts: Path)
     (parts / "conditions.json").write_text(json.dumps([entry]))
     asked = {"questions": "condambigqa:conditions.json", "factors": {"max_turns": [2, 3]}}
     assert questions_of(load(parts, **asked)).task == "condambigqa"
-    with pytest.raises(InputError, match=r"study\.yaml:13: the task condambigqa is not scored by"):
+    with pytest.raises(InputError, match=r"study\.yaml:13: the task condambigqa is not matched by"):
         questions_of(load(parts, **asked, matcher="llm:openai:gpt-5-mini"))
 
 

@@ -16,6 +16,7 @@ from support.corpora.small import bm25_corpus
 from support.graph.aurora import aurora_graph
 
 TOOLS = tuple(known_tools())
+PROTOCOLS = ("answers_", "guided_", "at_most_")
 FACTS = {
     "A passage that you have before you is only named again; the next one takes its place.",
     "The id in brackets is what to cite.",
@@ -123,7 +124,10 @@ def test_the_papers_set_has_words_of_its_own_where_the_default_one_advises():
     paper, default = Prompts.load(of="paper").texts, Prompts.load().texts
     taken = {name for name in VARIABLES if paper[name] == default[name]}
     never_said = {"passages", "graph_names", "graph_labels", "graph_queries", "graph_tools"}
-    assert taken == {"repair", "text_protocol", "budget_left"} | SCORING_PROMPTS | never_said
+    without_advice = {name for name in VARIABLES if name.startswith(PROTOCOLS)}
+    plain = {"repair", "text_protocol", "budget_left"} | without_advice
+    assert taken == plain | SCORING_PROMPTS | never_said
+    assert not any(ADVICE.findall(default[name]) for name in without_advice)
     for name in VARIABLES.keys() - taken:
         assert sentences(paper[name]) & sentences(default[name]) <= {"$readings"}
         assert not ADVICE.findall(paper[name])
