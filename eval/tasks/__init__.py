@@ -29,6 +29,7 @@ TASKS: dict[str, Task] = {task.name: task for task in (DEFAULT, CondAmbigQATask(
 
 
 GRADED, PUBLISHED_CODE = "graded", "published-code"
+"""Variants of a task whose answers a judge grades."""
 _VARIANTS: dict[tuple[str, str], Task] = {
     (task.name, variant): task
     for variant, task in ((GRADED, GradedTask()), (PUBLISHED_CODE, PublishedCodeTask()))
