@@ -31,12 +31,14 @@ def ask(
     from branchwise.agents.caller import ModelError
     from branchwise.corpora.errors import InputError
     from branchwise.eval.store.recordings import open_recordings
+    from branchwise.eval.tasks import DEFAULT
+    from branchwise.eval.tasks.protocols import flow_of
     from branchwise.graphs.agent import Agent
     from branchwise.ui.console import error_console
 
     if not question.strip():
         raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
-    agent = Agent(system, recordings=open_recordings)
+    agent = Agent(system, flow_of(DEFAULT, system), recordings=open_recordings)
     agent.check_settings()
     try:
         show = None if json_output else error_console()

@@ -109,6 +109,11 @@ def test_what_does_not_fit_is_refused(settings: dict[str, Any], task: str, said:
         flow_of(get_task(task), System(**settings))
 
 
+def test_a_question_asked_alone_has_one_way_to_be_put(type_in: Any) -> None:
+    code, _, error = type_in("ask", "Who directed Heat?", "--protocol", "closed")
+    assert (code, "the task branches has no protocol 'closed'" in error) == (2, True), error
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
