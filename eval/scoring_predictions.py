@@ -134,5 +134,6 @@ def _settled(
             settings.keys,
             settings.roles,
             graded=task.is_graded,
+            announce=settings.announce,
         )
         return run_blocking(settling.settle(items))

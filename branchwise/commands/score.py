@@ -30,6 +30,8 @@ from branchwise.commands.scoring_options import (
 from branchwise.eval.bounds import CONCURRENCY
 
 if TYPE_CHECKING:
+    from branchwise.eval.costs.prices import Prices
+    from branchwise.eval.judging.grading import Announce, Demand
     from branchwise.eval.judging.settle import Settled
     from branchwise.eval.scores import Scores
     from branchwise.eval.scoring import ScoredRun, ScoringSettings
@@ -136,7 +138,12 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
 
     with scoring_progress() as progress:
         try:
-            yield replace(settings, progress=progress.requests, passage_progress=progress.passages)
+            yield replace(
+                settings,
+                progress=progress.requests,
+                passage_progress=progress.passages,
+                announce=announcing(settings.prices),
+            )
             return
         except ModelError as error:
             why = f"{error.kind}: {error}"
@@ -155,6 +162,17 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
     line = f"branchwise: {why}; finished work is kept; continue with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)
     sys.exit(1)
+
+
+def announcing(prices: "Prices | None") -> "Announce":
+    """Says on standard error what a judge is to be asked, and what that costs at most."""
+    from branchwise.eval.costs.prices import Prices
+    from branchwise.ui.judge_demand import demand_line
+
+    def announce(demand: "Demand") -> None:
+        say([demand_line(demand, prices or Prices.load())])
+
+    return announce
 
 
 def exit_if_in_vain(settled: "Settled", *scores: "Scores") -> None:

@@ -13,7 +13,7 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.agreement import Agreement, agreement
 from branchwise.eval.judging.grades import GradeReport, grade_items
-from branchwise.eval.judging.grading import GRADING, Grader
+from branchwise.eval.judging.grading import GRADING, Announce, Grader
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
 from branchwise.eval.judging.matcher import MatcherReport, align_with_model
 from branchwise.eval.judging.readiness import Ready
@@ -74,7 +74,8 @@ class Settling:
     """How models are asked: the resolved choice, their cache and prompts.
 
     `roles`: by role the decoding settings that it has of its own. `headers`: of all requests.
-    `graded`: the judge grades free text, rather than accept names.
+    `graded`: the judge grades free text, rather than accept names; `announce` is then told what it
+    is to be asked before the first request.
     """
 
     choice: ScoringChoice
@@ -88,6 +89,7 @@ class Settling:
     roles: RoleDecoding = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     graded: bool = False
+    announce: Announce | None = None
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
         """Ask about whatever names and spelling leave open and has no kept reply.
@@ -127,7 +129,9 @@ class Settling:
         settings = self._settings("judge")
         grader = Grader(caller, self.judgements, "judge", settings.pop("ready"))
         pairs = self.choice.judge_pairs
-        graded, report = await grade_items(items, grader, pairs=pairs, **settings)
+        graded, report = await grade_items(
+            items, grader, pairs=pairs, announce=self.announce, **settings
+        )
         return Settled(graded, grades=report)
 
     def _caller(

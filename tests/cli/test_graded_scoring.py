@@ -78,6 +78,27 @@ def test_the_judge_aligns_and_grades_and_is_asked_once(
     assert len(chat_server.requests) - before == 12
 
 
+def test_what_the_judge_is_asked_and_costs_is_said_before(
+    answered: Path, type_in: Any, model: str, chat_server: ChatServer, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(json.dumps({"models": {model: {"input": 1000, "output": 0}}}))
+    before = len(chat_server.requests)
+    command = (answered, "--judge", model, "--prices", prices)
+    code, _, unasked = type_in("report", *command)
+    assert (code, len(chat_server.requests)) == (2, before)
+    asked = " ".join(type_in("score", *command)[2].split())
+    read = [one["content"] for body in chat_server.requests[before:] for one in body["messages"]]
+    least = sum(len(text.encode()) for text in read) / 1000
+    line = f"judge {model}: 12 requests to send, or 60 if its server gives no probabilities; "
+    for said in (asked, " ".join(unasked.split())):
+        assert f"{line}at most {least:.2f} or {5 * least:.2f} USD, if replies are numbers" in said
+    assert "to send" not in type_in("score", *command)[2]
+    roles = ("--role", "judge.temperature=0", "--role", "judge.max_tokens=9")
+    said = type_in("score", answered, "--judge", model, *roles)[2]
+    assert f"judge {model}: 12 requests to send; no price is known (--prices FILE)\n" in said
+
+
 def test_the_published_codes_way_is_another_scorer_of_the_same_grades(
     answered: Path, type_in: Any, model: str, chat_server: ChatServer
 ) -> None:
