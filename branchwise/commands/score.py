@@ -15,6 +15,8 @@ from branchwise.commands.scoring_options import (
     Attempts,
     Concurrency,
     Judge,
+    JudgeBeside,
+    JudgeCheckOption,
     JudgeEntities,
     JudgePairsOption,
     Matcher,
@@ -24,6 +26,7 @@ from branchwise.commands.scoring_options import (
     ScanCorpus,
     Timeout,
     VariantOption,
+    check_of,
     chosen,
     load_prices,
 )
@@ -55,6 +58,8 @@ def score(
     judge: Judge = None,
     judge_pairs: JudgePairsOption = None,
     variant: VariantOption = None,
+    judge_check: JudgeCheckOption = None,
+    judge_beside: JudgeBeside = None,
     role: RoleOption = None,
     metric: MetricOption = None,
     scan_corpus: ScanCorpus = False,
@@ -84,6 +89,7 @@ def score(
         metrics=tuple(metric or ()),
         keys=read_keys(key),
         roles=read_scorers(role or ()),
+        check=check_of(judge_check, judge_beside),
     )
     if path is not None and questions is None and predictions is None and task is None:
         _score_run(path, settings, as_json=json_output)
@@ -152,6 +158,7 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
                 raise
             why = "interrupted"
     options = f" {settings.choice.options}" if settings.choice else ""
+    options += f" {settings.check.options}" if settings.check else ""
     options += "".join(f" --key {host}={name}" for host, name in settings.keys.variables.items())
     options += "".join(
         f" --role {shlex.quote(f'{role}.{name}={json.dumps(value)}')}"

@@ -120,6 +120,7 @@ class Consultant:
         self._check: Callable[[], None] | None = lambda: check_role(role, caller.spec, ready)
         self._judgements = judgements
         self.prompts, self.model = caller.prompts, caller.spec.model
+        self.spec = str(caller.spec)
         self.consulted = Consulted()
 
     async def ask(

@@ -51,7 +51,7 @@ _GRADE = re.compile(
 GradePrompt = Literal["grade_condition", "grade_answer"]
 
 
-class Said(Protocol):
+class GradingReply(Protocol):
     """A reply, fresh or kept, as far as a grade is read from it."""
 
     @property
@@ -174,7 +174,7 @@ class Grader(Consultant):
         limit = self._caller.decoding.max_tokens
         written = len(asked) * (limit or NUMBER_ALONE)
         once = RoleUsage(len(asked), read, written)
-        return Demand(str(self._caller.spec), self._role, once, self.samples, limit is not None)
+        return Demand(self.spec, self._role, once, self.samples, limit is not None)
 
     async def grade(self, request: GradeRequest) -> Grade:
         """The grade of what is not decided; only what is not kept is asked for.
@@ -197,7 +197,7 @@ class Grader(Consultant):
         """Under which its replies are kept."""
         return self._caller.key(self._messages(request), role=self._role)
 
-    def _grade_by(self, said: Sequence[Said]) -> Grade | None:
+    def _grade_by(self, said: Sequence[GradingReply]) -> Grade | None:
         return grade_by(said, self.samples)
 
     def _messages(self, request: GradeRequest) -> list[BaseMessage]:
@@ -212,7 +212,7 @@ class Grader(Consultant):
         return {name: SystemMessage(self.prompts.render(name)) for name in get_args(GradePrompt)}
 
 
-def grade_by(said: Sequence[Said], samples: int) -> Grade | None:
+def grade_by(said: Sequence[GradingReply], samples: int) -> Grade | None:
     """The grade by these replies, made in this order; None where one more is needed.
 
     The first with probabilities decides, or else the mean of `samples` of them.
@@ -233,7 +233,7 @@ def grade_by(said: Sequence[Said], samples: int) -> Grade | None:
     return Grade(None, problem=next(one for one in read if isinstance(one, str)))
 
 
-def read_grade(reply: Said) -> int | str:
+def read_grade(reply: GradingReply) -> int | str:
     """The integer of a reply, or why there is none: nothing but a whole number is taken.
 
     Not even that of a reply that was cut: 1 may be the beginning of 10.
