@@ -16,7 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 from branchwise.agents.caller import Finish, ModelError, Reply
 from branchwise.agents.journal import CallKey
@@ -124,6 +124,11 @@ class Demand:
         return RoleUsage(once.calls * n, once.input * n, once.output * n)
 
 
+def samples_at(decoding: Mapping[str, Any]) -> int:
+    """Replies that a grade takes at most: without randomness all would be the same."""
+    return 1 if decoding.get("temperature") == 0 else SAMPLES
+
+
 Announce = Callable[[Demand], None]
 """Is told before anything is sent."""
 
@@ -135,8 +140,8 @@ class Grader(Consultant):
 
     @property
     def samples(self) -> int:
-        """Replies that a grade takes at most: without randomness all would be the same."""
-        return 1 if self._caller.decoding.temperature == 0 else SAMPLES
+        """Replies that a grade takes at most."""
+        return samples_at(self._caller.decoding.model_dump())
 
     def known(self, request: GradeRequest) -> Grade | None:
         """The grade of a decided request, or by kept replies; None where the model must be
