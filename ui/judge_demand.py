@@ -14,9 +14,9 @@ def demand_line(demand: Demand, prices: Prices) -> str:
     if demand.samples > 1:
         calls += f", or {most.calls:,} if its server gives no probabilities"
     if None in costs:
-        money = "no price is known (--prices FILE)"
+        money = "no price is known (give one with --prices FILE)"
     else:
         money = f"at most {' or '.join(dict.fromkeys(usd(cost) for cost in costs))} USD"
-    if not demand.bounded:
-        money += ", if replies are numbers alone (--role judge.max_tokens=N bounds them)"
+        if not demand.bounded:
+            money += ", if replies are numbers alone (--role judge.max_tokens=N bounds them)"
     return printable(f"{demand.role} {demand.spec}: {calls}; {money}")

@@ -98,7 +98,10 @@ def test_what_the_judge_is_asked_and_costs_is_said_before(
     assert "to send" not in type_in("score", *command)[2]
     roles = ("--role", "judge.temperature=0", "--role", "judge.max_tokens=9")
     said = type_in("score", answered, "--judge", model, *roles)[2]
-    assert f"judge {model}: 12 requests to send; no price is known (--prices FILE)\n" in said
+    assert (
+        f"judge {model}: 12 requests to send; no price is known (give one with --prices FILE)\n"
+        in said
+    )
 
 
 def test_the_published_codes_way_is_another_scorer_of_the_same_grades(
