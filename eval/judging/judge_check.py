@@ -162,4 +162,4 @@ def spearman(grades: "NDArray[np.float64]") -> float | None:
     if not len(grades) or np.ptp(grades, axis=0).min() == 0:
         return None
     ranks = rankdata(grades, axis=0)
-    return float(np.corrcoef(ranks, rowvar=False)[0, 1])
+    return float(np.asarray(np.corrcoef(ranks, rowvar=False))[0, 1])
