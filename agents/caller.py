@@ -76,6 +76,9 @@ class ModelCaller:
         self._told: WeakKeyDictionary[Journal, set[tuple[str, str]]] = WeakKeyDictionary()
         if recorded is not None:
             self._text = recorded.speaks_text
+        # Whether requests hold the reasoning of earlier turns by choice: what a server demands is
+        # in no digest, as little as what it refuses.
+        self._sends_back = self.identity.get("reasoning_back") == "on"
         self._prefix = canonical([*self.identity.items(), self._text_prompt()])
         self._tool_sets: dict[tuple[int, ...], ToolSet] = {}
 
@@ -119,6 +122,10 @@ class ModelCaller:
         await journal.keep(slot, completion.payload(seconds))
         return Reply.of(completion, seconds, replayed=False, waited=request.waited)
 
+    def key(self, messages: Sequence[BaseMessage], *, role: str) -> CallKey:
+        """Under which `ask` records the reply to these messages, without tools and schema."""
+        return CallKey("model", role, self._digest(messages, self._tool_set(()), None))
+
     async def aclose(self) -> None:
         """Close the connections; the next `ask` opens new ones."""
         if self._recorded is not None:
@@ -154,12 +161,6 @@ class ModelCaller:
         Digests follow the choice alone, so that a run can be continued whatever its server refuses.
         """
         return self._text or "tools" in self._endpoint.refused
-
-    @property
-    def _sends_back(self) -> bool:
-        """Whether requests hold the reasoning of earlier turns by choice: what a server demands is
-        in no digest, as little as what it refuses."""
-        return self.identity.get("reasoning_back") == "on"
 
     def _text_prompt(self) -> str:
         return self.prompts.render("text_protocol", tools="") if self._text else ""

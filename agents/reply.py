@@ -131,6 +131,11 @@ class Reply:
     reasoning_details: tuple[Mapping[str, Any], ...] = ()
     tokens: tuple[ReplyToken, ...] = ()
 
+    @property
+    def text(self) -> str:
+        """What was said, without the reasoning."""
+        return self.message.text
+
     @classmethod
     def of(
         cls, completion: Completion, seconds: float, *, replayed: bool, waited: float = 0.0

@@ -16,6 +16,7 @@ import orjson
 from branchwise.agents.reasoning import DETAILS, TEXT_FIELDS, USUAL_FIELD, read_details
 from branchwise.agents.reply import Completion, Finish, ModelError, ReplyToken
 from branchwise.agents.think import split_thinking
+from branchwise.corpora.secrets import without_keys
 from branchwise.corpora.text import storable
 from branchwise.trace.parts import Usage
 
@@ -70,17 +71,23 @@ def read_body(body: Any) -> Completion:
         tool_calls=tuple(valid),
         invalid_tool_calls=tuple(invalid),
         usage=read_usage(body.get("usage")),
-        tokens=_read_tokens(_part(choice, "logprobs").get("content")),
+        tokens=_read_tokens(_part(choice, "logprobs").get("content"), message.get("content")),
     )
 
 
-def _read_tokens(content: Any) -> tuple[ReplyToken, ...]:
-    """The last tokens; what is not understood is left out."""
-    found = content[-MAX_TOKENS:] if isinstance(content, list) else []
+def _read_tokens(content: Any, said: Any) -> tuple[ReplyToken, ...]:
+    """The last tokens; what is not understood is left out.
+
+    None where they, or what was `said` in all, spell a key out: its parts could not be struck out.
+    """
+    found = content if isinstance(content, list) else []
+    found = [one for one in found if isinstance(one, Mapping)]
+    spelt = "".join(one["token"] for one in found if isinstance(one.get("token"), str))
+    if any(isinstance(text, str) and without_keys(text) != text for text in (spelt, said)):
+        return ()
     return tuple(
         ReplyToken(_text(one.get("token")), _read_alternatives(one.get("top_logprobs")))
-        for one in found
-        if isinstance(one, Mapping)
+        for one in found[-MAX_TOKENS:]
     )
 
 

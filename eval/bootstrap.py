@@ -94,9 +94,38 @@ def aggregate_sums(summed: Summed, *, seed: int = 0, resamples: int = RESAMPLES)
         for *sums, count in (drawn @ table).tolist()
         if count and (value := summed.of(*sums)) is not None
     ]
-    if not found:
+    return _around(score, n, found)
+
+
+def aggregate_drawn(
+    score: "Callable[[NDArray[np.float64]], float | None]",
+    questions: int,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Aggregate:
+    """Any score of all questions, and its percentile bootstrap interval over the same draws.
+
+    `score` gets how often each question was drawn: float64 [questions]. A resample for which it is
+    undefined is left out.
+    """
+    import numpy as np
+
+    whole = score(np.ones(questions)) if questions else None
+    if questions < 2 or whole is None:
+        return Aggregate(whole, questions, None, None)
+    drawn = (times for block in _draws(questions, seed, resamples) for times in block)
+    found = [value for times in drawn if (value := score(times)) is not None]
+    return _around(whole, questions, found)
+
+
+def _around(score: float, n: int, resampled: Sequence[float]) -> Aggregate:
+    """The score with the interval of those of resamples; none where these are undefined."""
+    import numpy as np
+
+    if not resampled:
         return Aggregate(score, n, None, None)
-    low, high = (float(x) for x in np.percentile(found, [_LOW, _HIGH]))
+    low, high = (float(x) for x in np.percentile(resampled, [_LOW, _HIGH]))
     return Aggregate(score, n, low, high)
 
 

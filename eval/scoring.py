@@ -26,6 +26,8 @@ from branchwise.eval.costs.usage import Costs, run_costs
 from branchwise.eval.errors.module_work import ModuleWork, module_work, node_names, total_work
 from branchwise.eval.experiment import Run
 from branchwise.eval.items import AnsweredItem
+from branchwise.eval.judging.grading import Announce
+from branchwise.eval.judging.judge_check import CheckChoice
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import DEFAULT_DECODING, RoleProgress, Settled, Settling
 from branchwise.eval.left_out import OmittedField, run_left_out
@@ -51,7 +53,8 @@ class ScoringSettings:
     the whole corpus where gold names no support. `saves`: keep the result beside the run.
     `decoding`: how matcher and judge are asked; its patience is in no score. `keys`: for their
     servers, before those that the run names. `roles`: decoding of matcher and judge, each setting
-    before the run's own.
+    before the run's own. `announce`: is told what a judge of free text is to be asked; `check`:
+    what it is to grade twice.
     """
 
     choice: ScoringChoice | None = None
@@ -65,6 +68,8 @@ class ScoringSettings:
     keys: Keys = NO_KEYS
     roles: RoleDecoding = field(default_factory=dict)
     progress: RoleProgress | None = None
+    announce: Announce | None = None
+    check: CheckChoice | None = None
     passage_progress: PassageProgress = silent
 
 
@@ -205,6 +210,8 @@ def _modules(reader: RunReader, analysis: Analysis | None) -> ModuleWork:
 def _choice(reader: RunReader, settings: ScoringSettings) -> ScoringChoice:
     choice = settings.choice or ScoringChoice(**reader.meta.get("scoring", {}))
     choice.check_task(reader.task, str(reader.path))
+    if settings.check:
+        settings.check.require_grades(choice, reader.task)
     return choice.resolved(reader.system)
 
 
@@ -257,6 +264,8 @@ def _settled(
             asking.roles,
             asking.headers,
             graded=is_graded(reader.task),
+            announce=settings.announce,
+            check=settings.check,
         )
         return run_blocking(settling.settle(items))
 

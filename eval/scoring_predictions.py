@@ -83,6 +83,8 @@ def score_predictions(
     settings = settings or ScoringSettings()
     choice = settings.choice or BY_NAMES
     choice.check_task(task.name, str(predictions))
+    if settings.check:
+        settings.check.require_grades(choice, task.name)
     choice = choice.resolved(None)
     prompts, metrics = Prompts.load(), load_metrics((*settings.metrics, *choice.metrics))
     settled = _settled(items, predictions, task, choice, prompts, settings)
@@ -134,5 +136,7 @@ def _settled(
             settings.keys,
             settings.roles,
             graded=task.is_graded,
+            announce=settings.announce,
+            check=settings.check,
         )
         return run_blocking(settling.settle(items))

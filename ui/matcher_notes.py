@@ -3,14 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from branchwise.corpora.text import printable
+from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.judging.agreement import Agreement
 from branchwise.eval.judging.consultant import Ended, ReportedItem
 from branchwise.eval.judging.grades import GradeReport
 from branchwise.eval.judging.grading import SAMPLES
 from branchwise.eval.judging.judge import JudgeReport
+from branchwise.eval.judging.judge_check import JudgeCheck
 from branchwise.eval.judging.matcher import MatcherReport
 from branchwise.eval.judging.settle import Settled
-from branchwise.eval.numbers import number
+from branchwise.eval.numbers import interval, number
 
 _SHOWN = 5
 _MAX_LINE = 300
@@ -27,6 +29,8 @@ def matcher_lines(settled: Settled) -> list[str]:
         lines += _grades(settled.grades)
     if settled.lexical_judge:
         lines += _judge(settled.lexical_judge, " (branches aligned by names)")
+    if settled.check:
+        lines += _check(settled.check)
     if settled.agreement:
         lines += _agreement(settled.agreement)
     return [printable(line)[:_MAX_LINE] for line in lines]
@@ -85,6 +89,21 @@ def _grades(report: GradeReport) -> Iterator[str]:
         )
     yield from _ended(report.ended)
     yield from _where("left unscored", report.ungraded)
+
+
+def _check(found: JudgeCheck) -> Iterator[str]:
+    beside = "beside it" if found.beside else "again"
+    lacking = f", {found.ungraded:,} lack one of the two" if found.ungraded else ""
+    yield (
+        f"judge check: {_counted(found.items, 'item')} graded by {found.spec} {beside} "
+        f"({_counted(found.graded, 'grade')}{lacking}): "
+        f"mean absolute difference {_measured(found.difference)}, "
+        f"Spearman's rho {_measured(found.rho)}"
+    )
+
+
+def _measured(found: Aggregate) -> str:
+    return f"{number(found.mean)} {interval(found.low, found.high)}".rstrip()
 
 
 def _agreement(found: Agreement) -> Iterator[str]:

@@ -1,10 +1,11 @@
 """What a study may cost at most, as a table for a terminal: `branchwise ablate --dry-run`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.text import printable
 from branchwise.eval.numbers import short_count, usd
+from branchwise.eval.studies.grading_plan import GRADE_INPUT, PREDICTED, GradingPlan
 from branchwise.eval.studies.plan import (
     AGENT_INPUT,
     MODULE_INPUT,
@@ -14,7 +15,7 @@ from branchwise.eval.studies.plan import (
     StudyPlan,
     SystemPlan,
 )
-from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
+from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR, RoleUsage
 from branchwise.ui.cells import indented, new_table, plain, run_name
 from branchwise.ui.console import console
 from branchwise.ui.cost_table import how_to_give
@@ -38,6 +39,8 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
     yield plain(f"\n{run_name(plan.name)} · upper bounds, nothing was run", "bold")
     yield indented(plain(_size(plan)))
     yield _table(plan)
+    if plan.grading:
+        yield _grading_table(plan.grading)
     yield _notes(plan)
 
 
@@ -64,6 +67,23 @@ def _table(plan: StudyPlan) -> "Table":
     return table
 
 
+def _grading_table(grading: Sequence[GradingPlan]) -> "Table":
+    table = new_table()
+    for title in ("calls of\njudge", "\ntokens", "\nUSD", "calls\nat most", "\ntokens", "\nUSD"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for one in grading:
+        costs = ((one.demand.once, one.cost), (one.demand.most, one.cost_at_most))
+        table.add_row(
+            plain(run_name(one.system)),
+            *(cell for usage, cost in costs for cell in _graded(usage, cost)),
+        )
+    return table
+
+
+def _graded(usage: RoleUsage, cost: float | None) -> list[str]:
+    return [short_count(usage.calls), short_count(usage.input + usage.output), usd(cost)]
+
+
 def _cells(planned: SystemPlan | PlanTotal, roles: list[str]) -> list[str]:
     calls = [short_count(planned.calls.get(role, 0)) for role in roles]
     return [*calls, *_bounds(planned.within, planned.at_most)]
@@ -86,6 +106,13 @@ def _notes(plan: StudyPlan) -> "Padding":
         f"at {AGENT_INPUT:,} tokens (a module's at {MODULE_INPUT:,}), a reply at max_tokens "
         f"(where it is not set: {REPLY:,})",
     ]
+    if plan.grading:
+        lines.append(
+            "judge: what grading takes by one reply a request, and at most, where the server gives "
+            f"no probabilities; of {PREDICTED} properties an answer where nothing bounds them, a "
+            f"request at {GRADE_INPUT:,} tokens, a reply at judge.max_tokens (where it is not set: "
+            "a number alone); in no other number"
+        )
     if plan.scored_by:
         models = ", ".join(map(printable, plan.scored_by))
         lines.append(f"not counted: what {models} is asked when the runs are scored")

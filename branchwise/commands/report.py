@@ -78,7 +78,7 @@ def report(
 
     Example: branchwise report runs/base runs/expanded --html report.html
     """
-    from branchwise.commands.score import print_runs, say
+    from branchwise.commands.score import announcing, print_runs, say
     from branchwise.eval.ceilings.breakdowns import get_grouping
     from branchwise.eval.reporting.run_folders import report_of_runs
     from branchwise.eval.scoring import ScoringSettings
@@ -88,12 +88,14 @@ def report(
     groupings = tuple(get_grouping(one).name for name in by or () for one in name.split(","))
     choice = chosen(matcher, judge_entities, judge, judge_pairs, variant)
     chosen_runs = _named(paths)
+    priced = load_prices(prices or chosen_runs.prices)
     settings = ScoringSettings(
         choice,
-        load_prices(prices or chosen_runs.prices),
+        priced,
         asks=False,
         saves=False,
         metrics=tuple(metric or ()),
+        announce=announcing(priced),
     )
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])

@@ -15,6 +15,8 @@ from branchwise.commands.scoring_options import (
     Attempts,
     Concurrency,
     Judge,
+    JudgeBeside,
+    JudgeCheckOption,
     JudgeEntities,
     JudgePairsOption,
     Matcher,
@@ -24,12 +26,15 @@ from branchwise.commands.scoring_options import (
     ScanCorpus,
     Timeout,
     VariantOption,
+    check_of,
     chosen,
     load_prices,
 )
 from branchwise.eval.bounds import CONCURRENCY
 
 if TYPE_CHECKING:
+    from branchwise.eval.costs.prices import Prices
+    from branchwise.eval.judging.grading import Announce, Demand
     from branchwise.eval.judging.settle import Settled
     from branchwise.eval.reporting.published import Published
     from branchwise.eval.reporting.study_report import SystemReport
@@ -55,6 +60,8 @@ def score(
     judge: Judge = None,
     judge_pairs: JudgePairsOption = None,
     variant: VariantOption = None,
+    judge_check: JudgeCheckOption = None,
+    judge_beside: JudgeBeside = None,
     role: RoleOption = None,
     metric: MetricOption = None,
     scan_corpus: ScanCorpus = False,
@@ -84,6 +91,7 @@ def score(
         metrics=tuple(metric or ()),
         keys=read_keys(key),
         roles=read_scorers(role or ()),
+        check=check_of(judge_check, judge_beside),
     )
     if path is not None and questions is None and predictions is None and task is None:
         _score_run(path, settings, as_json=json_output)
@@ -139,7 +147,12 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
 
     with scoring_progress() as progress:
         try:
-            yield replace(settings, progress=progress.requests, passage_progress=progress.passages)
+            yield replace(
+                settings,
+                progress=progress.requests,
+                passage_progress=progress.passages,
+                announce=announcing(settings.prices),
+            )
             return
         except ModelError as error:
             why = f"{error.kind}: {error}"
@@ -148,6 +161,7 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
                 raise
             why = "interrupted"
     options = f" {settings.choice.options}" if settings.choice else ""
+    options += f" {settings.check.options}" if settings.check else ""
     options += "".join(f" --key {host}={name}" for host, name in settings.keys.variables.items())
     options += "".join(
         f" --role {shlex.quote(f'{role}.{name}={json.dumps(value)}')}"
@@ -158,6 +172,17 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
     line = f"branchwise: {why}; finished work is kept; continue with: {command}{options}"
     error_console().print(printable(line), markup=False, soft_wrap=True)
     sys.exit(1)
+
+
+def announcing(prices: "Prices | None") -> "Announce":
+    """Says on standard error what a judge is to be asked, and what that costs at most."""
+    from branchwise.eval.costs.prices import Prices
+    from branchwise.ui.judge_demand import demand_line
+
+    def announce(demand: "Demand") -> None:
+        say([demand_line(demand, prices or Prices.load())])
+
+    return announce
 
 
 def exit_if_in_vain(settled: "Settled", *scores: "Scores") -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from branchwise.agents.caller import ModelCaller, ModelError, Reply
 from branchwise.agents.journal import CallKey, Slot
+from branchwise.agents.reply import Completion
 from branchwise.agents.spec import check_ready
 from branchwise.corpora.errors import InputError
 from branchwise.eval.judging.readiness import Ready, check_role
@@ -86,10 +87,18 @@ class Consulted:
 
     def plus(self, reply: Reply) -> Consulted:
         """With one more reply."""
-        left_out = tuple(dict.fromkeys((*self.left_out, *reply.left_out)))
         if reply.replayed:
-            return Consulted(self.fresh, self.cached.plus(reply.usage, reply.seconds), left_out)
-        return Consulted(self.fresh.plus(reply.usage, reply.seconds), self.cached, left_out)
+            return self.plus_kept(reply, reply.seconds)
+        fresh = self.fresh.plus(reply.usage, reply.seconds)
+        return Consulted(fresh, self.cached, self._with(reply.left_out))
+
+    def plus_kept(self, reply: Completion | Reply, seconds: float) -> Consulted:
+        """With one more reply that was kept, which took so long when it was made."""
+        cached = self.cached.plus(reply.usage, seconds)
+        return Consulted(self.fresh, cached, self._with(reply.left_out))
+
+    def _with(self, left_out: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.left_out, *left_out)))
 
     def to_json(self) -> dict[str, Any]:
         """Calls, tokens and seconds of both, and what the requests lacked."""
@@ -111,6 +120,7 @@ class Consultant:
         self._check: Callable[[], None] | None = lambda: check_role(role, caller.spec, ready)
         self._judgements = judgements
         self.prompts, self.model = caller.prompts, caller.spec.model
+        self.spec = str(caller.spec)
         self.consulted = Consulted()
 
     async def ask(
@@ -125,6 +135,28 @@ class Consultant:
         reply = await self._caller.ask(messages, schema=schema, role=self._role, journal=journal)
         self.consulted = self.consulted.plus(reply)
         return reply
+
+    def kept(
+        self,
+        key: CallKey,
+        read: Callable[[Sequence[Completion]], _Outcome | None],
+        *,
+        first: int = 0,
+    ) -> _Outcome | None:
+        """What `read` makes of the replies kept under a key, given one more while it returns None.
+
+        None where one more would have to be asked for; only replies that were enough are counted.
+        """
+        said: list[Completion] = []
+        consulted = self.consulted
+        while (found := read(said)) is None:
+            value = self._judgements.recall(key, first + len(said)).value
+            if value is None:
+                return None
+            said.append(Completion.from_payload(value))
+            consulted = consulted.plus_kept(said[-1], value["seconds"])
+        self.consulted = consulted
+        return found
 
     async def each(
         self,

@@ -1,6 +1,6 @@
 """A judge's grades of a run's items: which pairs are asked about, and what came of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.items import AnsweredItem, Graded
 from branchwise.eval.judging.consultant import Consulted, Ended, ReportedItem, RequestProgress
-from branchwise.eval.judging.grading import Grade, Grader, GradeRequest
+from branchwise.eval.judging.grading import Announce, Grade, Grader, GradeRequest
 from branchwise.eval.properties import (
     ConditionalAnswer,
     align_properties,
@@ -64,6 +64,10 @@ class _PairRequests(NamedTuple):
     condition: GradeRequest
     answer: GradeRequest
 
+    @property
+    def both(self) -> tuple[GradeRequest, GradeRequest]:
+        return self.condition, self.answer
+
 
 async def grade_items(
     items: Sequence[AnsweredItem],
@@ -71,6 +75,7 @@ async def grade_items(
     *,
     pairs: JudgePairs = "all",
     concurrency: int = 8,
+    announce: Announce | None = None,
     progress: RequestProgress | None = None,
 ) -> tuple[list[AnsweredItem], GradeReport]:
     """The items with their grades. A request that fails alone leaves its item without.
@@ -80,8 +85,10 @@ async def grade_items(
         InputError: the model cannot be asked, and not everything is kept.
     """
     wanted = [list(_pairs_of(item, pairs)) for item in items]
-    requests = [request for each in wanted for one in each for request in one[1:]]
-    found = await grader.each(requests, grader.grade, concurrency=concurrency, progress=progress)
+    requests = [request for each in wanted for one in each for request in one.both]
+    found = await grader.grade_each(
+        requests, concurrency=concurrency, announce=announce, progress=progress
+    )
     graded = [
         replace(item, graded=_graded(each, found)) for item, each in zip(items, wanted, strict=True)
     ]
@@ -98,10 +105,12 @@ async def grade_items(
     return graded, report
 
 
-def grade_requests(items: Sequence[AnsweredItem], pairs: JudgePairs = "all") -> int:
-    """How many different requests the items need, kept ones included."""
-    every = {request for item in items for one in _pairs_of(item, pairs) for request in one[1:]}
-    return sum(not request.is_decided for request in every)
+def property_requests(
+    items: Iterable[AnsweredItem], pairs: JudgePairs = "all"
+) -> tuple[GradeRequest, ...]:
+    """The different requests that grading the items' properties takes, without what is decided."""
+    every = (one for item in items for pair in _pairs_of(item, pairs) for one in pair.both)
+    return tuple(dict.fromkeys(one for one in every if not one.is_decided))
 
 
 def _pairs_of(item: AnsweredItem, pairs: JudgePairs) -> Iterator[_PairRequests]:

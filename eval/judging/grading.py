@@ -10,32 +10,56 @@ where the server tells the likeliest tokens, else the mean of several replies.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
-from branchwise.agents.caller import ModelError, Reply
+from branchwise.agents.caller import Finish, ModelError, Reply
+from branchwise.agents.journal import CallKey
 from branchwise.agents.reply import ReplyToken
 from branchwise.corpora.text import one_line
-from branchwise.eval.judging.consultant import DECLINED, Consultant, concerns_all
+from branchwise.eval.judging.consultant import (
+    DECLINED,
+    Consultant,
+    RequestProgress,
+    concerns_all,
+)
+from branchwise.graphs.ledger import RoleUsage
+
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
 
 HIGHEST = 10
 SAMPLES = 5
 """Replies that a grade is the mean of, where the server gives no probabilities."""
 TOP_LOGPROBS = 20
+NUMBER_ALONE = 8
+"""Tokens of a reply that is a number alone, at most."""
 GRADING = {"temperature": 1.0, "top_logprobs": TOP_LOGPROBS}
 """Decoding of the calls, unless the user sets another: replies must differ to be samples."""
 _MAX_TEXT = 4_000
 _GRADE = re.compile(
     r"[\s*_`\"'.:]*(?:(?:grade|score|rating)[\s*_`\"'.:]+)?(\d{1,6})"
-    r"(?:\s*/\s*10|\s+out\s+of\s+10)?[\s*_`\"'.]*",
+    r"(\s*/\s*10|\s+out\s+of\s+10)?[\s*_`\"'.]*",
     re.IGNORECASE,
 )
 
 GradePrompt = Literal["grade_condition", "grade_answer"]
+
+
+class GradingReply(Protocol):
+    """A reply, fresh or kept, as far as a grade is read from it."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def finish(self) -> Finish: ...
+    @property
+    def tokens(self) -> Sequence[ReplyToken]: ...
 
 
 class GradeRequest(NamedTuple):
@@ -81,57 +105,149 @@ class Grade:
         return self.value is not None
 
 
+@dataclass(frozen=True)
+class Demand:
+    """What a judge is to be asked: `once`, at most, where its server gives probabilities, else up
+    to `samples` times that. `bounded`: its replies have a limit of tokens; without one they are
+    taken for a number alone."""
+
+    spec: str
+    role: str
+    once: RoleUsage
+    samples: int
+    bounded: bool
+
+    @property
+    def most(self) -> RoleUsage:
+        """Every sample of every request."""
+        once, n = self.once, self.samples
+        return RoleUsage(once.calls * n, once.input * n, once.output * n)
+
+
+def samples_at(decoding: Mapping[str, Any]) -> int:
+    """Replies that a grade takes at most: without randomness all would be the same."""
+    return 1 if decoding.get("temperature") == 0 else SAMPLES
+
+
+Announce = Callable[[Demand], None]
+"""Is told before anything is sent."""
+
+
 class Grader(Consultant):
     """A model that grades, `first` the number of its first sample: others measure it anew."""
 
     first = 0
 
+    @property
+    def samples(self) -> int:
+        """Replies that a grade takes at most."""
+        return samples_at(self._caller.decoding.model_dump())
+
+    def known(self, request: GradeRequest) -> Grade | None:
+        """The grade of a decided request, or by kept replies; None where the model must be
+        asked."""
+        if request.is_decided:
+            return Grade(float(request.gold.strip() == request.predicted.strip()))
+        return self.kept(self.key(request), self._grade_by, first=self.first)
+
+    async def grade_each(
+        self,
+        requests: Iterable[GradeRequest],
+        *,
+        concurrency: int,
+        announce: Announce | None = None,
+        progress: RequestProgress | None = None,
+    ) -> dict[GradeRequest, Grade]:
+        """The grade of each distinct request; `announce` is told what they take, if anything,
+        before the first is sent. Raises what `grade` raises."""
+        distinct = dict.fromkeys(requests)
+        known = {one: grade for one in distinct if (grade := self.known(one)) is not None}
+        asked = [one for one in distinct if one not in known]
+        if asked and announce:
+            announce(self._demand(asked))
+        found = await self.each(asked, self.grade, concurrency=concurrency, progress=progress)
+        return known | found
+
+    def _demand(self, asked: Sequence[GradeRequest]) -> Demand:
+        # Every token is a byte of its text at least; prompts are long enough to make up for what a
+        # server's template adds.
+        read = sum(
+            len(str(message.content).encode("utf-8", "replace"))
+            for request in asked
+            for message in self._messages(request)
+        )
+        limit = self._caller.decoding.max_tokens
+        written = len(asked) * (limit or NUMBER_ALONE)
+        once = RoleUsage(len(asked), read, written)
+        return Demand(self.spec, self._role, once, self.samples, limit is not None)
+
     async def grade(self, request: GradeRequest) -> Grade:
-        """The grade; what is decided is not asked about.
+        """The grade of what is not decided; only what is not kept is asked for.
 
         Raises:
             ModelError: every other request would fail as well.
             InputError: the model cannot be asked at all.
         """
-        if request.is_decided:
-            return Grade(float(request.gold.strip() == request.predicted.strip()))
-        grades: list[int] = []
-        problem: str | None = None
-        for number in range(self.first, self.first + SAMPLES):
+        messages, said = self._messages(request), list[Reply]()
+        while (grade := self._grade_by(said)) is None:
             try:
-                reply = await self._reply(request, number)
+                said.append(await self.ask(messages, sample=self.first + len(said)))
             except ModelError as error:
                 if concerns_all(error):
                     raise
                 return Grade(None, problem=f"the model failed: {error}", failed=True)
-            said = read_grade(reply)
-            if isinstance(said, int):
-                expected = expected_grade(reply.tokens, said)
-                if expected is not None:
-                    return Grade(expected)
-                grades.append(said)
-            else:
-                problem = problem or said
-                if reply.finish in DECLINED:
-                    break
-        if not grades:
-            return Grade(None, problem=problem)
+        return grade
+
+    def key(self, request: GradeRequest) -> CallKey:
+        """Under which its replies are kept."""
+        return self._caller.key(self._messages(request), role=self._role)
+
+    def _grade_by(self, said: Sequence[GradingReply]) -> Grade | None:
+        return grade_by(said, self.samples)
+
+    def _messages(self, request: GradeRequest) -> list[BaseMessage]:
+        from langchain_core.messages import HumanMessage
+
+        return [self._instructions[request.prompt], HumanMessage(request.message)]
+
+    @functools.cached_property
+    def _instructions(self) -> Mapping[GradePrompt, BaseMessage]:
+        from langchain_core.messages import SystemMessage
+
+        return {name: SystemMessage(self.prompts.render(name)) for name in get_args(GradePrompt)}
+
+
+def grade_by(said: Sequence[GradingReply], samples: int) -> Grade | None:
+    """The grade by these replies, made in this order; None where one more is needed.
+
+    The first with probabilities decides, or else the mean of `samples` of them.
+    """
+    if not said:
+        return None
+    last = read_grade(said[-1])
+    if isinstance(last, int):
+        expected = expected_grade(said[-1].tokens, last, out_of=_is_out_of(said[-1].text))
+        if expected is not None:
+            return Grade(expected)
+    if len(said) < samples and said[-1].finish not in DECLINED:
+        return None
+    read = [read_grade(one) for one in said]
+    grades = [one for one in read if isinstance(one, int)]
+    if grades:
         return Grade(sum(grades) / len(grades) / HIGHEST, samples=len(grades))
-
-    async def _reply(self, request: GradeRequest, sample: int) -> Reply:
-        from langchain_core.messages import HumanMessage, SystemMessage
-
-        prompt = SystemMessage(self.prompts.render(request.prompt))
-        return await self.ask([prompt, HumanMessage(request.message)], sample=sample)
+    return Grade(None, problem=next(one for one in read if isinstance(one, str)))
 
 
-def read_grade(reply: Reply) -> int | str:
-    """The integer of a reply, or why there is none: nothing but a whole number is taken."""
+def read_grade(reply: GradingReply) -> int | str:
+    """The integer of a reply, or why there is none: nothing but a whole number is taken.
+
+    Not even that of a reply that was cut: 1 may be the beginning of 10.
+    """
     if declined := DECLINED.get(reply.finish):
         return declined
-    text = reply.message.text
+    text = reply.text
     found = _GRADE.fullmatch(text.strip())
-    if found is None:
+    if found is None or reply.finish == "length":
         said = f"{one_line(text)[:80]!r}" if text.strip() else "nothing"
         cut = " (cut at the limit of tokens)" if reply.finish == "length" else ""
         return f"the judge replied {said}{cut}, which is not a whole number"
@@ -140,15 +256,25 @@ def read_grade(reply: Reply) -> int | str:
     return int(found[1])
 
 
-def expected_grade(tokens: Sequence[ReplyToken], said: int) -> float | None:
+def _is_out_of(text: str) -> bool:
+    found = _GRADE.fullmatch(text.strip())
+    return bool(found and found[2])
+
+
+def expected_grade(
+    tokens: Sequence[ReplyToken], said: int, *, out_of: bool = False
+) -> float | None:
     """The expected grade, 0 to 1, from the probabilities at the place of the integer `said`.
 
     None where they are not known. Where 10 is written as two tokens, the probability of the first
-    is shared between 1 and 10 as the second says.
+    is shared between 1 and 10 as the second says. `out_of`: the reply ends in `/10`, whose 10 is
+    not the grade.
     """
-    place = _place(tokens, str(said))
-    if place is None:
+    places = list(_places(tokens, str(said)))
+    if not places:
         return None
+    last_is_ten = out_of and said == HIGHEST and len(places) > 1
+    place = places[1] if last_is_ten else places[0]
     weights = _weights(tokens[place])
     if tokens[place].text.strip() != str(said):
         ten = math.fsum(math.exp(p) for text, p in tokens[place + 1].alternatives if text == "0")
@@ -160,15 +286,13 @@ def expected_grade(tokens: Sequence[ReplyToken], said: int) -> float | None:
     return math.fsum(value * weight for value, weight in weights.items()) / total / HIGHEST
 
 
-def _place(tokens: Sequence[ReplyToken], said: str) -> int | None:
-    """Where the integer begins: the last place whose token, or two, are it."""
+def _places(tokens: Sequence[ReplyToken], said: str) -> Iterator[int]:
+    """Where the integer begins, the last first: places whose token, or two, are it."""
     for at in reversed(range(len(tokens))):
-        if tokens[at].text.strip() == said:
-            return at
-        two = tokens[at].text.strip() + (tokens[at + 1].text if at + 1 < len(tokens) else "")
-        if len(said) == len("10") and two.strip() == said:
-            return at
-    return None
+        text = tokens[at].text.strip()
+        two = text + tokens[at + 1].text.strip() if text and at + 1 < len(tokens) else ""
+        if text == said or (len(said) == len("10") and two == said):
+            yield at
 
 
 def _weights(token: ReplyToken) -> dict[int, float]:

@@ -3,6 +3,7 @@
 from branchwise.agents.prompt_files import GRADING_PROMPTS, MAPPING_PROMPTS, Prompts
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.costs.usage import RoleSpending
+from branchwise.eval.judging.judge_check import ROLE as CHECK
 from branchwise.eval.judging.settle import Settled
 from branchwise.eval.scores import Scorer
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -57,6 +58,7 @@ def spent_by(choice: ScoringChoice, settled: Settled) -> dict[str, RoleSpending]
         ("matcher", choice.model, settled.matcher),
         ("judge", choice.judge, settled.judge or settled.grades),
         ("judge", choice.judge, settled.lexical_judge),
+        (CHECK, settled.check.spec if settled.check else None, settled.check),
     )
     spent: dict[str, RoleSpending] = {}
     for role, spec, report in reports:

@@ -13,8 +13,10 @@ from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.agreement import Agreement, agreement
 from branchwise.eval.judging.grades import GradeReport, grade_items
-from branchwise.eval.judging.grading import GRADING, Grader
+from branchwise.eval.judging.grading import GRADING, SAMPLES, Announce, Grader
 from branchwise.eval.judging.judge import JudgeReport, judge_entities
+from branchwise.eval.judging.judge_check import ROLE as CHECK
+from branchwise.eval.judging.judge_check import CheckChoice, JudgeCheck, check_judge
 from branchwise.eval.judging.matcher import MatcherReport, align_with_model
 from branchwise.eval.judging.readiness import Ready
 from branchwise.eval.scoring_choice import ScoringChoice
@@ -33,7 +35,8 @@ class Settled:
     """Items after the chosen matcher and judge, and what these did.
 
     `lexical`: the same items by names alone, if both matchers were requested; `lexical_judge`: what
-    the judge did with these. Its calls are those that `judge` had not made.
+    the judge did with these. Its calls are those that `judge` had not made. `check`: of a judge of
+    free text, where some items were graded twice.
     """
 
     items: Sequence[AnsweredItem]
@@ -43,6 +46,7 @@ class Settled:
     grades: GradeReport | None = None
     agreement: Agreement | None = None
     lexical_judge: JudgeReport | None = None
+    check: JudgeCheck | None = None
 
     @property
     def in_vain(self) -> Mapping[str, MatcherReport | JudgeReport | GradeReport]:
@@ -65,6 +69,7 @@ class Settled:
             "grades": self.grades,
             "agreement": self.agreement,
             "lexical_judge": self.lexical_judge,
+            "judge_check": self.check,
         }
         return {role: report.to_json() for role, report in reports.items() if report}
 
@@ -74,7 +79,8 @@ class Settling:
     """How models are asked: the resolved choice, their cache and prompts.
 
     `roles`: by role the decoding settings that it has of its own. `headers`: of all requests.
-    `graded`: the judge grades free text, rather than accept names.
+    `graded`: the judge grades free text, rather than accept names; `announce` is then told what it
+    is to be asked before the first request, and `check` has it grade some items twice.
     """
 
     choice: ScoringChoice
@@ -88,6 +94,8 @@ class Settling:
     roles: RoleDecoding = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     graded: bool = False
+    announce: Announce | None = None
+    check: CheckChoice | None = None
 
     async def settle(self, items: Sequence[AnsweredItem]) -> Settled:
         """Ask about whatever names and spelling leave open and has no kept reply.
@@ -125,10 +133,25 @@ class Settling:
         decoding = self.decoding.model_copy(update=GRADING)
         caller = self._caller("judge", self.choice.judge, callers, decoding)
         settings = self._settings("judge")
-        grader = Grader(caller, self.judgements, "judge", settings.pop("ready"))
+        ready = settings.pop("ready")
+        grader = Grader(caller, self.judgements, "judge", ready)
         pairs = self.choice.judge_pairs
-        graded, report = await grade_items(items, grader, pairs=pairs, **settings)
-        return Settled(graded, grades=report)
+        graded, report = await grade_items(
+            items, grader, pairs=pairs, announce=self.announce, **settings
+        )
+        if self.check is None:
+            return Settled(graded, grades=report)
+        beside = self.check.beside
+        if beside:
+            caller = self._caller("judge", beside, callers, decoding)
+        second = Grader(caller, self.judgements, "judge", ready)
+        second.first = 0 if beside else SAMPLES
+        settings = self._settings(CHECK)
+        settings.pop("ready")
+        check = await check_judge(
+            items, grader, second, self.check, pairs=pairs, announce=self.announce, **settings
+        )
+        return Settled(graded, grades=report, check=check)
 
     def _caller(
         self,

@@ -13,6 +13,7 @@ from branchwise.corpora.questions import QuestionSet
 from branchwise.corpora.retrieval import MAX_K
 from branchwise.eval.costs.price_table import Price
 from branchwise.eval.costs.prices import Prices
+from branchwise.eval.studies.grading_plan import GradingPlan, grading_plans
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
@@ -85,9 +86,9 @@ class PlanTotal:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The bounds of a whole study. `within` and `at_most` are sums; `scored_by`: the models that
-    score, whose calls are not in them. `models`: those that have a base of their own, where there
-    are several.
+    """The bounds of a whole study. `within` and `at_most` are sums; `grading`: of a judge of free
+    text, by system, apart from them. `scored_by`: the models that score otherwise, whose calls are
+    in none. `models`: those that have a base of their own, where there are several.
     """
 
     name: str
@@ -101,6 +102,7 @@ class StudyPlan:
     max_cost: float | None
     scored_by: tuple[str, ...]
     as_of: str | None
+    grading: tuple[GradingPlan, ...] = ()
 
     @property
     def items(self) -> int:
@@ -120,7 +122,9 @@ class StudyPlan:
     @property
     def unpriced(self) -> tuple[str, ...]:
         """Models without a known price, each once."""
-        return tuple(dict.fromkeys(model for one in self.systems for model in one.unpriced))
+        models = [model for one in self.systems for model in one.unpriced]
+        models += [one.demand.spec for one in self.grading if one.cost is None]
+        return tuple(dict.fromkeys(models))
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable; an unknown cost is null."""
@@ -132,6 +136,7 @@ class StudyPlan:
             "at_most": vars(self.at_most),
             "scored_by": list(self.scored_by),
             "unpriced": list(self.unpriced),
+            "grading": [one.to_json() for one in self.grading],
         }
 
 
@@ -142,18 +147,21 @@ def plan_of(
     study = loaded.study
     items = len(questions) * study.questions.epochs
     planned = tuple(_system_plan(named, items, prices) for named in systems)
+    epochs, scoring = study.questions.epochs, loaded.scoring
+    grading = grading_plans(scoring, questions.task, systems, questions.questions, epochs, prices)
     return StudyPlan(
         name=study.name,
         design=study.design,
         questions=len(questions),
-        epochs=study.questions.epochs,
+        epochs=epochs,
         models=tuple(one.model for one in systems if one.base == one.name) if study.models else (),
         systems=planned,
         within=_sum(one.within for one in planned),
         at_most=_sum(one.at_most for one in planned),
         max_cost=study.max_cost,
-        scored_by=_scorers(loaded, systems),
+        scored_by=() if grading else _scorers(loaded, systems),
         as_of=prices.as_of.isoformat() if prices.as_of else None,
+        grading=grading,
     )
 
 

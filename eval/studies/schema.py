@@ -48,6 +48,8 @@ class LoadedStudy:
             judge_entities=study.judge_entities,
             judge=study.judge,
             metrics=[absolute_spec(spec, self.folder) for spec in study.metrics],
+            judge_pairs=study.judge_pairs,
+            variant=study.variant,
         )
 
     def systems(self) -> tuple[NamedSystem, ...]:
@@ -124,6 +126,11 @@ def _check_keys(study: Study) -> None:
 def _check_scoring(study: Study) -> None:
     if study.judge is not None:
         check_model("judge", study.judge, ("judge",))
+    elif not study.judge_entities:
+        for key in ("judge_pairs", "variant"):
+            if getattr(study, key):
+                what = f"{key} has no effect: nothing is graded"
+                raise StudyError(what, (key,), "name a judge")
     kind, colon, spec = study.matcher.strip().partition(":")
     if kind in ("llm", "both"):
         if colon:

@@ -18,7 +18,7 @@ from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
-from branchwise.eval.tasks import Task
+from branchwise.eval.tasks import Task, is_graded
 from branchwise.eval.tasks.protocols import flow_of
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
@@ -127,8 +127,13 @@ def _check_task(loaded: LoadedStudy, task: str) -> None:
     try:
         loaded.scoring.check_task(task)
     except InputError as error:
+        study = loaded.study
         key = "judge_entities" if loaded.scoring.matcher == "lexical" else "matcher"
         remedy = "leave out matcher, judge_entities and judge"
+        if is_graded(task):
+            key, remedy = "matcher", "leave out matcher"
+        elif graded := [one for one in ("judge_pairs", "variant") if getattr(study, one)]:
+            key, remedy = graded[0], f"leave out {' and '.join(graded)}"
         raise InputError(error.what, where=loaded.where(key), remedy=remedy) from None
 
 

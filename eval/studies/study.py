@@ -16,7 +16,13 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from branchwise.agents.headers import checked_headers
-from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
+from branchwise.eval.bounds import (
+    CONCURRENCY,
+    MAX_CONCURRENCY,
+    MAX_EPOCHS,
+    JudgePairs,
+    ScoreVariant,
+)
 from branchwise.eval.studies.settings import (
     MODEL,
     MODEL_LIST,
@@ -93,11 +99,11 @@ class Study(BaseModel):
     the value that `base` gives, that value comes first; where `base` gives none, the factor's first
     value is the base's. `design`: each value alone against the base (`vary`), or all combinations
     (`factorial`). Where `base` names `models`, each is varied so, from a base of its own.
-    `max_cost` in USD. `matcher`, `judge_entities` and `judge` as on the command
-    line. `nodes`: plug-ins' steps by names of the file's own, which are on or off in `base` and
-    `factors`; `settings`: those of plug-ins, by the plug-ins' names; `metrics`: further metrics.
-    `keys`: by HOST or HOST:PORT the environment variable whose key goes there; `headers`: of
-    requests to model servers. Paths are relative to the study file.
+    `max_cost` in USD. `matcher`, `judge_entities`, `judge`, `judge_pairs` and `variant` as on the
+    command line. `nodes`: plug-ins' steps by names of the file's own, which are on or off in `base`
+    and `factors`; `settings`: those of plug-ins, by the plug-ins' names; `metrics`: further
+    metrics. `keys`: by HOST or HOST:PORT the environment variable whose key goes there; `headers`:
+    of requests to model servers. Paths are relative to the study file.
     """
 
     model_config = _STRICT
@@ -113,6 +119,8 @@ class Study(BaseModel):
     matcher: Text = "lexical"
     judge_entities: bool = False
     judge: Text | None = None
+    judge_pairs: JudgePairs | None = None
+    variant: ScoreVariant | None = None
     prices: Text | None = None
     settings: Mapping[str, Mapping[str, JsonValue]] = Field(default={})
     metrics: Texts = ()

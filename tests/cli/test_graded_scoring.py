@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from branchwise.agents.prompt_files import Prompts
+from branchwise.eval.scoring_choice import ScoringChoice
+from branchwise.eval.store import open_run
 from support.chat_server import Answer, Body, ChatServer, fail, refuse, say
 
 pytestmark = pytest.mark.slow
 
 PROMPTS = Prompts.load().texts
-QUESTION = {
+QUESTION: dict[str, Any] = {
     "id": "q1",
     "question": "Who is the president?",
     "ambiguous": True,
@@ -78,6 +80,30 @@ def test_the_judge_aligns_and_grades_and_is_asked_once(
     assert len(chat_server.requests) - before == 12
 
 
+def test_what_the_judge_is_asked_and_costs_is_said_before(
+    answered: Path, type_in: Any, model: str, chat_server: ChatServer, tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(json.dumps({"models": {model: {"input": 1000, "output": 0}}}))
+    before = len(chat_server.requests)
+    command = (answered, "--judge", model, "--prices", prices)
+    code, _, unasked = type_in("report", *command)
+    assert (code, len(chat_server.requests)) == (2, before)
+    asked = " ".join(type_in("score", *command)[2].split())
+    read = [one["content"] for body in chat_server.requests[before:] for one in body["messages"]]
+    least = sum(len(text.encode()) for text in read) / 1000
+    line = f"judge {model}: 12 requests to send, or 60 if its server gives no probabilities; "
+    for said in (asked, " ".join(unasked.split())):
+        assert f"{line}at most {least:.2f} or {5 * least:.2f} USD, if replies are numbers" in said
+    assert "to send" not in type_in("score", *command)[2]
+    roles = ("--role", "judge.temperature=0", "--role", "judge.max_tokens=9")
+    said = type_in("score", answered, "--judge", model, *roles)[2]
+    assert (
+        f"judge {model}: 12 requests to send; no price is known (give one with --prices FILE)\n"
+        in said
+    )
+
+
 def test_the_published_codes_way_is_another_scorer_of_the_same_grades(
     answered: Path, type_in: Any, model: str, chat_server: ChatServer
 ) -> None:
@@ -119,6 +145,57 @@ def test_what_lacks_a_grade_is_unscored_and_told(
     assert ungraded["id"] == "q1"
     assert ungraded["why"].startswith("2 without a grade: ")
     assert "left unscored: 1 item" in type_in("score", answered, "--judge", model)[1]
+
+
+STUDY = """
+name: graded
+questions: {questions}
+base: {{model: "{model}", at_most: 3}}
+factors: {{protocol: [conditions, standard]}}
+judge: {model}
+judge_pairs: aligned
+variant: published-code
+"""
+
+
+def test_a_study_says_how_its_answers_are_graded_and_its_runs_keep_it(
+    answered: Path, type_in: Any, model: str, tmp_path: Path
+) -> None:
+    questions, study, out = (tmp_path / name for name in ("asked.json", "study.yaml", "S"))
+    properties = [
+        {"condition": condition, "groundtruth": text, "citations": []}
+        for condition, (text,) in QUESTION["answers"].items()
+    ]
+    passages = [{"title": "France", "text": "A country.", "score": 1}]
+    asked = {"id": "q1", "question": QUESTION["question"]}
+    questions.write_text(json.dumps([asked | {"properties": properties, "ctxs": passages}]))
+    study.write_text(STUDY.format(questions=f"condambigqa:{questions}", model=model))
+    code, _, error = type_in("ablate", study, "--out", out)
+    assert code == 0, error
+    reader = open_run(out / "runs" / "base")
+    kept = reader.meta["scoring"]
+    reader.close()
+    assert (kept["judge_pairs"], kept["variant"]) == ("aligned", "published-code")
+    assert means(type_in, "score", out / "runs" / "base")["published_answer"] == pytest.approx(0.95)
+
+
+def test_the_choice_is_kept_where_a_run_is_continued_or_forked(
+    type_in: Any, model: str, tmp_path: Path
+) -> None:
+    questions, run, fork = (tmp_path / name for name in ("q.jsonl", "R", "F"))
+    questions.write_text(json.dumps(QUESTION))
+    begin = ("run", "--questions", questions, "--task", "condambigqa", "--model", model)
+    choice = ("--judge", model, "--judge-pairs", "aligned", "--variant", "published-code")
+    assert type_in(*begin, *choice, "--out", run)[0] == 0
+    assert type_in("resume", run)[0] == 0
+    assert type_in("fork", run, "--question", "q1", "--step", 1, "--out", fork)[0] == 0
+    for path in (run, fork):
+        reader = open_run(path)
+        kept = ScoringChoice(**reader.meta["scoring"])
+        reader.close()
+        assert (kept.judge, kept.judge_pairs) == (model, "aligned")
+        assert kept.variant == "published-code"
+        assert "published_answer" in means(type_in, "score", path)
 
 
 def test_a_judge_that_never_answers_exits_with_1(

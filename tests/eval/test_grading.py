@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from branchwise.agents.caller import ModelCaller, ModelError
 from branchwise.agents.decoding import Decoding
 from branchwise.agents.prompt_files import Prompts
-from branchwise.agents.reply import Completion, Reply, ReplyToken
+from branchwise.agents.reply import Completion, ReplyToken
 from branchwise.agents.spec import ModelSpec
 from branchwise.eval.judging.grading import (
     GRADING,
@@ -21,10 +21,11 @@ from branchwise.eval.judging.grading import (
     Grader,
     GradeRequest,
     expected_grade,
+    grade_by,
     read_grade,
 )
 from branchwise.eval.store.judgements import MemoryJudgements
-from support.chat_server import Answer, ChatServer, fail, refuse, say
+from support.chat_server import Answer, ChatServer, fail, hang, refuse, say
 
 REQUEST = GradeRequest("grade_answer", "Who wrote Emma?", "Jane Austen.", "Austen did.")
 MakeGrader = Callable[..., Grader]
@@ -34,8 +35,9 @@ MakeGrader = Callable[..., Grader]
 def make_grader(chat_server: ChatServer) -> MakeGrader:
     spec = ModelSpec.parse(f"openai:judge@{chat_server.url}")
 
-    def make(judgements: MemoryJudgements | None = None) -> Grader:
-        caller = ModelCaller(spec, Decoding(**GRADING, attempts=1), Prompts.load())
+    def make(judgements: MemoryJudgements | None = None, **settings: Any) -> Grader:
+        decoding = Decoding(**{**GRADING, "attempts": 1, **settings})
+        caller = ModelCaller(spec, decoding, Prompts.load())
         return Grader(caller, judgements or MemoryJudgements(), "judge")
 
     return make
@@ -88,7 +90,8 @@ async def test_a_server_that_refuses_log_probabilities_is_asked_for_samples(
         (say("7.5"), "which is not a whole number"),
         (say(""), "replied nothing"),
         (refuse(), "the model refused"),
-        (say("7 because", finish="length"), "cut at the limit of tokens"),
+        (say("1", finish="length"), "cut at the limit of tokens"),
+        (say("<think>Is it 7? Or", finish="length"), "replied nothing (cut at the limit"),
     ],
 )
 async def test_a_reply_without_a_grade_is_unscored_and_says_why(
@@ -123,6 +126,48 @@ async def test_a_server_that_fails_leaves_it_unscored_and_is_asked_again(
     assert (await make_grader(kept).grade(REQUEST)).value == 0.5
 
 
+async def test_a_judge_that_does_not_answer_in_time_is_asked_again(
+    chat_server: ChatServer, make_grader: MakeGrader
+) -> None:
+    kept = MemoryJudgements()
+    chat_server.play([say("5"), say("7"), fail(500)])
+    await make_grader(kept).grade(REQUEST)
+    chat_server.play(lambda body: hang())
+    grade = await make_grader(kept, timeout=0.1).grade(REQUEST)
+    assert (grade.value, grade.failed) == (None, True)
+    assert "the model failed" in (grade.problem or "")
+    chat_server.play(lambda body: say("6"))
+    assert await make_grader(kept).grade(REQUEST) == Grade(0.6, samples=5)
+    # Two that are kept, one that failed, one that hung, three more.
+    assert len(chat_server.requests) == 2 + 1 + 1 + 3
+
+
+async def test_without_randomness_one_reply_is_enough(
+    chat_server: ChatServer, make_grader: MakeGrader
+) -> None:
+    chat_server.play([say("7")])
+    assert await make_grader(temperature=0.0).grade(REQUEST) == Grade(0.7, samples=1)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_thinking_before_the_grade_is_no_part_of_it(
+    chat_server: ChatServer, make_grader: MakeGrader, stream: bool
+) -> None:
+    tokens = [("<think>", {}), ("3", {"3": -0.1}), ("</think>", {}), ("8", logs(n8=0.5, n6=0.5))]
+    chat_server.play([say("<think>3</think>8", tokens=tuple(tokens))])
+    assert (await make_grader(stream=stream).grade(REQUEST)).value == pytest.approx(0.7)
+
+
+async def test_probabilities_of_some_replies_alone_decide(
+    chat_server: ChatServer, make_grader: MakeGrader
+) -> None:
+    chat_server.play([say("2"), say("8", tokens=(("8", logs(n8=0.5, n6=0.5)),))])
+    kept = MemoryJudgements()
+    grade = await make_grader(kept).grade(REQUEST)
+    assert (grade.value, grade.samples) == (pytest.approx(0.7), 0)
+    assert make_grader(kept).known(REQUEST) == grade
+
+
 async def test_a_refused_key_ends_it(chat_server: ChatServer, make_grader: MakeGrader) -> None:
     chat_server.play(lambda body: fail(401))
     with pytest.raises(ModelError):
@@ -130,12 +175,11 @@ async def test_a_refused_key_ends_it(chat_server: ChatServer, make_grader: MakeG
 
 
 @pytest.mark.parametrize(("gold", "given", "value"), [("x", " ", 0), ("", "x", 0), ("", "", 1)])
-async def test_an_empty_text_is_not_asked_about(
-    chat_server: ChatServer, make_grader: MakeGrader, gold: str, given: str, value: float
+def test_an_empty_text_is_not_asked_about(
+    make_grader: MakeGrader, gold: str, given: str, value: float
 ) -> None:
     request = GradeRequest("grade_condition", "Q?", gold, given)
-    assert await make_grader().grade(request) == Grade(value)
-    assert not chat_server.requests
+    assert make_grader().known(request) == Grade(value)
 
 
 async def test_another_first_sample_measures_anew(
@@ -154,11 +198,7 @@ async def test_another_first_sample_measures_anew(
     "text", ["7", " 7\n", "**7**", "7/10", "7 out of 10", "Score: 7", "grade: **7**", "`7`."]
 )
 def test_a_number_is_read_in_the_ways_that_models_write_one(text: str) -> None:
-    assert read_grade(reply_of(text)) == 7
-
-
-def reply_of(text: str) -> Reply:
-    return Reply.of(Completion(text, "stop"), 0.0, replayed=False)
+    assert read_grade(Completion(text, "stop")) == 7
 
 
 def token(text: str, chances: Mapping[str, float]) -> ReplyToken:
@@ -172,6 +212,14 @@ def test_a_ten_of_two_tokens_shares_the_probability_of_the_first() -> None:
     ]
     # 10: .5 * .8 = .4; 1: .5 * .2 = .1; 9: .5.
     assert expected_grade(tokens, 10) == pytest.approx((10 * 0.4 + 1 * 0.1 + 9 * 0.5) / 10)
+
+
+@pytest.mark.parametrize("end", [("/", "10"), ("/10",), (" out", " of", " ", "10")])
+def test_the_ten_that_it_is_out_of_is_not_the_grade(end: tuple[str, ...]) -> None:
+    place = token("10", {"10": 0.5, "8": 0.5})
+    tokens = [place, *(token(text, {text.strip() or text: 1.0}) for text in end)]
+    reply = Completion("10" + "".join(end), "stop", tokens=tuple(tokens))
+    assert grade_by([reply], SAMPLES) == Grade(pytest.approx(0.9))
 
 
 def test_the_last_place_counts_so_that_thinking_before_it_does_not() -> None:

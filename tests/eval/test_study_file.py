@@ -185,6 +185,8 @@ def test_what_is_wrong_is_said_with_its_line(
         ({"matcher": "llm"}, "offline cannot be the matcher: it is not a model; name a model"),
         ({"judge_entities": True}, "offline cannot be the judge"),
         ({"base": {**BASE, "model": "openai:sk-abc def"}}, "model: unknown model 'openai:***"),
+        ({"variant": "greedy"}, "variant is 'greedy'; write one-to-one or published-code"),
+        ({"judge_pairs": "aligned"}, "judge_pairs has no effect: nothing is graded; name a judge"),
         ({"judge": "gpt-5"}, "judge: unknown model 'gpt-5'; did you mean openai:gpt-5?"),
         ({"base": {**BASE, "model": "ofline"}}, "model: unknown model 'ofline'; did you mean "
          "offline?"),
@@ -429,7 +431,7 @@ def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(par
     )
 
 
-def test_a_model_may_not_score_a_task_whose_answers_are_no_entities(parts: Path) -> None:
+def test_no_model_matches_answers_in_free_text_and_no_other_answers_are_graded(parts: Path) -> None:
     properties = [{"condition": "on Sicily", "groundtruth": "It erupted.", "citations": []}]
     contexts = [{"title": "Etna", "text": "Etna is a volcano.", "score": 1}]
     entry = {"id": "q", "question": "?", "properties": properties, "ctxs": contexts}
@@ -438,6 +440,9 @@ def test_a_model_may_not_score_a_task_whose_answers_are_no_entities(parts: Path)
     assert questions_of(load(parts, **asked)).task == "condambigqa"
     with pytest.raises(InputError, match=r"study\.yaml:13: the task condambigqa is not matched by"):
         questions_of(load(parts, **asked, matcher="llm:openai:gpt-5-mini"))
+    graded = load(parts, judge="openai:gpt-5-mini", variant="published-code")
+    with pytest.raises(InputError, match=r"study\.yaml:1\d: the task branches is not graded"):
+        questions_of(graded)
 
 
 def test_a_study_is_read_from_any_folder(parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,3 +239,35 @@ def test_no_run_takes_more_than_its_plan_says(
         assert asked == planned.calls == {
             "expander": QUESTIONS, "agent": 4 * QUESTIONS, "extractor": 4 * QUESTIONS,
         }  # fmt: skip
+
+
+def test_what_a_judge_may_take_stands_apart(parts: Path) -> None:
+    properties = [
+        {"condition": place, "groundtruth": "It erupted.", "citations": []} for place in "ABC"
+    ]
+    contexts = [{"title": "Etna", "text": "Etna is a volcano.", "score": 1}]
+    entry = {"id": "q", "question": "?", "properties": properties, "ctxs": contexts}
+    (parts / "conditions.json").write_text(json.dumps([entry]))
+    asked = {
+        "questions": {"source": "condambigqa:conditions.json", "epochs": 2},
+        "base": {"model": MINE, "at_most": 4, "roles": {"judge": {"max_tokens": 50}}},
+        "factors": {"protocol": ["conditions", "standard"]},
+        "judge": MINE,
+    }
+    found = plan(parts, **asked)
+    main, standard = found.grading
+    # 2 epochs: 4 by 3 pairs of a condition and an answer; 10 answers by 3. Then 5 samples of each.
+    assert [one.demand.once.calls for one in found.grading] == [2 * 4 * 3 * 2, 2 * 10 * 3]
+    assert (main.demand.most.calls, standard.demand.most.calls) == (240, 300)
+    assert main.cost == pytest.approx(48 * (4_000 * 1 + 50 * 10) / 1e6)
+    assert main.cost_at_most == pytest.approx(5 * 48 * 4_500 / 1e6)
+    assert found.scored_by == ()
+    text = " ".join(shown(found, 120).split())
+    assert "base 48 194k .2160 240 972k 1.08" in text
+    json.dumps(found.to_json())
+    asked |= {"judge_pairs": "aligned"}
+    assert [one.demand.once.calls for one in plan(parts, **asked).grading] == [12, 6]
+    asked |= {"base": {"model": MINE}, "factors": {"protocol": ["closed", "guided"]}}
+    asked |= {"judge_pairs": "all"}
+    closed, guided = plan(parts, **asked).grading
+    assert (closed.demand.once.calls, guided.demand.once.calls) == (2 * 10 * 3, 2 * 3 * 3 * 2)

@@ -261,6 +261,45 @@ def test_failures_where_a_command_asks_one_server(kind, servers, keys, tell, tmp
         assert leaks(file.read_bytes()) == set(), file
 
 
+def judge(body: Body, key: str) -> Body:
+    """A grade; the tokens beside it hold the key, and spell it out where an answer is graded."""
+
+    def place(text: str) -> Body:
+        others = [{"token": one, "logprob": -1.0} for one in (text, key, escaped(key))]
+        return {"token": text, "logprob": -1.0, "top_logprobs": others}
+
+    spelt = [key[at : at + 6] for at in range(0, len(key), 6)]
+    tokens = [*(spelt if "Given answer" in body["messages"][-1]["content"] else []), "7"]
+    logprobs = {"content": list(map(place, tokens))}
+    return {"content": "7", "reasoning": echo(key), "logprobs": logprobs}
+
+
+@pytest.mark.parametrize("kind", ["success", *KINDS])
+def test_a_judge_of_free_text_and_another_beside_it(kind, servers, keys, tell, tmp_path):
+    (tmp_path / "q.jsonl").write_text(json.dumps(QUESTION))
+    servers["agent"].chat = lambda body, key: (
+        judge(body, key) if "Reference" in body["messages"][-1]["content"] else agent(body, key)
+    )
+    servers["helper"].chat = judge
+    models = {role: f"openai:m@{servers[role].at('/v1')}" for role in ("agent", "helper")}
+    begin = ("run", "--questions", "q.jsonl", "--task", "condambigqa", "--out", "R")
+    tell(*begin, "--model", models["agent"], "--at-most", 3, *keys, code=0)
+    if kind != "success":
+        servers["helper"].answers["/v1/chat/completions"] = kind
+    check = ("--judge-check", 1, "--judge-beside", models["agent"])
+    tell("score", "R", "--judge", models["helper"], *check, *keys, "--attempts", 2)
+    assert servers["helper"].sent
+    assert_each_its_own(servers)
+    if kind == "success":
+        tell("report", "R", "--judge", models["helper"], "--json", code=0)
+        tell("score", "R", "--judge", models["helper"], "--json", code=0)
+        assert b'"tokens"' in (tmp_path / "R" / "run.sqlite").read_bytes()
+    for file in files(tmp_path / "R"):
+        said = file.read_bytes()
+        assert leaks(said) == set(), file
+        assert CANARIES["helper"][6:12].encode() not in said
+
+
 STUDY = """
 name: two
 questions: q.jsonl

@@ -110,6 +110,7 @@ class EchoServer(LoopbackServer):
 
 def _completion(message: Body) -> Body:
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    choice["logprobs"] = message.get("logprobs")
     return {"choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
 
 
