@@ -106,6 +106,46 @@ class Consulted:
         return {"fresh": _record(self.fresh), "cached": _record(self.cached), **left_out}
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelReport:
+    """What a model that takes part in scoring did.
+
+    `asked`: items, that is questions by epoch, with something to ask about; a request may serve
+    several. `ended`: how the distinct requests ended.
+    """
+
+    model: str
+    asked: int
+    ended: Ended
+    consulted: Consulted
+
+    @property
+    def requests(self) -> int:
+        return self.ended.requests
+
+    @property
+    def brought_nothing(self) -> bool:
+        """Whether a request was made and no reply could be used."""
+        return self.ended.brought_nothing
+
+    @property
+    def own(self) -> Mapping[str, Any]:
+        """What only this role's report tells; JSON-serialisable."""
+        return {}
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-serialisable; `calls` has calls, tokens and seconds, fresh and cached."""
+        return {
+            "model": self.model,
+            "asked": self.asked,
+            "requests": self.ended.requests,
+            "requests_failed": self.ended.failed,
+            "requests_unusable": self.ended.unusable,
+            **self.own,
+            "calls": self.consulted.to_json(),
+        }
+
+
 class Consultant:
     """A model in one role (`matcher`, `judge`), and what asking it took.
 

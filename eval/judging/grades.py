@@ -7,7 +7,12 @@ from typing import Any, NamedTuple
 from branchwise.agents.prediction import Prediction
 from branchwise.eval.bounds import JudgePairs
 from branchwise.eval.items import AnsweredItem, Graded
-from branchwise.eval.judging.consultant import Consulted, Ended, ReportedItem, RequestProgress
+from branchwise.eval.judging.consultant import (
+    Ended,
+    ModelReport,
+    ReportedItem,
+    RequestProgress,
+)
 from branchwise.eval.judging.grading import Announce, Grade, Grader, GradeRequest
 from branchwise.eval.properties import (
     ConditionalAnswer,
@@ -18,44 +23,25 @@ from branchwise.eval.properties import (
 from branchwise.eval.property_grades import PropertyGrade, PropertyPair
 
 
-@dataclass(frozen=True)
-class GradeReport:
+@dataclass(frozen=True, kw_only=True)
+class GradeReport(ModelReport):
     """What the judge did. Items are questions by epoch; a request may serve several.
 
-    `asked`: items with something to grade. `sampled`: grades that are means of several replies,
+    `pairs`: which were to be graded. `sampled`: grades that are means of several replies,
     where the server gave no probabilities. `ungraded`: items that lack grades, which leaves them
     unscored.
     """
 
-    model: str
     pairs: JudgePairs
-    asked: int
-    ended: Ended
     sampled: int
     ungraded: tuple[ReportedItem, ...]
-    consulted: Consulted
 
     @property
-    def requests(self) -> int:
-        return self.ended.requests
-
-    @property
-    def brought_nothing(self) -> bool:
-        """Whether a request was made and no reply could be used."""
-        return self.ended.brought_nothing
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; `calls` has calls, tokens and seconds, fresh and cached."""
+    def own(self) -> Mapping[str, Any]:
         return {
-            "model": self.model,
             "pairs": self.pairs,
-            "asked": self.asked,
-            "requests": self.ended.requests,
-            "requests_failed": self.ended.failed,
-            "requests_unusable": self.ended.unusable,
             "sampled": self.sampled,
             "ungraded": [item.to_json() for item in self.ungraded],
-            "calls": self.consulted.to_json(),
         }
 
 
@@ -94,13 +80,13 @@ async def grade_items(
     ]
     asked = {request: grade for request, grade in found.items() if not request.is_decided}
     report = GradeReport(
-        grader.model,
-        pairs,
-        sum(map(bool, wanted)),
-        Ended.of(asked.values()),
-        sum(bool(grade.samples) for grade in asked.values()),
-        tuple(_ungraded(graded)),
-        grader.consulted,
+        model=grader.model,
+        pairs=pairs,
+        asked=sum(map(bool, wanted)),
+        ended=Ended.of(asked.values()),
+        sampled=sum(bool(grade.samples) for grade in asked.values()),
+        ungraded=tuple(_ungraded(graded)),
+        consulted=grader.consulted,
     )
     return graded, report
 

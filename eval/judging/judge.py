@@ -16,7 +16,12 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.branch_scores import gold_branches, pooled_score, strict_score
 from branchwise.eval.entities import Entity
 from branchwise.eval.items import Accepted, AnsweredItem
-from branchwise.eval.judging.consultant import Consulted, Ended, ReportedItem, RequestProgress
+from branchwise.eval.judging.consultant import (
+    Ended,
+    ModelReport,
+    ReportedItem,
+    RequestProgress,
+)
 from branchwise.eval.judging.mapper import Mapper, MappingOutcome
 from branchwise.eval.judging.mapping import MappingRequest
 from branchwise.eval.judging.readiness import Ready
@@ -26,51 +31,31 @@ from branchwise.eval.store.judgements import Judgements
 ROLE = "judge"
 
 
-@dataclass(frozen=True)
-class JudgeReport:
+@dataclass(frozen=True, kw_only=True)
+class JudgeReport(ModelReport):
     """What the judge did. Items are questions by epoch; a request may serve several.
 
-    `asked`: items with something to judge. `ended`: how the distinct questions put to the model,
-    one a branch, ended. `accepted`: texts that count now. `refused`: claims of it that do not (on
+    A request is about one branch. `accepted`: texts that count now. `refused`: claims of it that do not (on
     a gold answer that another text has, or one that would not make more answers right).
     `repaired`: requests answered by the second reply. `failed`: branches of items where nothing
     that it said could be used, so that nothing was accepted. `unasked`: those where there was more
     than one request may hold.
     """
 
-    model: str
-    asked: int
-    ended: Ended
     accepted: int
     refused: int
     repaired: int
     failed: tuple[ReportedItem, ...]
     unasked: tuple[ReportedItem, ...]
-    consulted: Consulted
 
     @property
-    def requests(self) -> int:
-        return self.ended.requests
-
-    @property
-    def brought_nothing(self) -> bool:
-        """Whether a request was made and no reply could be used."""
-        return self.ended.brought_nothing
-
-    def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; `calls` has calls, tokens and seconds, fresh and cached."""
+    def own(self) -> Mapping[str, Any]:
         return {
-            "model": self.model,
-            "asked": self.asked,
-            "requests": self.ended.requests,
-            "requests_failed": self.ended.failed,
-            "requests_unusable": self.ended.unusable,
             "accepted": self.accepted,
             "refused": self.refused,
             "repaired": self.repaired,
             "failed": [item.to_json() for item in self.failed],
             "unasked": [item.to_json() for item in self.unasked],
-            "calls": self.consulted.to_json(),
         }
 
 

@@ -5,7 +5,7 @@ decide (`eval.alignment`).
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,13 @@ from branchwise.agents.spec import check_ready
 from branchwise.eval.alignment import Alignment, align, is_default
 from branchwise.eval.branch_scores import gold_branches
 from branchwise.eval.items import AnsweredItem, Matched
-from branchwise.eval.judging.consultant import Consulted, Ended, ReportedItem, RequestProgress
+from branchwise.eval.judging.consultant import (
+    Consulted,
+    Ended,
+    ModelReport,
+    ReportedItem,
+    RequestProgress,
+)
 from branchwise.eval.judging.mapper import Mapper, MappingOutcome
 from branchwise.eval.judging.mapping import MappingRequest, listed, shown
 from branchwise.eval.judging.readiness import Ready
@@ -68,46 +74,31 @@ class NamesToMatch:
         return Matched("llm", alignment, repaired=mapped.repaired)
 
 
-@dataclass(frozen=True)
-class MatcherReport:
+@dataclass(frozen=True, kw_only=True)
+class MatcherReport(ModelReport):
     """What the matcher did. Items are questions by epoch; a request may serve several.
 
-    `asked`: items whose branches a model was to align. `ended`: how the distinct requests among
-    what was asked ended. `repaired`: items whose mapping came with the second reply. `lexical`:
+    `repaired`: items whose mapping came with the second reply. `lexical`:
     items aligned by names after all, and why. `to_one`: items in which two or more names were all
     mapped to one reading, which is allowed but may mean that the model does not distinguish
     readings.
     """
 
-    model: str
-    asked: int
-    ended: Ended
     repaired: int
     lexical: tuple[ReportedItem, ...]
     to_one: tuple[ReportedItem, ...]
-    consulted: Consulted
-
-    @property
-    def requests(self) -> int:
-        return self.ended.requests
 
     @property
     def brought_nothing(self) -> bool:
         """Whether the model was to align branches, but names aligned them all."""
         return 0 < self.asked == len(self.lexical)
 
-    def to_json(self) -> dict[str, Any]:
-        """JSON-serialisable; `calls` has calls, tokens and seconds, fresh and cached."""
+    @property
+    def own(self) -> Mapping[str, Any]:
         return {
-            "model": self.model,
-            "asked": self.asked,
-            "requests": self.ended.requests,
-            "requests_failed": self.ended.failed,
-            "requests_unusable": self.ended.unusable,
             "repaired": self.repaired,
             "lexical": [item.to_json() for item in self.lexical],
             "to_one": [item.to_json() for item in self.to_one],
-            "calls": self.consulted.to_json(),
         }
 
 
