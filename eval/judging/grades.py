@@ -27,9 +27,8 @@ from branchwise.eval.property_grades import PropertyGrade, PropertyPair
 class GradeReport(ModelReport):
     """What the judge did. Items are questions by epoch; a request may serve several.
 
-    `pairs`: which were to be graded. `sampled`: grades that are means of several replies,
-    where the server gave no probabilities. `ungraded`: items that lack grades, which leaves them
-    unscored.
+    `pairs`: which were to be graded. `sampled`: grades that are means of several replies, where the
+    server gave no probabilities. `ungraded`: items that lack grades, which leaves them unscored.
     """
 
     pairs: JudgePairs

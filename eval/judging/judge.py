@@ -35,8 +35,8 @@ ROLE = "judge"
 class JudgeReport(ModelReport):
     """What the judge did. Items are questions by epoch; a request may serve several.
 
-    A request is about one branch. `accepted`: texts that count now. `refused`: claims of it that do not (on
-    a gold answer that another text has, or one that would not make more answers right).
+    A request is about one branch. `accepted`: texts that count now. `refused`: claims of it that do
+    not (on a gold answer that another text has, or one that would not make more answers right).
     `repaired`: requests answered by the second reply. `failed`: branches of items where nothing
     that it said could be used, so that nothing was accepted. `unasked`: those where there was more
     than one request may hold.

@@ -78,10 +78,9 @@ class NamesToMatch:
 class MatcherReport(ModelReport):
     """What the matcher did. Items are questions by epoch; a request may serve several.
 
-    `repaired`: items whose mapping came with the second reply. `lexical`:
-    items aligned by names after all, and why. `to_one`: items in which two or more names were all
-    mapped to one reading, which is allowed but may mean that the model does not distinguish
-    readings.
+    `repaired`: items whose mapping came with the second reply. `lexical`: items aligned by names
+    after all, and why. `to_one`: items in which two or more names were all mapped to one reading,
+    which is allowed but may mean that the model does not distinguish readings.
     """
 
     repaired: int
