@@ -77,6 +77,9 @@ class ModelCaller:
         if recorded is not None:
             self._text = recorded.speaks_text
         self._prefix = canonical([*self.identity.items(), self._text_prompt()])
+        # Whether requests hold the reasoning of earlier turns by choice: what a server demands is
+        # in no digest, as little as what it refuses.
+        self._sends_back = self.identity.get("reasoning_back") == "on"
         self._tool_sets: dict[tuple[int, ...], ToolSet] = {}
 
     @property
@@ -154,12 +157,6 @@ class ModelCaller:
         Digests follow the choice alone, so that a run can be continued whatever its server refuses.
         """
         return self._text or "tools" in self._endpoint.refused
-
-    @property
-    def _sends_back(self) -> bool:
-        """Whether requests hold the reasoning of earlier turns by choice: what a server demands is
-        in no digest, as little as what it refuses."""
-        return self.identity.get("reasoning_back") == "on"
 
     def _text_prompt(self) -> str:
         return self.prompts.render("text_protocol", tools="") if self._text else ""
