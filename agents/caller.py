@@ -80,6 +80,9 @@ class ModelCaller:
         # in no digest, as little as what it refuses.
         self._sends_back = self.identity.get("reasoning_back") == "on"
         self._prefix = canonical([*self.identity.items(), self._text_prompt()])
+        # Whether requests hold the reasoning of earlier turns by choice: what a server demands is
+        # in no digest, as little as what it refuses.
+        self._sends_back = self.identity.get("reasoning_back") == "on"
         self._tool_sets: dict[tuple[int, ...], ToolSet] = {}
 
     @property

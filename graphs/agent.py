@@ -1,47 +1,41 @@
 """An agent made from a system: ask it a question, get an outcome."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
-from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
-from branchwise.agents.prompt_files import SCORING_PROMPTS, SINCE_V2, Prompts
+from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.replay import OpenRecordings
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
-from branchwise.agents.setting import digested
 from branchwise.corpora.graph.answers import Graph
-from branchwise.corpora.graph.open import open_graph
 from branchwise.corpora.keys import Keys
-from branchwise.corpora.open import needs_corpus, open_retriever
 from branchwise.corpora.retrieval import Retriever
 from branchwise.graphs.base import recursion_limit
-from branchwise.graphs.budget_words import PROMPTS as BUDGET_PROMPTS
 from branchwise.graphs.budget_words import budget_stated
-from branchwise.graphs.expand_node import PROMPTS as EXPANDER_PROMPTS
 from branchwise.graphs.expand_node import shown_readings
-from branchwise.graphs.flows import DEFAULT, FLOWS, Brief, Flow, GraphParts
+from branchwise.graphs.flows import DEFAULT, Brief, Flow, GraphParts
+from branchwise.graphs.identity import digest_of, identity_of
 from branchwise.graphs.ledger import Ledger
 from branchwise.graphs.models import Models
 from branchwise.graphs.plugins.making import check_named, make_nodes
 from branchwise.graphs.rebuild import ResumePoint, rebuild
 from branchwise.graphs.reduce import begun, given_ids
+from branchwise.graphs.sources import OpenSources, repeats_passages
 from branchwise.graphs.state import ItemContext, Spent
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import check_search
 from branchwise.graphs.title_search import TitleSearcher
 from branchwise.tools.batcher import Batcher
 from branchwise.tools.mcp.opening import close_mcp_tools
-from branchwise.tools.plugins.plugged import PluggedTool, plugin_sections
+from branchwise.tools.plugins.plugged import plugin_sections
 from branchwise.tools.registry import (
     NAMES_TOOL,
     SEARCH_TOOL,
@@ -96,63 +90,45 @@ class Agent:
     ) -> None:
         keys = Keys(system.keys)
         keys.check()
-        self.system = system
-        folder = Path(system.prompts) if system.prompts else None
-        self.prompts = Prompts.load(folder, system.prompt_set)
+        self.system, self.flow = system, flow
+        self.prompts = Prompts.load(
+            Path(system.prompts) if system.prompts else None, system.prompt_set
+        )
         # Before the corpus is opened, which takes longer than noticing a missing server.
-        self._models = Models.of(system, self.prompts, model, restraints, recordings, keys)
-        searched = retriever or retriever_of(system)
-        # One for the tool and for what else searches: a batcher has one thread.
-        self._retriever = (
-            searched if searched is None or isinstance(searched, Batcher) else Batcher(searched)
-        )
-        self._graph = graph or (open_graph(system.kg, keys) if system.kg else None)
-        corpus = Path(system.corpus) if system.corpus else None
-        # Extraction by passage reads all that each search finds.
-        repeats = system.repeat_passages or (system.extract and system.extract_by == "passage")
-        around = ToolContext(
-            self._retriever,
-            system.k,
-            self._graph,
-            corpus,
-            system.settings,
-            keys,
-            shortens=not repeats,
-            cites=flow.format.cites,
-            per_name=system.per_name,
-            prompt_set=system.prompt_set,
-        )
-        names = default_tools(around.sources) if system.tools is None else system.tools
-        self.tools = make_tools(names, around)
-        check_search(system, around.sources, [tool.name for tool in self.tools])
-        self._section_names = sections(names, system.prompt_set)
-        self._sections = [self.prompts.render(name) for name in self._section_names]
-        self._sections += plugin_sections(self.tools)
-        if system.at_most is not None and flow.at_most:
-            self._sections.append(self.prompts.render(flow.at_most, most=str(system.at_most)))
-        self._shows_budget = system.budget_shown == "on" and bool(self.tools)
-        if self._shows_budget:
-            self._sections.append(budget_stated(self.prompts, system.budget))
-        self.nodes = make_nodes(system.nodes, injection_context(around))
-        self.flow = flow
-        models, budget = self._models, system.budget
-        shows = self._shows_budget
-        self._searcher = self._searcher_with(names)
-        self._parts = GraphParts(
+        models = Models.of(system, self.prompts, model, restraints, recordings, keys)
+        self._sources = OpenSources.of(system, keys, retriever, graph)
+        context = self._sources.tool_context(system, flow, keys)
+        self.tools = _make_tools(system, context)
+        self.nodes = make_nodes(system.nodes, injection_context(context))
+        self._parts = self._parts_with(models)
+        self._sections = _prompt_sections(system, self._parts)
+        self.graph = self._built()
+        self._entered: dict[str, AgentGraph] = {}
+        models.explain(lambda: self.identity)
+
+    def _parts_with(self, models: Models) -> GraphParts:
+        system = self.system
+        return GraphParts(
             models,
             self.tools,
             self.prompts,
-            flow,
-            budget,
+            self.flow,
+            system.budget,
             self.nodes,
-            shows,
-            repeats,
-            system.extract_by,
-            self._searcher,
+            shows_budget=system.budget_shown == "on" and bool(self.tools),
+            repeats_passages=repeats_passages(system),
+            extracts_by=system.extract_by,
+            searcher=self._searcher() if models.expander else None,
         )
-        self.graph = self._built()
-        self._entered: dict[str, AgentGraph] = {}
-        self._models.explain(lambda: self.identity)
+
+    def _searcher(self) -> TitleSearcher | None:
+        """What expansion looks for names with: the agent's own tools, if the system wants that."""
+        if self.system.readings_from != "search":
+            return None
+        tools = {tool.name for tool in self.tools}
+        passages = self._sources.retriever if SEARCH_TOOL in tools else None
+        graph = self._sources.graph if NAMES_TOOL in tools else None
+        return TitleSearcher(passages, graph) if passages or graph else None
 
     def check_settings(self) -> None:
         """Raise InputError for settings of plug-ins that the system lacks, such as a misspelt
@@ -163,75 +139,20 @@ class Agent:
     @property
     def identity(self) -> Mapping[str, Any]:
         """Everything that answers depend on, JSON-serialisable, free of paths and keys."""
-        graph = {"kg": self._graph.identity()} if self._graph else {}
-        flow = {"flow": self.flow.name} if self.flow.graph else {}
-        nodes = {"nodes": [node.identity for node in self.nodes]} if self.nodes else {}
-        return {
-            **graph,
-            **nodes,
-            **self._models.identity,
-            "budget": digested(self.system.budget),
-            "prompts": self.prompts.digest_of(self._prompt_names()),
-            "tools": [_tool_identity(tool) for tool in self.tools],
-            "k": self.system.k,
-            "retriever": dict(self._retriever.identity) if self._retriever else None,
-            "format": self.flow.format.name,
-            **flow,
-            **self._since(),
-        }
+        return identity_of(self.system, self._parts, self._sources)
 
     @property
     def digest(self) -> str:
         """SHA-256 of the identity: a run is only resumed by the system that began it."""
-        body = orjson.dumps(self.identity, option=orjson.OPT_SORT_KEYS)
-        return hashlib.sha256(body).hexdigest()
+        return digest_of(self.identity)
 
     async def aclose(self) -> None:
         """Close the connections to models and MCP servers, which reopen, and the graph, which does
         not."""
-        await self._models.aclose()
+        await self._parts.models.aclose()
         await close_mcp_tools(self.tools)
-        if self._graph:
-            self._graph.close()
-
-    def _searcher_with(self, tools: Sequence[str]) -> TitleSearcher | None:
-        """What expansion looks for names with: the agent's own tools, if the system wants that."""
-        if self._models.expander is None or self.system.readings_from != "search":
-            return None
-        passages = self._retriever if SEARCH_TOOL in tools else None
-        graph = self._graph if NAMES_TOOL in tools else None
-        return TitleSearcher(passages, graph) if passages or graph else None
-
-    def _since(self) -> Mapping[str, Any]:
-        """Later settings that make a difference: without tools, readings are from memory."""
-        idle = set() if self._searcher else {"readings_from"}
-        return {name: value for name, value in self.system.since.items() if name not in idle}
-
-    def _prompt_names(self) -> set[str]:
-        """Prompts that answers may depend on."""
-        settings = {"search"} if self.tools else {"given", "direct"}
-        names = {prompt for one, prompt in self.flow.prompts.items() if one in settings}
-        names |= {"repair", *self.flow.own_prompts}
-        if self.system.at_most is not None and self.flow.at_most:
-            names |= {self.flow.at_most}
-        if self.tools:
-            names |= {"text_protocol", "budget_spent", *self._section_names}
-            names |= BUDGET_PROMPTS if self._shows_budget else set()
-        if self._models.expander:
-            names |= EXPANDER_PROMPTS if self._searcher else {"expander"}
-            names |= {self.flow.readings}
-        if self._models.extractor:
-            names |= {"extractor"}
-            names |= {"extractor_several"} if self.system.extract_by == "search" else set()
-        return names | self._names_in_v1() if self.prompts.of == "v1" else names
-
-    def _names_in_v1(self) -> set[str]:
-        """What the digests of the first set's systems cover: also prompts of no use to them."""
-        others = (flow.own_prompts for flow in FLOWS.values() if flow is not self.flow)
-        names = set(self.prompts.texts) - SCORING_PROMPTS.union(SINCE_V2, *others)
-        if self._models.expander is None:
-            names -= {"expander", *(flow.readings for flow in FLOWS.values())}
-        return names if self._models.extractor else names - {"extractor"}
+        if self._sources.graph:
+            self._sources.graph.close()
 
     async def answer(
         self,
@@ -295,16 +216,21 @@ class Agent:
         return self.flow.build(self._parts, start_at)
 
 
-def retriever_of(system: System) -> Retriever | None:
-    """What the system searches; None if nothing. Raises InputError."""
-    if system.corpus is None and needs_corpus(system.retriever):
-        return None
-    corpus = Path(system.corpus) if system.corpus else None
-    return open_retriever(corpus, system.retriever, system.settings, Keys(system.keys))
+def _make_tools(system: System, context: ToolContext) -> list[BaseTool]:
+    """The tools that the system names, or those that have something to search."""
+    names = default_tools(context.sources) if system.tools is None else system.tools
+    tools = make_tools(names, context)
+    check_search(system, context.sources, [tool.name for tool in tools])
+    return tools
 
 
-def _tool_identity(tool: BaseTool) -> Mapping[str, Any]:
-    schema = convert_to_openai_tool(tool)
-    if isinstance(tool, PluggedTool):
-        return {**schema, "plugin": dict(tool.plugin_identity)}
-    return schema
+def _prompt_sections(system: System, parts: GraphParts) -> list[str]:
+    """What the system prompt says below the prompt of a question."""
+    tools = [tool.name for tool in parts.tools]
+    said = [parts.prompts.render(name) for name in sections(tools, system.prompt_set)]
+    said += plugin_sections(parts.tools)
+    if system.at_most is not None and parts.flow.at_most:
+        said.append(parts.prompts.render(parts.flow.at_most, most=str(system.at_most)))
+    if parts.shows_budget:
+        said.append(budget_stated(parts.prompts, system.budget))
+    return said

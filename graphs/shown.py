@@ -55,9 +55,12 @@ class TurnPassages:
 
     def end(self, of: int, content: str = "", artifact: Mapping[str, Any] | None = None) -> None:
         """Call number `of` has ended with this result; what is said of it later is ignored."""
-        if not self._ended[of].is_set():
+        if self._ended[of].is_set():
+            return
+        # Nothing waits for the last call: most turns make one, which is read in the next turn.
+        if of + 1 < len(self._ended):
             self._brought[of] = list(self._known.brought(content, artifact or {}))
-            self._ended[of].set()
+        self._ended[of].set()
 
     def at(self, of: int) -> "CallPassages":
         """What call number `of` finds."""

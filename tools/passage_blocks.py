@@ -15,6 +15,7 @@ MAX_MORE_QUERIES, MAX_OPENED = 4, 20
 NO_PASSAGE = "No passage matches the query."
 SHOWN = "shown"
 """The key of a call's configuration under which its `ShownPassages` are."""
+_BETWEEN = "\n\n"
 _REPEATED = "Shown before, not repeated:"
 
 
@@ -60,14 +61,20 @@ def passages_text(records: Sequence[Mapping[str, Any]]) -> str:
 def blocks(records: Iterable[Mapping[str, Any]], repeats: Sequence[RepeatRecord]) -> str:
     """New passages whole, with empty lines between them, then the others by their titles."""
     named = "\n".join([_REPEATED, *(f"[{one['id']}] {unbroken(one['title'])}" for one in repeats)])
-    return "\n\n".join([*map(block, records), *([named] if repeats else [])])
+    return _BETWEEN.join([*map(block, records), *([named] if repeats else [])])
 
 
 def shown_whole(content: str, passages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Ids of a result's passages that stand whole in what the model reads of it."""
+    behind = 0
     for passage in passages:
-        if {"id", "title", "text"} <= passage.keys() and block(passage) in content:
-            yield str(passage["id"])
+        if {"id", "title", "text"} <= passage.keys():
+            text = block(passage)
+            # Most follow each other: to look there first takes a third of the time.
+            start = behind if content.startswith(text, behind) else content.find(text)
+            if start >= 0:
+                yield str(passage["id"])
+                behind = start + len(text) + len(_BETWEEN)
 
 
 def spread(ranking: Sequence[Hit], per_name: int) -> list[Hit]:

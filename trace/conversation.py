@@ -26,8 +26,7 @@ class Change(NamedTuple):
     message: ChangedMessage
 
 
-@dataclass(frozen=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A tool call with its result, as the agent got it.
 
     `number`: from 1, in the order of the model, failed and refused calls counted. `step`: of the

@@ -129,6 +129,8 @@ def _placed(
     at = step if brought_at is None else brought_at
     if shown:
         yield shown, EvidencePlace(at, number, passage, row)
+    if shown == things:  # as nearly always
+        return
     if hidden := things - shown - taken.keys():
         yield hidden, EvidencePlace(at, number, passage, row, shown=False)
     for thing, node in taken.items():

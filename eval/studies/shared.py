@@ -36,7 +36,7 @@ class SharedSources:
 
     def retriever(self, system: System) -> Batcher | None:
         """What the system searches, asked by all that share it in common batches."""
-        from branchwise.graphs.agent import retriever_of
+        from branchwise.graphs.sources import retriever_of
 
         plugged = is_plugin_retriever(system.retriever)
         settings = system.model_dump_json(include={"settings"}) if plugged else ""

@@ -1,5 +1,6 @@
 """Sets of prompts: what a system is told, and which texts its digest covers."""
 
+import asyncio
 import re
 from itertools import combinations
 
@@ -52,8 +53,7 @@ def agent_of(places):
 
     yield _agent
     for agent in made:
-        if agent._graph:
-            agent._graph.close()
+        asyncio.run(agent.aclose())
 
 
 def told(agent):

@@ -298,7 +298,7 @@ def test_extraction_reads_what_a_node_left(play, chat_server):
         extractor=extractor,
         agent=lambda body: SEARCH if turn_of(body) == 0 else answer("Michael Mann"),
     )
-    play(RERANK, "rerank", script=script, extract=True)
+    play(RERANK, "rerank", script=script, extract=True, extract_by="passage")
     assert sorted(seen) == sorted([PASSAGES["p5"][0], PASSAGES["p1"][0]])
 
 
