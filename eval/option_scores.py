@@ -39,8 +39,8 @@ def option_sums(
     Of mappings with equal sums the one is taken that comes of the options sorted by text. Where a
     gold option has one form, swapping the sides swaps precision and recall.
     """
-    said: list[Forms] = sorted((text,) for text in predicted)
-    wanted: list[Forms] = sorted(tuple(sorted(set(forms))) for forms in gold)
+    said: Sequence[Forms] = sorted((text,) for text in predicted)
+    wanted: Sequence[Forms] = sorted(tuple(sorted(set(forms))) for forms in gold)
     pairs = option_mapping(said, wanted, common)
     ratios = [_ratios(said[p], wanted[r], common) for p, r in pairs]
     return OptionSums(

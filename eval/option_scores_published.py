@@ -72,4 +72,4 @@ def _greatest_sum(values: Sequence[Sequence[float]]) -> float:
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(values, maximize=True)
-    return sum(values[row][column] for row, column in zip(rows, columns, strict=True))
+    return sum(values[int(row)][int(column)] for row, column in zip(rows, columns, strict=True))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import Key, read_keys
+from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -38,7 +38,7 @@ QuestionConcurrency = Annotated[
 @with_system_options
 def run(
     questions: Annotated[
-        str, typer.Option(help="Question set: a native JSONL file, or condambigqa:PATH.")
+        str, typer.Option(help=f"Question set: a native JSONL file, or {QUESTION_FORMATS}.")
     ],
     system: "System",
     out: Annotated[

@@ -7,19 +7,22 @@ from pathlib import Path
 import orjson
 
 from branchwise.corpora.errors import InputError, nearest
-from branchwise.corpora.loaders import condambigqa, native
+from branchwise.corpora.loaders import ambignq, cambignq, condambigqa, native
 from branchwise.corpora.loaders.placed import PlacedQuestion
 from branchwise.corpora.questions import Question, QuestionSet
 
 _Loader = Callable[[Path], list[PlacedQuestion]]
 
-_FORMATS: dict[str, tuple[str, _Loader]] = {
+FORMATS: dict[str, tuple[str, _Loader]] = {
+    "ambignq": (ambignq.TASK, ambignq.load),
+    "cambignq": (cambignq.TASK, cambignq.load),
     "condambigqa": (condambigqa.TASK, condambigqa.load),
 }
+"""The task and the loader of each format but the native one, by its prefix."""
 
 
 def load_questions(source: str, *, require_gold: bool = True) -> QuestionSet:
-    """Questions of `source`: a native JSONL file, or `condambigqa:PATH`.
+    """Questions of `source`: a native JSONL file, or FORMAT:PATH (`condambigqa:dev.json`).
 
     Raises InputError, with file and line, for data that cannot be used: an unknown format, an
     empty set, duplicate ids, and (unless `require_gold` is False) a question without gold.
@@ -43,7 +46,7 @@ def questions_digest(questions: Sequence[Question]) -> str:
     digest = hashlib.sha256()
     for question in questions:
         record = question.model_dump(mode="json")
-        if str(record["meta"].get("benchmark")) in _FORMATS:
+        if str(record["meta"].get("benchmark")) in FORMATS:
             del record["meta"]["benchmark"]
         line = orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
         digest.update(line + b"\n")
@@ -52,13 +55,13 @@ def questions_digest(questions: Sequence[Question]) -> str:
 
 def _resolve(source: str) -> tuple[str, _Loader, Path]:
     prefix, colon, rest = source.partition(":")
-    if colon and prefix in _FORMATS:
-        task, load = _FORMATS[prefix]
+    if colon and prefix in FORMATS:
+        task, load = FORMATS[prefix]
         return task, load, Path(rest)
     # A path may hold a colon itself; what exists as a file is a file.
     if colon and prefix.isidentifier() and len(prefix) > 1 and not Path(source).exists():
-        known = ", ".join(f"{name}:PATH" for name in _FORMATS)
-        near = nearest(prefix, _FORMATS)
+        known = ", ".join(f"{name}:PATH" for name in FORMATS)
+        near = nearest(prefix, FORMATS)
         hint = f"did you mean {near[0]}:{rest}?" if near else f"known are {known}"
         raise InputError(
             f"unknown question format {prefix!r}",
