@@ -76,9 +76,10 @@ def run(
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
+    from branchwise.eval.tasks import gold_of
     from branchwise.ui.progress import RunProgress
 
-    loaded = load_questions(questions)
+    loaded = load_questions(questions, gold_of=gold_of(task))
     selection = experiment.Selection(_read_ids(ids), limit)
     total = len(selection.of(loaded)) * epochs
     with RunProgress(total) as progress:
