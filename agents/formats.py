@@ -9,6 +9,7 @@ from branchwise.agents.branches_format import BranchesFormat
 from branchwise.agents.conditions_format import ConditionsFormat
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.prediction import Prediction
+from branchwise.agents.verdict_format import VerdictFormat
 
 __all__ = ["FORMATS", "AnswerFormat", "FormatError"]
 
@@ -47,5 +48,8 @@ class AnswerFormat(Protocol):
 
 
 FORMATS: Mapping[str, AnswerFormat] = MappingProxyType(
-    {one.name: one for one in (BranchesFormat(), ConditionsFormat(), AnswersFormat())}
+    {
+        one.name: one
+        for one in (BranchesFormat(), ConditionsFormat(), AnswersFormat(), VerdictFormat())
+    }
 )

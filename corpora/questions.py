@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from branchwise.corpora.passages import Passage
 
 DEFAULT_BRANCH = "default"
+Gold = Literal["answers", "label"]
+"""What scores need of a question: answers in every branch / whether it is ambiguous."""
 
 
 class _Frozen(BaseModel):
@@ -42,7 +44,8 @@ class Question(_Frozen):
     """A question with its gold branches (none when it only comes from `ask`).
 
     `passages` is a fixed retrieval result where the benchmark has one; `plan` the steps of a
-    synthesised question; `meta` anything else that a data set says about it.
+    synthesised question; `meta` anything else that a data set says about it. `ambiguous` is set
+    where it is known.
     """
 
     id: str
@@ -52,6 +55,12 @@ class Question(_Frozen):
     passages: tuple[Passage, ...] = ()
     plan: tuple[Any, ...] = ()
     meta: Mapping[str, Any] = {}
+
+    def has_gold(self, gold: Gold) -> bool:
+        """Whether it can be scored by gold of that kind."""
+        if gold == "label":
+            return "ambiguous" in self.model_fields_set
+        return bool(self.branches) and all(branch.answers for branch in self.branches)
 
     @property
     def support(self) -> frozenset[str]:

@@ -26,7 +26,7 @@ from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open_run
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
-from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks import get_task, gold_of
 from branchwise.eval.tasks.protocols import check_conditions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
 
@@ -97,7 +97,10 @@ def run(
     the folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
-    loaded = load_questions(questions) if isinstance(questions, str) else questions
+    if isinstance(questions, str):
+        loaded = load_questions(questions, gold_of=gold_of(task))
+    else:
+        loaded = questions
     chosen = selection.of(loaded)
     check_scoring(scoring, system, task or chosen.task)
     path = Path(out) if out else _default_folder()

@@ -11,7 +11,8 @@ from branchwise.eval.store import ItemRow, RunReader
 def export_lines(reader: RunReader, *, with_events: bool = False) -> Iterator[bytes]:
     """One line an item that has ended, in order.
 
-    `id` and `answers` are where `branchwise score --predictions` looks for them.
+    `id`, `answers` and, where there is one, `task_output` are where `branchwise score
+    --predictions` looks for them.
     """
     for row in reader.items():
         if row.outcome is None:
@@ -25,6 +26,7 @@ def export_lines(reader: RunReader, *, with_events: bool = False) -> Iterator[by
 def _record(row: ItemRow) -> dict[str, Any]:
     outcome = dict(row.outcome or {})
     prediction = outcome.pop("prediction", {})
+    output = prediction.get("task_output")
     gold = row.question.model_dump(mode="json", include={"ambiguous", "branches"})
     return {
         "id": row.question.id,
@@ -34,6 +36,7 @@ def _record(row: ItemRow) -> dict[str, Any]:
         "reasoning": prediction.get("reasoning", ""),
         "answers": prediction.get("answers", {}),
         "citations": prediction.get("citations", {}),
+        **({"task_output": output} if output is not None else {}),
         "gold": gold,
         **outcome,
     }

@@ -7,13 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from branchwise.agents.format_error import FormatError
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import first_problem, json_kind, parse_object, read_lines
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question, QuestionSet
 from branchwise.eval.evidence import Evidence
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks import Task, get_task
 
 MISSING = "missing"
 """`AnsweredItem.how` of a question that the file does not answer."""
@@ -31,6 +32,7 @@ class _Line(BaseModel):
     answers: Mapping[str, tuple[str, ...]]
     reasoning: str = ""
     citations: Mapping[str, tuple[str, ...]] = {}
+    task_output: Any = None
     epoch: int = Field(0, ge=0)
     evidence: tuple[str, ...] | None = None
     how: str = "strict"
@@ -44,10 +46,11 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
     samples a question), "evidence" (passage ids in the order shown), "how" and "error", as
     `branchwise export` writes them. Where no evidence is named, it is what the task gives every
     agent without tools. `"answers": ["..."]` is read as the branch `default`, and a text or
-    a number in the place of a list as a list of one.
+    a number in the place of a list as a list of one. A line with "task_output", for a task whose
+    answer is not a set, needs no answers.
 
-    Raises InputError, with file and line, for bad JSON, a wrong shape, an unknown id, and a
-    repeated id.
+    Raises InputError, with file and line, for bad JSON, a wrong shape, an output that the task
+    cannot score, an unknown id, and a repeated id.
     """
     by_id = {question.id: question for question in questions.questions}
     first: dict[tuple[str, int], str] = {}
@@ -67,14 +70,17 @@ def read_predictions(path: Path, questions: QuestionSet) -> list[AnsweredItem]:
                 where=where,
                 remedy='keep one line, or number the samples with "epoch"',
             )
-        items.append(_item(line, by_id[line.id], questions.task))
+        items.append(_item(line, by_id[line.id], get_task(questions.task), where))
     answered = {item.question.id for item in items}
     missing = [question for id, question in by_id.items() if id not in answered]
     return items + [AnsweredItem(question, Prediction(), how=MISSING) for question in missing]
 
 
 def _parse(record: dict[str, Any], where: str) -> _Line:
-    record = record | {"answers": _by_branch(record.get("answers"), where)}
+    answers = record.get("answers")
+    if answers is None and record.get("task_output") is not None:
+        answers = {}
+    record = record | {"answers": _by_branch(answers, where)}
     if isinstance(citations := record.get("citations"), list):
         record["citations"] = {DEFAULT_BRANCH: citations}
     try:
@@ -101,16 +107,34 @@ def _listed(value: Any, name: str, where: str) -> list[Any]:
     raise InputError(what, where=where, remedy=_SHAPE)
 
 
-def _item(line: _Line, question: Question, task_name: str) -> AnsweredItem:
+def _item(line: _Line, question: Question, task: Task, where: str) -> AnsweredItem:
     evidence = line.evidence
     if evidence is None:
-        task = get_task(task_name)
         evidence = tuple(p.id for p in task.brief(question, has_tools=False).passages)
+    prediction = Prediction(
+        reasoning=line.reasoning,
+        answers=line.answers,
+        citations=line.citations,
+        task_output=_output(line, task, where),
+    )
     return AnsweredItem(
         question,
-        Prediction(reasoning=line.reasoning, answers=line.answers, citations=line.citations),
+        prediction,
         epoch=line.epoch,
         evidence=Evidence(evidence),
         how=line.how,
         error=line.error or None,
     )
+
+
+def _output(line: _Line, task: Task, where: str) -> Any:
+    if line.task_output is None:
+        return None
+    try:
+        return task.read_output(line.task_output)
+    except FormatError as error:
+        raise InputError(
+            f'"task_output": {error}',
+            where=where,
+            remedy=f"compare with what `branchwise export` writes of the task {task.name}",
+        ) from None

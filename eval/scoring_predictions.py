@@ -25,7 +25,7 @@ from branchwise.eval.scores import Scores, score_items
 from branchwise.eval.scoring import ScoringSettings
 from branchwise.eval.scoring_choice import BY_NAMES, ScoringChoice
 from branchwise.eval.store.judgements import file_judgements
-from branchwise.eval.tasks import Task, get_task
+from branchwise.eval.tasks import Task, get_task, gold_of
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def score_predictions(
     The models' replies are kept in `PREDICTIONS.judgements.sqlite`. Raises InputError for bad
     input, ModelError where no request to a matcher or judge can be answered.
     """
-    loaded = load_questions(questions)
+    loaded = load_questions(questions, gold_of=gold_of(task_name))
     task = get_task(task_name or loaded.task)
     items = read_predictions(predictions, replace(loaded, task=task.name))
     settings = settings or ScoringSettings()

@@ -88,7 +88,8 @@ class System(BaseModel):
     search asks, is shown whole again, instead of by its title, when the search finds it.
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
     the built-in prompts, and what tools say of themselves (`corpora/prompt_sets.py`). `protocol`
-    and `at_most`: how questions with answers in free text are put, and how much an answer may hold.
+    and `at_most`: how questions are put where a task has several ways, and how much an answer in
+    free text may hold.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`corpora/keys.py`);
     no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
     the decoding settings that are not the agent's.
@@ -122,7 +123,7 @@ class System(BaseModel):
         QuestionProtocol,
         _model(
             "Free text: how a question is put (conditions, standard, guided by the gold "
-            "conditions, closed book).",
+            "conditions, closed book). Ambiguity: answers, if several answers are to tell it.",
             later=True,
         ),
     ] = DEFAULT_PROTOCOL

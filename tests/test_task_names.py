@@ -18,6 +18,8 @@ OF_TASKS = (
     "agents/branches_format.py",
     "agents/conditions_format.py",
     # A question format says which task its questions are of.
+    "corpora/loaders/ambignq.py",
+    "corpora/loaders/cambignq.py",
     "corpora/loaders/native.py",
     "corpora/loaders/condambigqa.py",
 )

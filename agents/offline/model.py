@@ -159,8 +159,11 @@ def _answer(view: View, from_graph: Mapping[str, list[str]], account: str) -> AI
         answer = {"answers": [{key: one[key] for key in told} for one in read_listed(view)]}
     else:
         answers = _under_readings(view, from_graph) or read_branches(view)
-        reasoning = _reasoning(view, account, reads=not from_graph)
-        answer = {"reasoning": reasoning, "answers": answers}
+        answer = {"reasoning": _reasoning(view, account, reads=not from_graph)}
+        if view.wants_verdict:
+            answer["ambiguous"] = max(len(answers), len(view.readings)) > 1
+        else:
+            answer["answers"] = answers
     return AIMessage(content=orjson.dumps(answer).decode())
 
 

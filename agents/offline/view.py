@@ -154,6 +154,8 @@ class View:
     """What the user's message lists as readings or conditions of the question; often nothing."""
     wants_texts: bool = False
     """Answers in sentences, without conditions."""
+    wants_verdict: bool = False
+    """Whether the question is ambiguous, and no answer."""
     listed: tuple[str, ...] = ()
     """Titles that a tool listed as what the asked name may refer to."""
 
@@ -177,6 +179,7 @@ class View:
             turns=len(spoken),
             wants_conditions='"conditions"' in system,
             wants_texts='"answers": [' in system,
+            wants_verdict='"ambiguous":' in system,
             must_answer=len(users) > 1,
             readings=readings or conditions,
             listed=listed_titles(messages, listing, asked_name(question)) if listing else (),

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 NO_TOOLS = "none"
 """As a tool's name: the system has none, whatever there is to search."""
 
+QUESTION_FORMATS = "ambignq:PATH, cambignq:PATH or condambigqa:PATH"
+"""Question sets in formats other than the native one, for help texts."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
 

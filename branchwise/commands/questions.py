@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import Key, read_keys
+from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
 from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ questions_app = typer.Typer(
 OF_A_WORLD = 600
 
 QuestionSource = Annotated[
-    str, typer.Argument(metavar="SRC", help="A native JSONL file, or condambigqa:PATH.")
+    str, typer.Argument(metavar="SRC", help=f"A native JSONL file, or {QUESTION_FORMATS}.")
 ]
 
 
@@ -91,7 +91,7 @@ def info(
         str,
         typer.Argument(
             metavar="SRC",
-            help="A native JSONL file, condambigqa:PATH, or a world's folder: "
+            help=f"A native JSONL file, {QUESTION_FORMATS}, or a world's folder: "
             f"{OF_A_WORLD} questions made from it, half of them ambiguous.",
         ),
     ],

@@ -33,7 +33,7 @@ def recover(
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval.studies.archive import recover_folder
 
-    given = load_questions(questions) if questions else None
+    given = load_questions(questions, require_gold=False) if questions else None
     for recovery in recover_folder(path, out, given):
         _print(recovery, as_json=json_output)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import Key, read_keys
+from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -38,7 +38,7 @@ QuestionConcurrency = Annotated[
 @with_system_options
 def run(
     questions: Annotated[
-        str, typer.Option(help="Question set: a native JSONL file, or condambigqa:PATH.")
+        str, typer.Option(help=f"Question set: a native JSONL file, or {QUESTION_FORMATS}.")
     ],
     system: "System",
     out: Annotated[
@@ -76,9 +76,10 @@ def run(
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
+    from branchwise.eval.tasks import gold_of
     from branchwise.ui.progress import RunProgress
 
-    loaded = load_questions(questions)
+    loaded = load_questions(questions, gold_of=gold_of(task))
     selection = experiment.Selection(_read_ids(ids), limit)
     total = len(selection.of(loaded)) * epochs
     with RunProgress(total) as progress:

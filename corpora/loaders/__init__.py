@@ -7,22 +7,28 @@ from pathlib import Path
 import orjson
 
 from branchwise.corpora.errors import InputError, nearest
-from branchwise.corpora.loaders import condambigqa, native
+from branchwise.corpora.loaders import ambignq, cambignq, condambigqa, native
 from branchwise.corpora.loaders.placed import PlacedQuestion
-from branchwise.corpora.questions import Question, QuestionSet
+from branchwise.corpora.questions import Gold, Question, QuestionSet
 
 _Loader = Callable[[Path], list[PlacedQuestion]]
 
-_FORMATS: dict[str, tuple[str, _Loader]] = {
+FORMATS: dict[str, tuple[str, _Loader]] = {
+    "ambignq": (ambignq.TASK, ambignq.load),
+    "cambignq": (cambignq.TASK, cambignq.load),
     "condambigqa": (condambigqa.TASK, condambigqa.load),
 }
+"""The task and the loader of each format but the native one, by its prefix."""
 
 
-def load_questions(source: str, *, require_gold: bool = True) -> QuestionSet:
-    """Questions of `source`: a native JSONL file, or `condambigqa:PATH`.
+def load_questions(
+    source: str, *, require_gold: bool = True, gold_of: Callable[[str], Gold] = lambda _: "answers"
+) -> QuestionSet:
+    """Questions of `source`: a native JSONL file, or FORMAT:PATH (`condambigqa:dev.json`).
 
     Raises InputError, with file and line, for data that cannot be used: an unknown format, an
-    empty set, duplicate ids, and (unless `require_gold` is False) a question without gold.
+    empty set, duplicate ids, and (unless `require_gold` is False) a question without gold: of
+    which kind, `gold_of` says for the format's task.
     """
     task, load, path = _resolve(source)
     placed = load(path)
@@ -30,7 +36,7 @@ def load_questions(source: str, *, require_gold: bool = True) -> QuestionSet:
         raise InputError("holds no questions", where=str(path), remedy="write one per line")
     _check_ids(placed)
     if require_gold:
-        _check_gold(placed)
+        _check_gold(placed, gold_of(task))
     questions = tuple(item.question for item in placed)
     return QuestionSet(source, task, questions, questions_digest(questions))
 
@@ -43,7 +49,7 @@ def questions_digest(questions: Sequence[Question]) -> str:
     digest = hashlib.sha256()
     for question in questions:
         record = question.model_dump(mode="json")
-        if str(record["meta"].get("benchmark")) in _FORMATS:
+        if str(record["meta"].get("benchmark")) in FORMATS:
             del record["meta"]["benchmark"]
         line = orjson.dumps(record, option=orjson.OPT_SORT_KEYS)
         digest.update(line + b"\n")
@@ -52,13 +58,13 @@ def questions_digest(questions: Sequence[Question]) -> str:
 
 def _resolve(source: str) -> tuple[str, _Loader, Path]:
     prefix, colon, rest = source.partition(":")
-    if colon and prefix in _FORMATS:
-        task, load = _FORMATS[prefix]
+    if colon and prefix in FORMATS:
+        task, load = FORMATS[prefix]
         return task, load, Path(rest)
     # A path may hold a colon itself; what exists as a file is a file.
     if colon and prefix.isidentifier() and len(prefix) > 1 and not Path(source).exists():
-        known = ", ".join(f"{name}:PATH" for name in _FORMATS)
-        near = nearest(prefix, _FORMATS)
+        known = ", ".join(f"{name}:PATH" for name in FORMATS)
+        near = nearest(prefix, FORMATS)
         hint = f"did you mean {near[0]}:{rest}?" if near else f"known are {known}"
         raise InputError(
             f"unknown question format {prefix!r}",
@@ -79,14 +85,19 @@ def _check_ids(placed: Sequence[PlacedQuestion]) -> None:
             )
 
 
-def _check_gold(placed: Sequence[PlacedQuestion]) -> None:
+def _check_gold(placed: Sequence[PlacedQuestion], gold: Gold) -> None:
     for item in placed:
-        branches = item.question.branches
-        if not branches or not all(branch.answers for branch in branches):
-            empty = next((branch.name for branch in branches if not branch.answers), None)
-            of = f" in branch {empty!r}" if empty else ""
-            raise InputError(
-                f"question {item.question.id!r} has no gold answers{of}",
-                where=item.where,
-                remedy='add "branches", or "answers": {"default": ["..."]}',
-            )
+        if item.question.has_gold(gold):
+            continue
+        missing, remedy = _missing_gold(item.question, gold)
+        what = f"question {item.question.id!r} has no {missing}"
+        raise InputError(what, where=item.where, remedy=remedy)
+
+
+def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
+    """What it lacks, and how to add it."""
+    if gold == "label":
+        return "gold label", 'add "ambiguous": true or false'
+    empty = next((branch.name for branch in question.branches if not branch.answers), None)
+    of = f" in branch {empty!r}" if empty else ""
+    return f"gold answers{of}", 'add "branches", or "answers": {"default": ["..."]}'

@@ -16,13 +16,17 @@ apart in `meta["unresolved_citations"]`. `meta["benchmark"]` names the benchmark
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Any
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.files import first_problem, json_kind, read_json_array
 from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.loaders.records import (
+    PublishedEntry,
+    PublishedRecord,
+    read_entries,
+    uniquely_named,
+    validated,
+)
 from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Answer, Branch, Question
 from branchwise.corpora.text import one_line
@@ -36,24 +40,17 @@ _MARKER_ANYWHERE = re.compile(_MARKER, re.IGNORECASE)
 _DOUBLED_STOP = re.compile(r"(?<!\.)\.\s*\.(?!\.)")
 _NUMBERED = re.compile(r"\s*(\d{1,4})\s*\.\s*(.*)", re.DOTALL)
 _WORD = re.compile(r"\w+")
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
-class _Record(BaseModel):
-    """The fields in use; the data has others (`answer`, `reason`, ...) here and there."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Citation(_Record):
+class _Citation(PublishedRecord):
     title: str
     text: str = ""
 
 
-class _Property(_Record):
+class _Property(PublishedRecord):
     condition: str
     groundtruth: str | list[str]
-    citations: list[_Citation] = []
+    citations: tuple[_Citation, ...] = ()
 
     @property
     def answer(self) -> str:
@@ -61,25 +58,22 @@ class _Property(_Record):
         return " ".join(filter(None, map(without_markers, parts)))
 
 
-class _Context(_Record):
+class _Context(PublishedRecord):
     title: str
     text: str
 
 
-class _Entry(_Record):
-    id: str
-    question: str
+class _Entry(PublishedEntry):
     properties: list[Any]
     ctxs: list[_Context]
 
 
 def load(path: Path) -> list[PlacedQuestion]:
     """Questions in file order. Raises InputError, with file and entry, for what is not one."""
-    placed = []
-    for number, record in enumerate(read_json_array(path), start=1):
-        where = f"{path}:entry {number}"
-        placed.append(PlacedQuestion(where, _question(record, where)))
-    return placed
+    return [
+        PlacedQuestion(where, _question(entry, where))
+        for where, entry in read_entries(path, _Entry)
+    ]
 
 
 def without_markers(text: str) -> str:
@@ -92,17 +86,12 @@ def without_markers(text: str) -> str:
     return one_line(unmarked)
 
 
-def _question(record: Any, where: str) -> Question:
-    if not isinstance(record, dict):
-        raise InputError(f"expected a JSON object, found {json_kind(record)}", where=where)
-    entry = _validated(_Entry, record, where)
-    if not entry.id.strip() or not entry.question.strip():
-        raise InputError("has an empty id or question", where=where, remedy="fill it in")
+def _question(entry: _Entry, where: str) -> Question:
     passages = [make_passage(context.title, context.text) for context in entry.ctxs]
     branches: list[Branch] = []
     unresolved: list[str] = []
     for number, raw in enumerate(_flat(entry.properties), start=1):
-        item = _validated(_Property, raw, f"{where}, property {number}")
+        item = validated(_Property, raw, f"{where}, property {number}")
         cited = [_resolve(citation, passages) for citation in item.citations]
         unresolved += [c.title for c, id in zip(item.citations, cited, strict=True) if id is None]
         citations = tuple(dict.fromkeys(id for id in cited if id is not None))
@@ -112,19 +101,10 @@ def _question(record: Any, where: str) -> Question:
         id=entry.id,
         question=entry.question.strip(),
         ambiguous=len(branches) > 1,
-        branches=_uniquely_named(branches),
+        branches=uniquely_named(branches),
         passages=tuple(passages),
         meta=meta,
     )
-
-
-def _validated(model: type[_Model], record: Any, where: str) -> _Model:
-    try:
-        return model.model_validate(record)
-    except ValidationError as error:
-        raise InputError(
-            first_problem(error), where=where, remedy="compare with the published file"
-        ) from None
 
 
 def _flat(properties: Sequence[Any]) -> Iterator[Any]:
@@ -142,17 +122,6 @@ def _branch(item: _Property, citations: tuple[str, ...], where: str) -> Branch:
         missing = "groundtruth" if name else "condition"
         raise InputError(f"its {missing} is empty", where=where, remedy="fill or remove it")
     return Branch(name=name, answers=(Answer(text=answer),), citations=citations)
-
-
-def _uniquely_named(branches: Sequence[Branch]) -> tuple[Branch, ...]:
-    """Branches of the same condition told apart by a number: "condition (2)"."""
-    seen: dict[str, int] = {}
-    named = []
-    for branch in branches:
-        count = seen[branch.name] = seen.get(branch.name, 0) + 1
-        name = branch.name if count == 1 else f"{branch.name} ({count})"
-        named.append(branch.model_copy(update={"name": name}))
-    return tuple(named)
 
 
 def _resolve(citation: _Citation, passages: Sequence[Passage]) -> str | None:

@@ -29,8 +29,9 @@ def _question(record: dict[str, Any], where: str) -> Question:
     if "answers" in record:
         record = _from_shorthand(record, where)
     record = record | {"passages": _passages_with_ids(record.get("passages", []))}
-    if "ambiguous" not in record and isinstance(record.get("branches"), list):
-        record["ambiguous"] = len(record["branches"]) > 1
+    branches = record.get("branches")
+    if "ambiguous" not in record and isinstance(branches, list) and branches:
+        record["ambiguous"] = len(branches) > 1
     try:
         # From JSON arrays to tuples: strict would refuse lists, lax would turn 1 into True.
         question = Question.model_validate(record)

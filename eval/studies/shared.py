@@ -18,7 +18,7 @@ from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
-from branchwise.eval.tasks import Task, is_graded
+from branchwise.eval.tasks import Task, gold_of, is_graded
 from branchwise.eval.tasks.protocols import flow_of
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
@@ -107,7 +107,7 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
     asked = loaded.study.questions
     source, file = question_source(asked.source, loaded.folder)
     try:
-        found = load_questions(source)
+        found = load_questions(source, gold_of=gold_of(None))
     except InputError as error:
         if file is not None and error.where and error.where.startswith(str(file)):
             raise

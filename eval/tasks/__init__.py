@@ -1,6 +1,10 @@
 """Kinds of question, each with its flow, metrics and report columns."""
 
+from collections.abc import Callable
+
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import Gold
+from branchwise.eval.tasks.ambiguity import AmbiguityTask
 from branchwise.eval.tasks.branches import BranchesTask
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
@@ -18,6 +22,7 @@ __all__ = [
     "Task",
     "Total",
     "get_task",
+    "gold_of",
     "is_attributable",
     "is_graded",
     "totals_of",
@@ -25,7 +30,7 @@ __all__ = [
 
 DEFAULT: Task = BranchesTask()
 """The task of a question that comes without a question set."""
-TASKS: dict[str, Task] = {task.name: task for task in (DEFAULT, CondAmbigQATask())}
+TASKS: dict[str, Task] = {task.name: task for task in (DEFAULT, CondAmbigQATask(), AmbiguityTask())}
 
 
 GRADED, PUBLISHED_CODE = "graded", "published-code"
@@ -50,6 +55,12 @@ def get_task(name: str, variant: str = "") -> Task:
         remedy = f"its variants: {', '.join(known)}" if known else "it is scored in one way"
         raise InputError(f"the task {name} has no variant {variant!r}", remedy=remedy)
     return _VARIANTS[name, variant]
+
+
+def gold_of(name: str | None) -> Callable[[str], Gold]:
+    """What a question must say to be scored, by its format's task: gold of the named task, or else
+    of that one. Raises InputError for an unknown task, when called."""
+    return lambda of_format: get_task(name or of_format).gold
 
 
 def is_graded(name: str) -> bool:

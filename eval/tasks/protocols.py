@@ -20,9 +20,9 @@ def flow_of(task: Task, system: System) -> Flow:
     protocol = system.protocol
     if protocol != DEFAULT_PROTOCOL and protocol not in task.flow.protocols:
         what = f"the task {task.name} has no protocol {protocol!r}"
-        raise SettingError(
-            "protocol", what, remedy="leave it out: its questions are put in one way"
-        )
+        known = ", ".join(task.flow.protocols)
+        remedy = f"its protocols: {known}" if known else "its questions are put in one way"
+        raise SettingError("protocol", what, remedy=f"leave it out: {remedy}")
     flow = task.flow.by(protocol)
     if "search" not in flow.prompts and tools_of(system):
         remedy = "leave out corpus and graph, or ask by another protocol"

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Protocol
+from typing import Any, Protocol
 
 from branchwise.agents.prediction import Prediction
-from branchwise.corpora.questions import DEFAULT_BRANCH, Question
+from branchwise.corpora.questions import DEFAULT_BRANCH, Gold, Question
 from branchwise.corpora.text import one_line
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
@@ -38,6 +38,7 @@ class Task(Protocol):
     in the answer format `branches`, which texts mention, so that it can be said where one was lost
     and models may align and judge them. Such a task has a column with the role `recall`: the share
     of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
+    `gold`: what a question must say to be scored.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Task(Protocol):
     columns: tuple[Column, ...]
     is_attributable: bool = False
     is_graded: bool = False
+    gold: Gold = "answers"
 
     def score(self, item: AnsweredItem) -> Metrics:
         """All metrics of one item: a value for each column, and for the sums of its totals."""
@@ -67,6 +69,13 @@ class Task(Protocol):
         if flow.tells_conditions:
             message = f"{message}\n\n{listed_conditions(question)}"
         return Brief(flow.prompts[setting], message, line, given)
+
+    def read_output(self, data: Any) -> Any:
+        """What is scored of a prediction's `task_output` that came from a file.
+
+        Raises FormatError for one that the task cannot score.
+        """
+        return data
 
     def beside(self, question: Question, prediction: Prediction) -> Sequence[Beside] | None:
         """Gold and predicted answers as `score` aligns them, where a trace cannot tell by itself.

@@ -107,7 +107,7 @@ def test_replaced_instructions_for_an_expander_are_understood() -> None:
     assert expansion("Who performed Reef?", prompt) == expansion("Who performed Reef?")
 
 
-INSIDE_A_MESSAGE = {"readings", "conditions_readings", "answers_readings"}
+INSIDE_A_MESSAGE = {name for name in VARIABLES if name.endswith("readings")}
 OF_MODULES = {"expander", "expander_with_titles", "extractor"}
 
 

@@ -6,8 +6,9 @@ import json
 import orjson
 import pytest
 
+from branchwise.commands.options import QUESTION_FORMATS
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders import FORMATS, load_questions
 from branchwise.corpora.passages import passage_id
 
 GOLD = {"default": ["Etna"]}
@@ -140,6 +141,7 @@ def test_an_unknown_format_names_the_known_ones():
         load_questions("squad:dev.json")
     with pytest.raises(InputError, match=r"did you mean condambigqa:dev\.json\?"):
         load_questions("condambiqa:dev.json")
+    assert all(f"{name}:PATH" in QUESTION_FORMATS for name in FORMATS)
 
 
 def test_an_overlong_line_is_refused_before_it_is_parsed(write, monkeypatch):

@@ -13,6 +13,7 @@ CALL = {"name": "local_retriever", "args": {"k": 15, "query": "King Kong  cast"}
 PASSAGES = {"artifact": {"passages": [{}] * 15}, "error": None, "call": CALL}
 QUERY = {"name": "wikisparql", "args": {"query": "ASK {}"}}
 SPANS = [{"how": "spans", "spans": ["a", "b"]}, {"how": "none", "spans": []}]
+VERDICT = {"answers": {}, "task_output": {"ambiguous": True}}
 NO_ANSWER = {"how": "strict", "prediction": {"answers": {}}}
 
 
@@ -49,6 +50,7 @@ def rows(count, boolean=None):
         ("expansion", {"how": "failed", "error": "auth: no"}, "expand failed: auth: no"),
         ("budget", {"reason": "12 tool calls"}, "budget spent: 12 tool calls; told to answer"),
         ("answer", NO_ANSWER, "answer none"),
+        ("answer", {**NO_ANSWER, "prediction": VERDICT}, 'answer { "ambiguous": true }'),
         (
             "answer",
             {"how": "tolerant", "prediction": {"answers": {"a": ["x", "y"]}}},

@@ -1,6 +1,7 @@
 """The answer as it was read."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from branchwise.eval.entities import form
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
@@ -26,7 +27,9 @@ class AnswerWords(EventWords[AnswerRead]):
     def label(self, body: AnswerRead) -> str:
         if body.failed:
             return f"answer: format error: {body.problem}"
-        answers = body.prediction.branches
+        answers, output = body.prediction.branches, body.prediction.task_output
+        if not answers and output is not None:
+            return f"answer {_output(output)}"
         entities = count(sum(map(len, answers.values())), "answer")
         said = f"{count(len(answers), 'branch', 'branches')}, {entities}"
         return f"answer {said}" if answers else "answer none"
@@ -39,7 +42,10 @@ class AnswerWords(EventWords[AnswerRead]):
         yield begun("answer", _READ.get(body.how, body.how)).rstrip()
         prediction = body.prediction
         yield from branch_lines(prediction.branches)
-        if not prediction.branches:
+        if prediction.task_output is not None:
+            yield indented(_output(prediction.task_output))
+            yield indented(short(prediction.reasoning or "(no reason given)"))
+        elif not prediction.branches:
             yield indented(f"no answer: {short(prediction.reasoning or '(no reason given)')}")
 
     def blocks(self, body: AnswerRead, around: Around) -> Iterator[Block]:
@@ -56,13 +62,18 @@ class AnswerWords(EventWords[AnswerRead]):
             yield from parts.text("\n".join(cited.get(name, ())), "cites")
         if more := {name: ids for name, ids in cited.items() if name not in answers}:
             yield parts.as_json(more, "citations of other branches")
-        if not answers and not body.failed:
+        if not answers and not body.failed and prediction.task_output is None:
             yield from parts.note("no answer")
         if prediction.task_output is not None:
             yield parts.as_json(prediction.task_output, "task output")
         yield from parts.text(body.raw, "the text as it came", looked=looked)
         yield from parts.rest(body.more)
         yield from parts.rest(prediction.more)
+
+
+def _output(output: Any) -> str:
+    """An answer that is no set, begun, in one line."""
+    return short(parts.pretty(output))
 
 
 WrongTexts = Mapping[tuple[str, str], WrongAnswer]

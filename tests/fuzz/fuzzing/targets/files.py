@@ -103,6 +103,38 @@ _NATIVE = {
     "passages": [{"id": "p1", "title": "Etna", "text": "Etna is a volcano."}],
     "meta": {"domain": "film"},
 }
+_AMBIGNQ = [
+    {
+        "id": "a",
+        "question": "Who made Heat?",
+        "annotations": [
+            {
+                "type": "multipleQAs",
+                "qaPairs": [
+                    {"question": "Who made Heat (1986)?", "answer": ["Dick Richards", "Richards"]},
+                    {"question": "Who made Heat (1995)?", "answer": ["Michael Mann"]},
+                ],
+            }
+        ],
+    },
+    {
+        "id": "b",
+        "question": "Who made Ronin?",
+        "annotations": [{"type": "singleAnswer", "answer": ["John Frankenheimer"]}],
+    },
+]
+_CAMBIGNQ = [
+    {
+        "id": "a",
+        "question": "Who made Heat?",
+        "viewed_doc_titles": ["Heat"],
+        "used_queries": [{"query": "Heat"}],
+        "nq_doc_title": "Heat",
+        "dqs": ["Who made Heat (1986)?", "Who made Heat (1995)?"],
+        "clarification_answers": [["Dick Richards", "Richards"], ["Michael Mann"]],
+        "clarification_question": "Which version: the film of 1986, or the film of 1995?",
+    }
+]
 _CONDITIONS = [
     {
         "id": "c1",
@@ -239,6 +271,18 @@ TARGETS = (
             ("questions", "info", "condambigqa:dev.json"),
             ("corpus", "build", "--from", "condambigqa:dev.json", "--out", f"{_OUT}.C"),
         ),
+    ),
+    Target(
+        "ambignq",
+        forms.json_value,
+        lambda _: [json.dumps(_AMBIGNQ).encode()],
+        in_file("dev.json", ("questions", "info", "ambignq:dev.json")),
+    ),
+    Target(
+        "cambignq",
+        forms.json_value,
+        lambda _: [json.dumps(_CAMBIGNQ).encode()],
+        in_file("dev.json", ("questions", "info", "cambignq:dev.json")),
     ),
     Target(
         "predictions",

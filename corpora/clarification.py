@@ -1,0 +1,95 @@
+"""Clarification questions: `[preposition] Which CATEGORY: OPTION, ..., or OPTION?` (CAmbigNQ).
+
+Commas alone cannot hold every option: "Paris, Texas" would be two. Where they do not suffice,
+semicolons separate the options, and where these do not either, each option is in double quotation
+marks, which are doubled within it. A text is written in the first of these three ways that reads
+back as the same question.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from branchwise.corpora.text import one_line
+
+_HEAD = re.compile(r"(?:(\S.{0,60}?) )?which (\S.*)", re.IGNORECASE)
+_QUOTED = r'"((?:[^"]|"")+)"'
+_ALL_QUOTED = re.compile(rf"{_QUOTED}(?:, (?:or )?{_QUOTED})*")
+_MAX_SHOWN = 80
+
+
+class ClarificationFormatError(ValueError):
+    """A text is not of the form; the message says in one line what it lacks."""
+
+
+@dataclass(frozen=True)
+class ClarificationQuestion:
+    """Which of the options is meant: `category` says what they are ("version", "one").
+
+    `preposition` comes before "Which" ("in", for "In which context"). All texts are on one line,
+    without spaces at their ends; a category has no colon.
+    """
+
+    category: str
+    options: tuple[str, ...]
+    preposition: str = ""
+
+    @property
+    def text(self) -> str:
+        """The question in its form; `parse_clarification` reads the same question out of it."""
+        head = f"Which {self.category}"
+        if self.preposition:
+            head = f"{self.preposition[:1].upper()}{self.preposition[1:]} which {self.category}"
+        written = (write(self.options) for write in _STYLES)
+        return next(f"{head}: {one}?" for one in written if _options(one) == self.options)
+
+
+def parse_clarification(text: str) -> ClarificationQuestion:
+    """The question that a text asks; the last question mark may be missing.
+
+    Without a comma before it, "or" separates options where nothing else says what does: "A or B"
+    has two, "A or B, or C" has two as well. The first letter of a preposition is a small one.
+
+    Raises ClarificationFormatError for a text without category or options.
+    """
+    head, colon, tail = one_line(text).partition(":")
+    found = _HEAD.fullmatch(head.strip())
+    if not colon or not found:
+        shown = one_line(text)[:_MAX_SHOWN]
+        raise ClarificationFormatError(
+            f'{shown!r} is not of the form "Which CATEGORY: OPTION, ..."'
+        )
+    options = _options(tail.strip().removesuffix("?").strip())
+    if not options:
+        raise ClarificationFormatError(f"{one_line(text)[:_MAX_SHOWN]!r} has no options")
+    preposition = found[1] or ""
+    return ClarificationQuestion(found[2], options, f"{preposition[:1].lower()}{preposition[1:]}")
+
+
+def _options(written: str) -> tuple[str, ...]:
+    if _ALL_QUOTED.fullmatch(written):
+        return tuple(one.replace('""', '"') for one in re.findall(_QUOTED, written))
+    for separator in (";", ","):
+        before, last_separator, last = written.rpartition(f"{separator} or ")
+        if last_separator:
+            return _bare([*before.split(f"{separator} "), last])
+    return _bare(re.split(r", | or ", written))
+
+
+def _bare(parts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(bare for part in parts if (bare := part.strip(" ,;").removeprefix("or ").strip()))
+
+
+def _separated(separator: str) -> Callable[[Sequence[str]], str]:
+    def write(options: Sequence[str]) -> str:
+        *first, last = options
+        return f"{separator} ".join([*first, f"or {last}" if first else last])
+
+    return write
+
+
+def _in_quotation_marks(options: Sequence[str]) -> str:
+    return _separated(",")([f'"{one.replace(chr(34), chr(34) * 2)}"' for one in options])
+
+
+_STYLES = (_separated(","), _separated(";"), _in_quotation_marks)

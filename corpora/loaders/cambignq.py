@@ -1,0 +1,82 @@
+"""CAmbigNQ: ambiguous questions, each with a clarification question and its options' answers.
+
+Format: the JSON arrays `cq_train.json` and `cq_dev.json` (github.com/DongryeolLee96/AskCQ). A
+branch is an option, its only answer what `clarification_answers` says at its place, aliases
+included. Where the clarification question is not of the form, it has no options
+(`meta["format_error"]` says why), and branches are named by the questions in `dqs`. `meta` also
+keeps `clarification_question`, `dqs` and, where they are known, the titles and queries of the
+annotators. The files hold no passages.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.loaders.placed import PlacedQuestion
+from branchwise.corpora.loaders.records import (
+    PublishedEntry,
+    answer_of,
+    read_entries,
+    uniquely_named,
+)
+from branchwise.corpora.questions import Branch, Question
+from branchwise.corpora.text import one_line
+
+TASK = "branches"
+"""What its questions are asked and scored as, unless another task is chosen."""
+
+
+class _Entry(PublishedEntry):
+    dqs: tuple[str, ...] = ()
+    clarification_answers: tuple[tuple[str, ...], ...]
+    clarification_question: str
+    viewed_doc_titles: tuple[str, ...] = ()
+    used_queries: tuple[Any, ...] = ()
+    nq_doc_title: str | None = None
+
+
+def load(path: Path) -> list[PlacedQuestion]:
+    """Questions in file order. Raises InputError, with file and entry, for what is not one."""
+    return [
+        PlacedQuestion(where, _question(entry, where))
+        for where, entry in read_entries(path, _Entry)
+    ]
+
+
+def _question(entry: _Entry, where: str) -> Question:
+    told = {"dqs", "clarification_question", "viewed_doc_titles", "used_queries", "nq_doc_title"}
+    meta = {
+        "benchmark": "cambignq",
+        **entry.model_dump(mode="json", include=told, exclude_defaults=True),
+    }
+    try:
+        names: Sequence[str] = parse_clarification(entry.clarification_question).options
+    except ClarificationFormatError as error:
+        meta["format_error"] = str(error)
+        names = [one_line(question) for question in entry.dqs]
+    return Question(
+        id=entry.id,
+        question=one_line(entry.question),
+        ambiguous=True,
+        branches=_branches(names, entry.clarification_answers, where),
+        meta=meta,
+    )
+
+
+def _branches(
+    names: Sequence[str], answers: Sequence[Sequence[str]], where: str
+) -> tuple[Branch, ...]:
+    if not all(names) or not names or len(names) != len(answers):
+        raise InputError(
+            f"has {len(names)} options and answers to {len(answers)}",
+            where=where,
+            remedy="give each option its answers",
+        )
+    return uniquely_named(
+        [
+            Branch(name=name, answers=(answer_of(forms, f"{where}, option {number}"),))
+            for number, (name, forms) in enumerate(zip(names, answers, strict=True), start=1)
+        ]
+    )

@@ -1,0 +1,139 @@
+"""AmbigNQ and CAmbigNQ: published forms, counts of a real file, what is refused."""
+
+import json
+from copy import deepcopy
+
+import pytest
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.loaders import load_questions
+from support.needs import DATA, needs_data
+
+SINGLE = {"type": "singleAnswer", "answer": ["David Morse", "Morse", "Morse"]}
+SEVERAL = {
+    "type": "multipleQAs",
+    "qaPairs": [
+        {"question": "When did it air as a short?", "answer": ["April 19, 1987", "1987"]},
+        {"question": "When did it air in prime time?", "answer": ["December 17, 1989"]},
+    ],
+}
+FULL = {
+    "viewed_doc_titles": ["The Simpsons"],
+    "used_queries": [{"query": "simpsons", "results": [{"title": "x", "snippet": "y"}]}],
+    "nq_answer": ["December 17, 1989"],
+    "nq_doc_title": "The Simpsons",
+}
+CLARIFIED = {
+    "id": "c",
+    "question": "When did the Simpsons air?",
+    "viewed_doc_titles": ["The Simpsons"],
+    "used_queries": ["simpsons"],
+    "nq_doc_title": "The Simpsons",
+    "dqs": ["When did it air as a short?", "When did it air in prime time?"],
+    "clarification_answers": [["April 19, 1987", "1987"], ["December 17, 1989"]],
+    "clarification_question": "Which form: the animated short, or the half-hour prime time show?",
+}
+
+
+@pytest.fixture
+def load(tmp_path):
+    def _load(form, *entries):
+        path = tmp_path / "data.json"
+        path.write_text(json.dumps(entries))
+        return load_questions(f"{form}:{path}")
+
+    return _load
+
+
+@pytest.fixture
+def annotated(load):
+    def _load(*annotations, **fields):
+        entry = {"id": "q", "question": " Who\nplayed? ", "annotations": annotations}
+        return load("ambignq", entry | fields).questions[0]
+
+    return _load
+
+
+def branches(question):
+    return {
+        branch.name: [answer.forms for answer in branch.answers] for branch in question.branches
+    }
+
+
+@pytest.mark.parametrize("more", [{}, FULL], ids=["light", "full"])
+def test_readings_are_branches_and_other_forms_of_an_answer_aliases(annotated, more):
+    question = annotated(SEVERAL, **more)
+    assert question.ambiguous
+    assert question.question == "Who played?"
+    assert branches(question) == {
+        "When did it air as a short?": [("April 19, 1987", "1987")],
+        "When did it air in prime time?": [("December 17, 1989",)],
+    }
+    assert question.meta == {"benchmark": "ambignq"}
+
+
+def test_a_question_is_ambiguous_where_all_annotators_say_so(annotated):
+    assert branches(annotated(SINGLE)) == {"default": [("David Morse", "Morse")]}
+    mixed = annotated(SEVERAL, SINGLE, SINGLE | {"answer": ["D. Morse"]})
+    assert not mixed.ambiguous
+    assert branches(mixed) == {"default": [("David Morse", "Morse", "D. Morse")]}
+    assert mixed.meta["annotators"] == 3
+    assert annotated(SEVERAL, SEVERAL).ambiguous
+
+
+def test_an_option_is_a_branch_with_its_answers(load):
+    loaded = load("cambignq", CLARIFIED)
+    [question] = loaded.questions
+    assert (loaded.task, question.ambiguous) == ("branches", True)
+    assert branches(question) == {
+        "the animated short": [("April 19, 1987", "1987")],
+        "the half-hour prime time show": [("December 17, 1989",)],
+    }
+    kept = ("clarification_question", "dqs", "viewed_doc_titles", "used_queries", "nq_doc_title")
+    assert question.meta == {"benchmark": "cambignq", **{name: CLARIFIED[name] for name in kept}}
+
+
+def test_gold_that_is_not_of_the_form_is_kept_and_says_so(load):
+    entry = CLARIFIED | {"clarification_question": "short or half-hour"}
+    [question] = load("cambignq", entry).questions
+    assert list(branches(question)) == CLARIFIED["dqs"]
+    assert "'short or half-hour' is not of the form" in question.meta["format_error"]
+
+
+@pytest.mark.parametrize(
+    ("form", "change", "message"),
+    [
+        ("ambignq", {"annotations": []}, "entry 1: has no annotations"),
+        ("ambignq", {"annotations": [SINGLE | {"type": "noAnswer"}]}, "entry 1: .*type"),
+        ("ambignq", {"annotations": [SINGLE | {"answer": [" "]}]}, "entry 1: an answer is empty"),
+        ("ambignq", {"annotations": [{"type": "multipleQAs"}]}, "entry 1: lists no readings"),
+        (
+            "ambignq",
+            {"annotations": [SEVERAL | {"qaPairs": [{"question": "x", "answer": []}]}]},
+            "entry 1, reading 1: an answer is empty",
+        ),
+        ("cambignq", {"id": ""}, "entry 1: has an empty id or question"),
+        ("cambignq", {"clarification_answers": [["x"]]}, "has 2 options and answers to 1"),
+        ("cambignq", {"clarification_answers": [["x"], []]}, "option 2: an answer is empty"),
+        ("cambignq", {"clarification_question": "", "dqs": []}, "has 0 options and answers to 2"),
+        ("cambignq", {"clarification_question": None}, "entry 1: .*clarification_question"),
+    ],
+)  # fmt: skip
+def test_bad_data_is_one_line_that_names_file_and_entry(load, form, change, message):
+    entry = {"annotations": [SINGLE]} | deepcopy(CLARIFIED) | change
+    with pytest.raises(InputError, match=message) as caught:
+        load(form, entry)
+    assert "\n" not in str(caught.value)
+    assert "data.json:entry 1" in str(caught.value)
+
+
+@pytest.mark.slow
+@needs_data
+def test_the_light_training_file_loads_whole():
+    loaded = load_questions(f"ambignq:{DATA / 'ambignq' / 'train_light.json'}")
+    assert len(loaded) == 10_036
+    ambiguous = [question for question in loaded.questions if question.ambiguous]
+    # 40 more than CAmbigNQ's 4,699 clarification questions and 9,996 questions in all.
+    assert len(ambiguous) == 4_739
+    assert sum("annotators" in question.meta for question in loaded.questions) == 149
+    assert all(len(question.branches) > 1 for question in ambiguous)

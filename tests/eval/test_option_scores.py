@@ -1,0 +1,172 @@
+from difflib import SequenceMatcher
+from functools import cache
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from branchwise.eval.common_text import common_length, longest_subsequence, longest_substring
+from branchwise.eval.normalise import MAX_CHARACTERS
+from branchwise.eval.option_scores import (
+    OptionSums,
+    micro_f1,
+    micro_precision,
+    micro_recall,
+    option_mapping,
+    option_sums,
+)
+from branchwise.eval.option_scores_published import (
+    INVALID_FORM,
+    published_parse,
+    published_sums,
+)
+
+texts = st.text("ab c", max_size=7)
+sides = st.lists(texts, max_size=5)
+
+
+def plain_substring(one, other):
+    pieces = {one[i:j] for i in range(len(one)) for j in range(i, len(one) + 1)}
+    return max((len(piece) for piece in pieces if piece in other), default=0)
+
+
+@cache
+def plain_subsequence(one, other):
+    if not one or not other:
+        return 0
+    if one[0] == other[0]:
+        return 1 + plain_subsequence(one[1:], other[1:])
+    return max(plain_subsequence(one[1:], other), plain_subsequence(one, other[1:]))
+
+
+@given(texts, texts)
+def test_common_texts_are_as_long_as_a_plain_search_finds(one, other):
+    assert longest_substring(one, other) == plain_substring(one, other)
+    assert longest_subsequence(one, other) == plain_subsequence(one, other)
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    assert longest_substring(one, other) == matcher.find_longest_match().size
+
+
+def test_long_texts_are_compared_to_a_bound():
+    assert common_length("a" * 10_000, "a" * 10_000) == MAX_CHARACTERS
+    assert common_length("ab" * 5_000, "ba" * 5_000, "subsequence") == MAX_CHARACTERS - 1
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "sums"),
+    [
+        # "the film" is in "the 2002 film" as " film" (5 of 8, 5 of 13); "book" is whole.
+        (["the film", "book"], [["the 2002 film"], ["book"]], (5 / 8 + 1, 2, 5 / 13 + 1, 2)),
+        # One too many: "abx" shares "ab" with "ab", as "ab" shares all of it.
+        (["ab", "abx"], [["ab"]], (1, 2, 1, 1)),
+        (["ab"], [["ab"], ["cd"]], (1, 1, 1, 2)),
+        # The sum of lengths decides (3), though "a" would make precision greater (1 of 1).
+        (["a", "abcd"], [["abc"]], (3 / 4, 2, 1, 1)),
+        # Forms: "NYC" makes recall greatest (3 of 3), as it does precision (3 of 7).
+        (["NYC bay"], [["New York", "NYC"]], (3 / 7, 1, 1, 1)),
+        # "abcd efg" shares 4 of 7 with "abcdxyz", which precision is by; "e" is whole, for recall.
+        (["abcd efg"], [["abcdxyz", "e"]], (4 / 8, 1, 1, 1)),
+        (["a"], [], (0, 1, 0, 0)),
+        ([], [["a"]], (0, 0, 0, 1)),
+        ([""], [["a"]], (0, 1, 0, 1)),
+    ],
+)
+def test_sums_are_those_worked_out_by_hand(predicted, gold, sums):
+    assert option_sums(predicted, gold) == pytest.approx(sums)
+
+
+def test_a_subsequence_may_have_gaps():
+    assert option_sums(["the film"], [["the 2002 film"]], "subsequence") == (1, 1, 8 / 13, 1)
+
+
+def test_scores_are_of_sums_over_all_questions():
+    first = option_sums(["ab"], [["ab"], ["cd"]])
+    second = option_sums(["abx", "q", "r"], [["ab"]])
+    both = [sum(pair) for pair in zip(first, second, strict=True)]
+    precision, recall = (1 + 2 / 3) / 4, 2 / 3
+    assert micro_precision(both[0], both[1]) == pytest.approx(precision)
+    assert micro_recall(both[2], both[3]) == pytest.approx(recall)
+    assert micro_f1(*both) == pytest.approx(2 * precision * recall / (precision + recall))
+
+
+def test_undefined_scores_are_none_and_one_side_alone_is_zero():
+    assert micro_precision(0, 0) is None
+    assert micro_recall(0, 0) is None
+    assert micro_f1(0, 0, 0, 0) is None
+    assert micro_f1(0, 0, 0, 3) == micro_f1(0, 3, 0, 0) == micro_f1(0, 1, 0, 1) == 0
+
+
+def pairings(rows, columns):
+    if rows > columns:
+        return [[(i, j) for j, i in pairs] for pairs in pairings(columns, rows)]
+    return [list(enumerate(chosen)) for chosen in permutations(range(columns), rows)]
+
+
+@given(sides, sides, st.sampled_from(["substring", "subsequence"]))
+def test_the_mapping_has_the_greatest_sum_of_all(predicted, gold, common):
+    def total(pairs):
+        return sum(common_length(predicted[i], gold[j], common) for i, j in pairs)
+
+    made = option_mapping([(p,) for p in predicted], [(r,) for r in gold], common)
+    assert len({p for p, _ in made}) == len({r for _, r in made}) == len(made)
+    assert total(made) == max(map(total, pairings(len(predicted), len(gold))))
+
+
+@given(sides, sides, st.randoms(use_true_random=False))
+def test_swapping_sides_swaps_precision_and_recall_and_order_changes_nothing(one, other, random):
+    sums = option_sums(one, [(text,) for text in other])
+    swapped = option_sums(other, [(text,) for text in one])
+    assert swapped == OptionSums(sums.recall, sums.gold, sums.precision, sums.predicted)
+    shuffled = random.sample(other, len(other))
+    assert option_sums(random.sample(one, len(one)), [(text,) for text in shuffled]) == sums
+
+
+@given(sides, sides.map(lambda side: [[text, text[:2]] for text in side]))
+def test_the_published_sums_are_difflibs_with_a_mapping_for_each(predicted, gold):
+    def shares(p, forms):
+        sizes = [SequenceMatcher(None, form, p).find_longest_match().size for form in forms]
+        size, form = max(sizes), forms[sizes.index(max(sizes))]
+        return (size / len(p), size / len(form)) if size else (0, 0)
+
+    def greatest(which):
+        return max(
+            sum(shares(predicted[i], gold[j])[which] for i, j in pairs)
+            for pairs in pairings(len(predicted), len(gold))
+        )
+
+    sums = published_sums(predicted, gold)
+    assert sums[1::2] == (max(len(predicted), 1), max(len(gold), 1))
+    if predicted and gold:
+        assert sums[::2] == pytest.approx((greatest(0), greatest(1)))
+
+
+def test_where_the_published_code_departs():
+    assert published_sums([], []) == (1, 1, 1, 1)
+    assert published_sums(["a"], []) == (0, 1, 0, 1)
+    assert published_sums([], [["a"], ["b"]]) == (0, 1, 0, 2)
+    # For precision "ab" has the partner "abcd" (2 of 2), for recall "abcdefgh" has it (4 of 4);
+    # the one mapping of the paper is the latter.
+    predicted, gold = ["ab", "abcdefgh"], [["abcd"], ["z"]]
+    assert published_sums(predicted, gold) == (1, 2, 1, 2)
+    assert option_sums(predicted, gold) == (4 / 8, 2, 1, 2)
+    # Frequent letters are no part of a match from 200 characters of the prediction on.
+    long = "ab" * 100
+    assert published_sums([long], [[f"c{long}"]]).precision == 0
+    assert published_sums([long[1:]], [[f"c{long}"]]).precision == 1
+    assert option_sums([long], [[f"c{long}"]]).precision == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "options"),
+    [
+        ("Which one: A, B, or C?", "Which one", ("A", "B", "C")),
+        ("Which one: A or B?", "Which one", ("A or B",)),
+        ("Which city: Paris, Texas?", "Which city", ("Paris", "Texas")),
+        ("Which one, A or B?", INVALID_FORM, (INVALID_FORM,)),
+        ("Which one: the orchard, orange?", "Which one", ("the orchard", "ange")),
+        ("Which one: a: b?", "Which one", ("a: b",)),
+    ],
+)
+def test_the_published_parser(text, category, options):
+    assert published_parse(text) == (category, options)
