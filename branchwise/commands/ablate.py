@@ -53,7 +53,7 @@ def ablate(
     prices: PriceFile = None,
     key: Key = None,
 ) -> None:
-    """Run the systems of a study over the same questions and compare them with the base.
+    """Run the systems of a study over the same questions and compare each with its model's base.
 
     The same command continues a study that was killed or interrupted.
 

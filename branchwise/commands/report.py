@@ -16,7 +16,12 @@ from branchwise.commands.report_files import (
     LatexFile,
     MarkdownFile,
 )
-from branchwise.commands.report_published import PublishedOption, check_published, chosen_published
+from branchwise.commands.report_published import (
+    PublishedOption,
+    check_published,
+    chosen_published,
+    printed_published,
+)
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -113,7 +118,7 @@ def report(
         _print_json(chosen_runs.runs, _systems(runs, chosen_runs))
     elif html is None and not exports.wanted:
         systems = _systems(runs, chosen_runs)
-        print_runs(systems, groupings, published=beside)
+        print_runs(systems, groupings, published=printed_published(published, beside, runs))
         _print_changes(systems)
 
 

@@ -16,7 +16,8 @@ PublishedOption = Annotated[
     typer.Option(
         metavar="BENCHMARK",
         help="Show what a paper published beside the scores: deepambigqa, or none. "
-        "Default: of the benchmark that the questions name.",
+        "Default: of the benchmark that the questions name, "
+        "in files alone if they were generated in its form.",
     ),
 ]
 
@@ -50,3 +51,17 @@ def chosen_published(
             remedy="leave out --published",
         )
     return found
+
+
+def printed_published(
+    benchmark: str | None, beside: "Published | None", runs: "Sequence[tuple[str, ScoredRun]]"
+) -> "Published | None":
+    """What of it a terminal shows: with generated questions, only what was asked for.
+
+    Between one's own tables, a screen of numbers about other questions is in the way.
+    """
+    from branchwise.eval.reporting.published import are_generated
+    from branchwise.eval.reporting.run_folders import questions_of
+
+    unasked = beside and benchmark is None
+    return None if unasked and are_generated(questions_of(runs)) else beside

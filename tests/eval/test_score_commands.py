@@ -171,6 +171,18 @@ async def test_published_numbers_are_shown_where_the_questions_say_so(tmp_path: 
     assert "## Published" not in run("report", path, "--published", "none", "--markdown", "-")
 
 
+async def test_beside_generated_questions_a_terminal_shows_them_only_if_asked(
+    tmp_path: Path,
+) -> None:
+    meta = {"benchmark": "deepambigqa", "generated": True}
+    path = await one_answered(
+        tmp_path / "run", [question("q1", HEATS).model_copy(update={"meta": meta})]
+    )
+    assert "GPT-4o-mini" not in run("report", path)
+    assert "## Published" in run("report", path, "--markdown", "-")
+    assert "  GPT-4o-mini" in run("report", path, "--published", "deepambigqa")
+
+
 async def test_published_numbers_that_there_are_not_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'deepambigq' here; did you mean deepambigqa\\?"):
         run("report", "R", "--published", "deepambigq")

@@ -28,6 +28,10 @@ SETTINGS = (
     "", ", +expansion", ", +extraction", ", tools: +wikisparql",
     ", tools: +wikidata_search +wikisparql",
 )  # fmt: skip
+LAYOUTS = (
+    "Models and settings", "Changes by model and setting", "Errors by class",
+    "Published (deepambigqa): modules by model", "GPT-4o-mini",
+)  # fmt: skip
 SYSTEMS = [model + setting for model in SKILLS for setting in SETTINGS]
 
 
@@ -72,9 +76,13 @@ def test_one_command_runs_the_papers_study_and_one_reports_it(
     for name in ("r.html", "r.md", "r.tex"):
         text = re.sub(r"\\(.)|\{\}", r"\1", html.unescape((folder / name).read_text()))
         assert [system for system in SYSTEMS if system not in text] == [], name
-    drawn = list((folder / "figures").glob("*.svg"))
-    assert {"changes", "errors", "ceilings", "cost"} <= {path.stem for path in drawn}
-    assert all("<svg" in path.read_text() for path in drawn)
+        assert [title for title in LAYOUTS if title.lower() not in text.lower()] == [], name
+    check_layouts(folder / "csv")
+    drawn = {path.stem: path.read_text() for path in (folder / "figures").glob("*.svg")}
+    assert {"changes", "errors", "ceilings", "cost"} <= drawn.keys()
+    for name in ("error-classes", "model-changes"):
+        assert all(model in drawn[name] for model in SKILLS), name
+    assert all("<svg" in figure for figure in drawn.values())
 
 
 def check_requests(requests: Sequence[Body]) -> None:
@@ -90,11 +98,40 @@ def check_requests(requests: Sequence[Body]) -> None:
                 assert list(tool["function"]["parameters"]["properties"]) == ["query"]
 
 
+def read_table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def check_layouts(tables: Path) -> None:
+    """The paper's layouts have what the plain tables say of the same systems."""
+    scored = {(row["system"], row["subset"]): row for row in read_table(tables / "results.csv")}
+    columns = ("base", "expansion", "extraction", "tools-wikisparql")
+    changed = read_table(tables / "model-changes.csv")
+    published = read_table(tables / "published-modules.csv")
+    for row, change in zip(read_table(tables / "models.csv"), changed, strict=True):
+        assert (row["model"], row["subset"]) == (change["model"], change["subset"])
+        for setting, column in zip(SETTINGS, columns, strict=False):
+            cell = scored[row["model"] + setting, row["subset"]]
+            assert float(row[f"{column}_strict_recall"]) == float(cell["strict_recall"])
+            if setting:
+                gained = float(cell["strict_recall"]) - float(row["base_strict_recall"])
+                assert float(change[f"{column}_strict_recall"]) == pytest.approx(gained, abs=1e-9)
+    assert {row["model"] for row in changed} == set(SKILLS)
+    assert {row["system"] for row in published if row["origin"] == "measured"} == set(SKILLS)
+    assert sum(row["origin"] == "published" for row in published) == 20
+    items = {(row["system"], row["subset"]): row for row in read_table(tables / "items.csv")}
+    for row in read_table(tables / "errors.csv"):
+        counts = items[row["system"], row["subset"]]
+        assert (row["items"], row["inexact"]) == (counts["items"], counts["inexact"])
+        left_out = int(counts["items_left_out_inexact"])
+        assert float(row["reasoning_of_inexact"]) * int(row["inexact"]) >= left_out - 1e-9
+
+
 def check_scores(tables: Path) -> None:
     """Skill shows in every setting; readings tell the middling model what it does not tell apart;
     the weak extractor copies nothing."""
-    with (tables / "results.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["subset"] == "all"]
+    rows = [row for row in read_table(tables / "results.csv") if row["subset"] == "all"]
     recall = {row["system"]: float(row["strict_recall"]) for row in rows}
     assert list(recall) == SYSTEMS
     for setting in SETTINGS:

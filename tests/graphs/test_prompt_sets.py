@@ -11,13 +11,13 @@ from branchwise.corpora.prompt_sets import DEFAULT_SET
 from branchwise.graphs.agent import Agent
 from branchwise.graphs.flows import FLOWS
 from branchwise.graphs.flows.flow import Brief
+from branchwise.graphs.protocol import DEFAULT_PROTOCOL
 from branchwise.graphs.system import System
 from branchwise.tools.registry import GRAPH_TOOLS, known_tools
 from support.corpora.small import bm25_corpus
 from support.graph.aurora import aurora_graph
 
 TOOLS = tuple(known_tools())
-PROTOCOLS = ("answers_", "guided_", "at_most_")
 FACTS = {
     "A passage that you have before you is only named again; the next one takes its place.",
     "The id in brackets is what to cite.",
@@ -28,6 +28,11 @@ ADVICE = re.compile(
     r"|\bleave out|remember|left out|in doubt",
     re.IGNORECASE,
 )
+PUT = [
+    (name, protocol) for name in FLOWS for protocol in (DEFAULT_PROTOCOL, *FLOWS[name].protocols)
+]
+"""Every task, by every protocol that puts its questions."""
+SEARCHING = [put for put in PUT if "search" in FLOWS[put[0]].by(put[1]).prompts]
 SUBSETS = [named for size in range(1, len(TOOLS) + 1) for named in combinations(TOOLS, size)]
 
 
@@ -42,13 +47,14 @@ def agent_of(places):
     """An agent with these tools, and only what they search."""
     made = []
 
-    def _agent(tools, flow="branches", **changes):
+    def _agent(tools, flow="branches", protocol=DEFAULT_PROTOCOL, **changes):
         used = {
             "corpus": bool(set(tools) - set(GRAPH_TOOLS)),
             "kg": bool(set(tools) & set(GRAPH_TOOLS)),
         }
         given = {place: folder for place, folder in places.items() if used[place]}
-        made.append(Agent(System(tools=tools, **given, **changes), FLOWS[flow]))
+        system = System(tools=tools, protocol=protocol, **given, **changes)
+        made.append(Agent(system, FLOWS[flow].by(protocol)))
         return made[-1]
 
     yield _agent
@@ -56,18 +62,25 @@ def agent_of(places):
         asyncio.run(agent.aclose())
 
 
-def told(agent):
+def told(agent, setting=None):
     """Everything that the model is told before a question: the system prompt and its tools."""
-    prompt = agent.flow.prompts["search" if agent.tools else "direct"]
+    prompt = agent.flow.prompts[setting or agent.flow.setting(has_tools=bool(agent.tools))]
     start = agent.beginning(Brief(prompt, "Who?", "Who?")).state["pending"][0].text
     return "\n".join([start, *(tool.description for tool in agent.tools)])
 
 
-@pytest.mark.parametrize("flow", FLOWS)
+def settings(flow, protocol, tools):
+    """How this task is asked with these tools: those that search, or those that do not."""
+    without = {"given", "direct"}
+    asked = FLOWS[flow].by(protocol).prompts
+    return [setting for setting in asked if (setting in without) != bool(tools)]
+
+
+@pytest.mark.parametrize("put", SEARCHING, ids="-".join)
 @pytest.mark.parametrize("of", ["v2", "paper"])
 @pytest.mark.parametrize("tools", SUBSETS, ids="+".join)
-def test_no_tool_is_named_that_is_not_there(agent_of, tools, of, flow):
-    agent = agent_of(tools, flow, prompt_set=of)
+def test_no_tool_is_named_that_is_not_there(agent_of, tools, of, put):
+    agent = agent_of(tools, *put, prompt_set=of)
     text = "\n".join([told(agent), *(str(tool.args) for tool in agent.tools)])
     assert [name for name in TOOLS if name in text and name not in tools] == []
     if not set(tools) & set(GRAPH_TOOLS):
@@ -110,26 +123,25 @@ def sentences(text):
     return set(filter(None, map(str.strip, re.split(r"(?<=[.?!])\s|\n", text))))
 
 
-@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("put", PUT, ids="-".join)
 @pytest.mark.parametrize("tools", [(), *SUBSETS[:4], TOOLS], ids="+".join)
-def test_the_papers_agent_is_given_no_advice(agent_of, tools, flow):
+def test_the_papers_agent_is_given_no_advice(agent_of, tools, put):
     """None of the default set's sentences, in the settings of the paper's study and in others."""
-    coached = sentences(told(agent_of(tools, flow)))
-    assert sentences(told(agent_of(tools, flow, prompt_set="paper"))) & coached <= FACTS
-    plain = {"prompt_set": "paper", "budget_shown": "off", "repeat_passages": True}
-    assert not ADVICE.findall(told(agent_of(tools, flow, **plain)))
+    plain = {"budget_shown": "off", "repeat_passages": True}
+    for setting in settings(*put, tools):
+        coached = sentences(told(agent_of(tools, *put), setting))
+        paper = agent_of(tools, *put, prompt_set="paper")
+        assert sentences(told(paper, setting)) & coached <= FACTS
+        plainly = agent_of(tools, *put, prompt_set="paper", **plain)
+        assert not ADVICE.findall(told(plainly, setting))
 
 
 def test_the_papers_set_has_words_of_its_own_where_the_default_one_advises():
     paper, default = Prompts.load(of="paper").texts, Prompts.load().texts
     taken = {name for name in VARIABLES if paper[name] == default[name]}
     never_said = {"passages", "graph_names", "graph_labels", "graph_queries", "graph_tools"}
-    without_advice = {name for name in VARIABLES if name.startswith(PROTOCOLS)} - {
-        "answers_readings"
-    }
-    plain = {"repair", "text_protocol", "budget_left"} | without_advice
-    assert taken == plain | SCORING_PROMPTS | never_said
-    assert not any(ADVICE.findall(default[name]) for name in without_advice)
+    limits = {"budget_left", "at_most_conditions", "at_most_citations"}
+    assert taken == {"repair", "text_protocol"} | limits | SCORING_PROMPTS | never_said
     for name in VARIABLES.keys() - taken:
         assert sentences(paper[name]) & sentences(default[name]) <= {"$readings"}
         assert not ADVICE.findall(paper[name])
