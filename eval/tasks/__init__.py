@@ -17,6 +17,7 @@ __all__ = [
     "Role",
     "Task",
     "Total",
+    "columns_of",
     "get_task",
     "is_attributable",
     "is_graded",
@@ -49,6 +50,12 @@ def get_task(name: str, variant: str = "") -> Task:
         remedy = f"its variants: {', '.join(known)}" if known else "it is scored in one way"
         raise InputError(f"the task {name} has no variant {variant!r}", remedy=remedy)
     return _VARIANTS[name, variant]
+
+
+def columns_of(name: str) -> dict[str, Column]:
+    """The columns of a task and its variants, by their keys."""
+    ways = [get_task(name), *(found for (task, _), found in _VARIANTS.items() if task == name)]
+    return {column.key: column for way in ways for column in way.columns}
 
 
 def is_graded(name: str) -> bool:

@@ -40,6 +40,7 @@ class CondAmbigQATask(Task):
     flow = CONDITIONS
     matcher = "answer F1"
     is_graded = True
+    tells_deviation = True
     columns: tuple[Column, ...] = (
         Column("answer_f1", "answer\nF1", _TEXT, note=_F1_NOTE, role="headline"),
         Column("condition_f1", "condition\nF1", _TEXT, role="headline"),

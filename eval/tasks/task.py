@@ -38,6 +38,7 @@ class Task(Protocol):
     in the answer format `branches`, which texts mention, so that it can be said where one was lost
     and models may align and judge them. Such a task has a column with the role `recall`: the share
     of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
+    `tells_deviation`: standard deviations over questions stand beside its headline metrics.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Task(Protocol):
     columns: tuple[Column, ...]
     is_attributable: bool = False
     is_graded: bool = False
+    tells_deviation: bool = False
 
     def score(self, item: AnsweredItem) -> Metrics:
         """All metrics of one item: a value for each column, and for the sums of its totals."""
