@@ -79,7 +79,7 @@ def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
         PageRow(
             _name(row.name),
             (
-                PageCell(one.subset),
+                PageCell(report.called(one.subset)),
                 PageCell(
                     signed(one.difference or 0.0, digits), interval(one.low, one.high, digits)
                 ),
@@ -99,7 +99,7 @@ def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
     )
     notes = total_notes(report)
     table = PageTable(found.title, columns, rows, words=(1,), notes=notes)
-    return Figure(found.title, draw_forest(found), table)
+    return Figure(found.title, draw_forest(found, report.task), table)
 
 
 def _losses(found: Losses) -> Figure:

@@ -30,11 +30,11 @@ def _laid_out(report: StudyReport, found: Published, table: PublishedTable) -> T
         for model, systems in own:
             means = [*_measured(systems, found, table, subset)]
             if any(mean is not None for mean in means):
-                rows.append(("measured", model, subset, *means))
+                rows.append(("measured", model, report.called(subset), *means))
         for name, scores in table.rows.items():
             places = product(table.settings, table.metrics)
             cells = (scores[setting][subset][metric] for setting, metric in places)
-            rows.append(("published", name, subset, *cells))
+            rows.append(("published", name, report.called(subset), *cells))
     measured = any(row[0] == "measured" for row in rows)
     columns = (
         TableColumn("origin", "origin", "text", printed=measured, is_key=True),

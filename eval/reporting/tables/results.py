@@ -114,7 +114,9 @@ def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metri
         *(column for one in metrics for column in _columns(one, report.task)),
     )
     rows = tuple(
-        _row(name, scores, subset, metrics) for subset in report.subsets for name, scores in scored
+        (name, scored_by(scores.scorer), report.called(subset), *_values(scores, subset, metrics))
+        for subset in report.subsets
+        for name, scores in scored
     )
     notes = [metric.note for metric in metrics if metric.note]
     if any(_has_deviation(metric, report.task) for metric in metrics):
@@ -131,12 +133,10 @@ def _scored(report: StudyReport) -> Iterator[tuple[str, Scores]]:
         yield system.name, system.scores
 
 
-def _row(
-    name: str, scores: Scores, subset: str, metrics: Sequence[Metric]
-) -> tuple[CellValue, ...]:
-    by = scored_by(scores.scorer)
-    found = (cell for metric in metrics for cell in _cells(scores, subset, metric))
-    return (name, by, subset, scores.questions(subset), *found)
+def _values(scores: Scores, subset: str, metrics: Sequence[Metric]) -> Iterator[CellValue]:
+    yield scores.questions(subset)
+    for metric in metrics:
+        yield from _cells(scores, subset, metric)
 
 
 def _has_deviation(metric: Metric, task: Task) -> bool:
