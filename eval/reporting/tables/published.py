@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
+from branchwise.eval.reporting.figures.protocols import BY_PROTOCOL
 from branchwise.eval.reporting.published import Published, PublishedTable
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn, subset_column
@@ -71,7 +72,7 @@ def _own_systems(
 
 
 def _setting_of(system: SystemReport, table: PublishedTable) -> str | None:
-    changed = set(system.changes) - {"protocol"}
+    changed = set(system.changes) - BY_PROTOCOL
     for name, setting in table.settings.items():
         if setting.protocol is None:
             is_it = system.setting == (setting.ours or name)
