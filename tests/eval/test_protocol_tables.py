@@ -1,9 +1,11 @@
 """Protocols beside each other, bands of scores, and scores by the number of conditions."""
 
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
@@ -17,6 +19,7 @@ from branchwise.eval.scores import score_items
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.tasks import get_task
 from branchwise.graphs.protocol import QuestionProtocol
+from branchwise.ui.run_report import run_report
 from support.eval.scoring_cases import branches
 
 GOLD = {"q1": {"a": ["red blue"]}, "q2": {"a": ["red blue"], "b": ["green"]}}
@@ -70,3 +73,11 @@ def test_bands_begin_with_their_lower_end_and_name_questions() -> None:
     ]
     assert "Answers are sentences" in bands.notes[1]
     assert [(row[1], row[2], row[3].mean) for row in by.rows] == [("1", 1, 1.0), ("2", 1, 0.5)]
+
+
+def test_a_terminal_shows_scores_by_conditions_where_they_are_asked_for() -> None:
+    console = Console(record=True, width=100, file=StringIO())
+    console.print(*run_report([OWN], ["conditions"]))
+    text = console.export_text()
+    assert "by gold conditions" in text
+    assert "Answers are sentences" in text

@@ -10,11 +10,13 @@ from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn, system_column
 from branchwise.eval.tasks import totals_of
 
+BY_CONDITIONS = "conditions"
+"""What `--by` calls the number of gold conditions."""
 _EDGES = (0.20, 0.35, 0.50)
 _BANDS = ("below .20", ".20 to .35", ".35 to .50", ".50 and above")
 _EXAMPLES = 3
 _MAX_ID = 40
-_SENTENCES = "Answers are sentences: it cannot be told where one was lost."
+SENTENCES = "Answers are sentences: it cannot be told where one was lost."
 
 
 def protocol_tables(report: StudyReport) -> Iterator[Table]:
@@ -22,7 +24,7 @@ def protocol_tables(report: StudyReport) -> Iterator[Table]:
     if report.task.flow.protocols:
         yield _protocols(report)
         yield _bands(report)
-        yield _by_conditions(report)
+        yield by_conditions_table(report)
 
 
 def _protocols(report: StudyReport) -> Table:
@@ -53,7 +55,7 @@ def _bands(report: StudyReport) -> Table:
             for band, ids in zip(_BANDS, banded, strict=True) if any(banded) else ():
                 examples = ", ".join(id[:_MAX_ID] for id in ids[:_EXAMPLES])
                 rows.append((system.name, metric.title, band, len(ids), examples or None))
-    notes = ("Questions by their score; a band begins with its lower end.", _SENTENCES)
+    notes = ("Questions by their score; a band begins with its lower end.", SENTENCES)
     return Table("bands", "Bands of scores", columns, tuple(rows), notes, section="scores")
 
 
@@ -68,7 +70,7 @@ def _banded(system: SystemReport, metric: str) -> list[list[str]]:
     return found
 
 
-def _by_conditions(report: StudyReport) -> Table:
+def by_conditions_table(report: StudyReport) -> Table:
     """The headline metrics by the number of gold conditions."""
     metrics = report.task.headline
     columns = (
