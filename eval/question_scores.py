@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import stdev
 from typing import Any, Protocol, TypeVar
 
 from branchwise.eval.bootstrap import Aggregate, Summed, aggregate, aggregate_sums
@@ -127,3 +128,9 @@ def question_means(rows: Iterable[ItemScore], metric: str) -> list[float | None]
         if (value := row.metrics[metric]) is not None:
             values.append(value)
     return [sum(values) / len(values) if values else None for values in by_question.values()]
+
+
+def question_deviation(rows: Iterable[ItemScore], metric: str) -> float | None:
+    """Sample standard deviation of a metric over questions; None for fewer than two scored ones."""
+    known = [mean for mean in question_means(rows, metric) if mean is not None]
+    return stdev(known) if len(known) > 1 else None

@@ -40,6 +40,7 @@ from branchwise.eval.store.damage import reading
 from branchwise.eval.store.judgements import run_judgements
 from branchwise.eval.store.results import keep_reach, save_scores
 from branchwise.eval.tasks import get_task, is_graded
+from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
 from branchwise.graphs.role_decoding import SCORERS, RoleDecoding, checked_roles
 from branchwise.graphs.system import System
 
@@ -80,6 +81,7 @@ class ScoredRun:
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
     plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it.
+    `protocol`: how its questions were put.
     """
 
     path: Path
@@ -90,6 +92,7 @@ class ScoredRun:
     analysis: Analysis | None = None
     modules: ModuleWork = field(default_factory=ModuleWork)
     left_out: tuple[OmittedField, ...] = ()
+    protocol: QuestionProtocol = DEFAULT_PROTOCOL
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
@@ -193,7 +196,9 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
         looked_up = _reach(reader, settings)
         analysis = analyse(reader.path, settled.items, scores, looked_up.reach)
     modules = _modules(reader, analysis)
-    run = ScoredRun(reader.path, scores, costs, settled, lexical, analysis, modules, left_out)
+    run = ScoredRun(
+        reader.path, scores, costs, settled, lexical, analysis, modules, left_out, protocol
+    )
     return run, looked_up
 
 

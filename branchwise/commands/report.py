@@ -48,8 +48,8 @@ def report(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            help="Break down by branches, steps, operations, domain, answers, calls or tokens, "
-            "comma-separated."
+            help="Break down by branches, steps, operations, domain, answers, calls, "
+            "tokens or conditions, comma-separated."
         ),
     ] = None,
     matcher: Matcher = None,
@@ -84,13 +84,13 @@ def report(
     Example: branchwise report runs/base runs/expanded --html report.html
     """
     from branchwise.commands.score import announcing, print_runs, say
-    from branchwise.eval.ceilings.breakdowns import get_grouping
     from branchwise.eval.reporting.run_folders import report_of_runs
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
 
     check_published(published)
-    groupings = tuple(get_grouping(one).name for name in by or () for one in name.split(","))
+    groupings = tuple(one for name in by or () for one in name.split(","))
+    _check_names(groupings)
     choice = chosen(matcher, judge_entities, judge, judge_pairs, variant)
     chosen_runs = _named(paths)
     priced = load_prices(prices or chosen_runs.prices)
@@ -122,10 +122,28 @@ def report(
         _print_changes(systems)
 
 
+def _check_names(groupings: Sequence[str]) -> None:
+    """Raise InputError for a name that nothing is grouped by."""
+    from branchwise.eval.ceilings.breakdowns import get_grouping
+    from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
+
+    for name in groupings:
+        if name != BY_CONDITIONS:
+            get_grouping(name)
+
+
 def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, ScoredRun]]") -> None:
     """Raise InputError if no run can be broken down because its answers are sentences."""
     from branchwise.corpora.errors import InputError
+    from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
 
+    if BY_CONDITIONS in groupings:
+        if not any(run.scores.scorer.scored_task.flow.protocols for _, run in runs):
+            raise InputError(
+                "only answers in free text are broken down by conditions",
+                remedy="--by branches says the same of others",
+            )
+        groupings = [name for name in groupings if name != BY_CONDITIONS]
     if groupings and not any(run.analysis for _, run in runs):
         tasks = ", ".join(dict.fromkeys(run.scores.scorer.task for _, run in runs))
         raise InputError(f"the task {tasks} has no breakdowns", remedy="leave out --by")

@@ -150,6 +150,10 @@ class StudyReport:
             lambda kind: any(system.scores.questions(kind) for system in self.systems)
         )
 
+    def called(self, subset: str) -> str:
+        """What the task calls a subset."""
+        return self.task.subset_words[subset]
+
     @property
     def parts(self) -> tuple[str, ...]:
         """The subsets that share no question."""

@@ -4,15 +4,22 @@ from branchwise.eval.numbers import interval, p_value, signed
 from branchwise.eval.statistics.comparison import ScoreDifference
 
 
-def summary_line(difference: ScoreDifference, *, name: str | None = None, digits: int = 2) -> str:
+def summary_line(
+    difference: ScoreDifference,
+    *,
+    name: str | None = None,
+    digits: int = 2,
+    questions: str | None = None,
+) -> str:
     """One line: effect and interval first, p-value and n last.
 
     "strict recall on ambiguous questions +.08 [.03, .13] (p = .004 after Holm, n = 120)".
     `name` is what the metric is called in words, by default its key without underscores; `digits`
-    after the point. Plain text that is to be escaped where it is shown.
+    after the point; `questions` what the subset is called. Plain text that is to be
+    escaped where it is shown.
     """
     called = name if name is not None else metric_words(difference.metric)
-    subject = f"{called} on {difference.subset} questions"
+    subject = f"{called} on {questions or f'{difference.subset} questions'}"
     if difference.difference is None:
         return f"{subject}: nothing to compare ({_n(difference)})"
     effect = f"{subject} {signed(difference.difference, digits)}"

@@ -26,6 +26,7 @@ from branchwise.eval.studies.paths import resolved
 from branchwise.eval.studies.settings import FIELDS, MODEL, MODEL_LIST, WORDS, Value
 from branchwise.eval.studies.study import Study
 from branchwise.eval.yaml_lines import KeyPath, shown
+from branchwise.graphs.flows.conditions import CONDITIONS
 from branchwise.graphs.system import MODULES, Roles, System
 from branchwise.graphs.system_checks import tools_of
 from branchwise.tools.registry import GRAPH_TOOLS, NAMES_TOOL, SEARCH_TOOL
@@ -62,7 +63,8 @@ def systems_of(
     `vary`: then each other value of each factor alone; `factorial`: then all other combinations,
     those that change least first; both in the file's order. Of several models each has all of
     these, one model after the other. A model for a module is left out of systems that do not have
-    the module. Raises InputError where something named is not there, does not fit, or two systems
+    the module, `at_most` of those whose protocol has no such
+    bound. Raises InputError where something named is not there, does not fit, or two systems
     are the same; `where` gives file and line of a place in the study.
     """
     said = where or (lambda place: ".".join(map(str, place)) or study.name)
@@ -180,7 +182,7 @@ class _Systems:
             {
                 FIELDS[key].path: self._located(key, given[key])
                 for key in given
-                if _asked(key, given)
+                if _asked(key, given) and not self._is_unbounded(key, given)
             }
             | {
                 ("nodes",): self._located("nodes", tuple(self.study.nodes[name] for name in nodes)),
@@ -189,6 +191,13 @@ class _Systems:
                 ("headers",): self.study.headers,
             }
         )
+
+    def _is_unbounded(self, key: str, given: Mapping[str, Value]) -> bool:
+        """Whether the bound on answers has no place in this protocol, while others are asked."""
+        if key != "at_most" or "protocol" not in self.study.factors:
+            return False
+        protocol = str(given["protocol"])
+        return protocol in CONDITIONS.protocols and CONDITIONS.by(protocol).at_most is None
 
     def _roles(self, given: Mapping[str, Value]) -> dict[str, Any]:
         """The decoding of the roles that the system asks, and of those who score."""

@@ -21,6 +21,7 @@ __all__ = [
     "Role",
     "Task",
     "Total",
+    "columns_of",
     "get_task",
     "gold_of",
     "is_attributable",
@@ -61,6 +62,12 @@ def gold_of(name: str | None) -> Callable[[str], Gold]:
     """What a question must say to be scored, by its format's task: gold of the named task, or else
     of that one. Raises InputError for an unknown task, when called."""
     return lambda of_format: get_task(name or of_format).gold
+
+
+def columns_of(name: str) -> dict[str, Column]:
+    """The columns of a task and its variants, by their keys."""
+    ways = [get_task(name), *(found for (task, _), found in _VARIANTS.items() if task == name)]
+    return {column.key: column for way in ways for column in way.columns}
 
 
 def is_graded(name: str) -> bool:

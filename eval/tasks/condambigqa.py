@@ -6,6 +6,7 @@ with tools the agent searches, and cites passage ids.
 """
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
@@ -40,6 +41,10 @@ class CondAmbigQATask(Task):
     flow = CONDITIONS
     matcher = "answer F1"
     is_graded = True
+    tells_deviation = True
+    subset_words = MappingProxyType(
+        {"all": "all", "ambiguous": "several", "unambiguous": "one condition"}
+    )
     columns: tuple[Column, ...] = (
         Column("answer_f1", "answer\nF1", _TEXT, note=_F1_NOTE, role="headline"),
         Column("condition_f1", "condition\nF1", _TEXT, role="headline"),
@@ -52,6 +57,14 @@ class CondAmbigQATask(Task):
         Column("citation_f1", "citation\nF1", _CITED),
         Column("citation_recall_question", "question\nR", _CITED, note=_QUESTION_NOTE),
     )
+
+    def questions_words(self, subset: str) -> str:
+        """By how many conditions they have."""
+        with_conditions = {
+            "ambiguous": "questions with several conditions",
+            "unambiguous": "questions with one condition",
+        }
+        return with_conditions.get(subset) or super().questions_words(subset)
 
     def score(self, item: AnsweredItem) -> Metrics:
         """Token F1, citations and answer counts; all None for a question without gold.

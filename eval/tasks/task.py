@@ -1,8 +1,9 @@
 """What a task is: how a kind of question is put to an agent, and how its answers are scored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from branchwise.agents.prediction import Prediction
@@ -14,6 +15,7 @@ from branchwise.graphs.flows import Brief, Flow, FlowSetting
 from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
 
 _SHOWN = 3
+_SUBSET_WORDS = MappingProxyType({name: name for name in ("all", "ambiguous", "unambiguous")})
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Task(Protocol):
     and models may align and judge them. Such a task has a column with the role `recall`: the share
     of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
     `gold`: what a question must say to be scored.
+    `subset_words`: what reports call the subsets all, ambiguous and unambiguous.
+    `tells_deviation`: standard deviations over questions stand beside its headline metrics.
     """
 
     name: str
@@ -49,6 +53,8 @@ class Task(Protocol):
     is_attributable: bool = False
     is_graded: bool = False
     gold: Gold = "answers"
+    tells_deviation: bool = False
+    subset_words: Mapping[str, str] = _SUBSET_WORDS
 
     def score(self, item: AnsweredItem) -> Metrics:
         """All metrics of one item: a value for each column, and for the sums of its totals."""
@@ -83,6 +89,10 @@ class Task(Protocol):
         None: branches of the same name stand beside each other.
         """
         return None
+
+    def questions_words(self, subset: str) -> str:
+        """A subset of the questions in a sentence."""
+        return f"{self.subset_words[subset]} questions"
 
     @property
     def headline(self) -> tuple[Column, ...]:

@@ -1,6 +1,7 @@
 """CondAmbigQA: the published format with all its irregularities."""
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -157,9 +158,34 @@ def test_the_published_half_loads_whole(condambigqa_dir):
     assert sum(len(question.branches) for question in loaded.questions) == 211
     assert all(len(question.passages) == 20 for question in loaded.questions)
     assert all(question.meta == {"benchmark": "condambigqa"} for question in loaded.questions)
+    assert Counter(len(question.branches) for question in loaded.questions) == {
+        1: 31,
+        2: 34,
+        3: 36,
+        4: 1,
+    }
     for question in loaded.questions:
         given = {passage.id for passage in question.passages}
         assert all(given.issuperset(branch.citations) for branch in question.branches)
+
+
+def test_the_citations_of_the_published_half(condambigqa_dir):
+    entries = json.loads((condambigqa_dir / "dev.json").read_text())
+    titled = [
+        (int(number), title, entry["ctxs"])
+        for entry in entries
+        for property in written_out(entry["properties"])
+        for citation in property["citations"]
+        for number, _, title in [citation["title"].partition(". ")]
+    ]
+    assert len(titled) == 611
+    assert sum(ctxs[number - 1]["title"] != title for number, title, ctxs in titled) == 4
+
+
+def written_out(properties):
+    """Properties with those that are lists themselves in their place."""
+    for one in properties:
+        yield from written_out(one) if isinstance(one, list) else [one]
 
 
 def test_misnumbered_citations_of_the_published_half_go_to_the_passage_they_quote(
@@ -174,5 +200,9 @@ def test_misnumbered_citations_of_the_published_half_go_to_the_passage_they_quot
 def test_the_older_form_says_the_same_without_markers(condambigqa_dir):
     old = load_questions(f"condambigqa:{condambigqa_dir / 'dev_v1_sample.json'}")
     texts = [b.name + b.answers[0].text for question in old.questions for b in question.branches]
-    assert len(texts) == 46
+    assert (len(old), len(texts)) == (20, 46)
+    entries = json.loads((condambigqa_dir / "dev_v1_sample.json").read_text())
+    properties = [one for entry in entries for one in written_out(entry["properties"])]
+    assert all(isinstance(one["groundtruth"], list) for one in properties)
+    assert sum(len(one["citations"]) for one in properties) == 129
     assert not [text for text in texts if "[Fragment" in text]

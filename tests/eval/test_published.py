@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from branchwise.corpora.errors import InputError
+from branchwise.eval.bootstrap import Aggregate
 from branchwise.eval.reporting.published import (
     Published,
     benchmark_of,
@@ -99,6 +100,52 @@ def written(folder: Path, content: object, name: str = "other") -> Path:
 def test_every_file_that_ships_can_be_read(path: Path) -> None:
     assert path.stem in benchmarks()
     assert published(path.stem).benchmark == path.stem
+
+
+# Table 2: mean and deviation over questions of condition, answer and citation score.
+TABLE_2 = """
+Mistral  .316 .116 .272 .137 .036 .116
+Qwen2.5  .317 .103 .297 .159 .050 .134
+Gemma2   .309 .111 .306 .135 .077 .173
+GLM4     .313 .110 .295 .153 .059 .151
+LLaMA3.1 .305 .103 .276 .136 .058 .144
+"""
+FIGURE_5 = {"Qwen2.5": (0.13, 0.30, 0.39), "Gemma2": (0.13, 0.31, 0.37), "GLM4": (0.15, 0.29, 0.35)}
+
+
+def test_condambigqa_is_as_printed() -> None:
+    models, protocols = published("condambigqa").tables
+    printed = {name: cells for name, *cells in map(str.split, TABLE_2.strip().splitlines())}
+    assert {
+        name: [f"{scores['conditions']['all'][key]:.3f}"[1:] for key in models.metrics]
+        for name, scores in models.rows.items()
+    } == printed
+    assert {
+        name: tuple(scores[key]["all"]["answer_score"] for key in ("without", "own", "gold"))
+        for name, scores in protocols.rows.items()
+    } == FIGURE_5
+
+
+def test_measured_protocols_stand_above_the_published_ones() -> None:
+    report = make_report()
+    task = get_task("condambigqa", "published-code")
+    system = report.systems[0]
+    told = Aggregate(0.4, 3, None, None)
+    scores = replace(system.scores, aggregates={"all": {"published_answer": told}})
+    guided = replace(
+        system,
+        model="m",
+        changes={"protocol": "guided"},
+        run=replace(system.run, scores=scores, protocol="guided"),
+    )
+    report = replace(report, systems=(guided,), published=published("condambigqa"), task=task)
+    models, protocols = published_tables(report)
+    assert protocols.rows[0] == ("measured", "m", "all", None, None, 0.4)
+    assert all(row[0] == "published" for row in models.rows)
+    # Another module is another setting than the paper's.
+    further = replace(guided, changes={"protocol": "guided", "expansion": True})
+    _, protocols = published_tables(replace(report, systems=(further,)))
+    assert all(row[0] == "published" for row in protocols.rows)
 
 
 def test_deepambigqa_is_as_printed() -> None:
@@ -214,7 +261,7 @@ def test_a_row_that_comes_twice_is_refused(tmp_path: Path) -> None:
 def test_a_benchmark_without_published_numbers_is_refused() -> None:
     with pytest.raises(InputError, match="'deepambiqa' here; did you mean deepambigqa\\?"):
         published("deepambiqa")
-    with pytest.raises(InputError, match="known are deepambigqa"):
+    with pytest.raises(InputError, match="known are condambigqa, deepambigqa"):
         published("../x")
 
 

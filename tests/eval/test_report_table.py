@@ -96,8 +96,8 @@ def test_free_text_stands_beside_citing_everything() -> None:
     text = printed([("base", made)])
     citations = text[text.index("citations · base") :]
     # Nothing was cited: 0 and 0; citing both passages: 1 of 2 and 1 of 1.
-    assert rows(citations, "ambiguous") == [
-        ["ambiguous", "1", ".00", ".50", ".00", "1.00", ".00", ".00"]
+    assert rows(citations, "several") == [
+        ["several", "1", ".00", ".50", ".00", "1.00", ".00", ".00"]
     ]
     assert "citing every passage" in text
 

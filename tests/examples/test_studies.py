@@ -1,5 +1,6 @@
 """The studies to start from load, and come to what their comments say."""
 
+import json
 import re
 import shlex
 import shutil
@@ -17,13 +18,19 @@ from branchwise.graphs.system import Budget
 STUDIES = Path(__file__).parents[2] / "examples" / "studies"
 NAMES = sorted(path.name for path in STUDIES.glob("*.yaml"))
 SYSTEMS = {"deepambigqa.yaml": 15}
+PUBLISHED = {
+    "id": "1",
+    "question": "When did Etna erupt?",
+    "properties": [{"condition": "last", "groundtruth": "In 2024.", "citations": []}],
+    "ctxs": [{"title": "Etna", "text": "It erupted in 2024."}],
+}
 COMMAND = re.compile(r"^#   (branchwise .*)$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     """A copy of the examples with the world that modules.yaml makes, a small one; for
-    deepambigqa.yaml stand-ins of what it wants beside it."""
+    deepambigqa.yaml and condambigqa.yaml stand-ins of what it wants beside it."""
     root = tmp_path_factory.mktemp("root")
     folder = root / "examples" / "studies"
     shutil.copytree(STUDIES, folder, ignore=shutil.ignore_patterns("W", "WIKI"))
@@ -36,6 +43,7 @@ def root(tmp_path_factory: pytest.TempPathFactory, process: None) -> Path:
     (folder / "WIKI" / "index" / "e5" / "manifest.json").touch()
     shutil.copyfile(folder / "W" / "corpus.jsonl", folder / "WIKI" / "corpus.jsonl")
     shutil.copyfile(folder / "W" / "questions.jsonl", folder / "deepambigqa.jsonl")
+    (folder / "condambigqa.json").write_text(json.dumps([PUBLISHED]))
     return root
 
 

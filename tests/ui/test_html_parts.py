@@ -90,7 +90,7 @@ def spent(index, cost, recall):
 
 
 def scatter(points):
-    cost = Cost(COST, get_task("branches").main, "ambiguous", tuple(points), ())
+    cost = Cost(COST, get_task("branches").main, "ambiguous questions", tuple(points), ())
     return draw_scatter(cost)
 
 

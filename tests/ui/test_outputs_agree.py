@@ -317,7 +317,7 @@ def test_figures_hold_the_numbers_of_the_tables(outputs: Outputs) -> None:
         row = costs[guarded(point.name)]
         spent = row["cost_usd"] if found.unit.unit == "usd" else row["input"]
         assert point.spent == float(spent)  # no output tokens in these cases
-        assert point.value == float(results[guarded(point.name), found.subset][main])
+        assert point.value == float(results[guarded(point.name), report.subsets[0]][main])
     for lines in line_figures(report):
         for series in lines.series:
             rows = [

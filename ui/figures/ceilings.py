@@ -45,7 +45,7 @@ def draw_ceilings(report: StudyReport) -> Drawing | None:
     for axes, (subset, lines) in zip(panels, found, strict=True):
         for row, one in enumerate(lines.series):
             _draw(axes, row, one, lines.columns)
-        axes.set_title(f"{subset} questions")
+        axes.set_title(report.task.questions_words(subset))
         axes.grid(axis="x", color="0.9", linewidth=0.5)
         axes.set_axisbelow(True)
         name_rows(axes, names)

@@ -56,7 +56,11 @@ def draw_changes(report: StudyReport) -> Drawing | None:
     share_ticks(panels[-1].xaxis)
     base = system_name(report.base_words)
     panels[-1].set_xlabel(f"difference to {base}")
-    add_legend(figure, [_handle(subset) for subset in kinds], [f"{s} questions" for s in kinds])
+    add_legend(
+        figure,
+        [_handle(subset) for subset in kinds],
+        [report.task.questions_words(s) for s in kinds],
+    )
     caption = f"Change of each system against {base}: {_MEANING}"
     return finish(figure, "changes", " ".join([caption, *total_notes(report)]))
 
@@ -77,7 +81,11 @@ def draw_model_changes(report: StudyReport) -> Drawing | None:
         name_rows(panels[0], names)
     name_columns(bands[0], [metric.title for metric in report.compared])
     share_ticks(bands[-1][0].xaxis, 3)
-    add_legend(figure, [_handle(subset) for subset in kinds], [f"{s} questions" for s in kinds])
+    add_legend(
+        figure,
+        [_handle(subset) for subset in kinds],
+        [report.task.questions_words(s) for s in kinds],
+    )
     caption = f"Change by each setting and model against the model's base: {_MEANING}"
     return finish(figure, "model-changes", " ".join([caption, *total_notes(report)]))
 

@@ -41,7 +41,7 @@ def draw_cost(report: StudyReport) -> Drawing | None:
     _tick_costs(axes, "$" if found.unit.unit == "usd" else "")
     axes.set_xlabel(found.unit.axis)
     axes.set_ylabel(found.metric.name)
-    axes.set_title(f"{found.subset} questions")
+    axes.set_title(found.questions)
     _legend(figure, found.points)
     return finish(figure, "cost", one_line(found.caption, 2_000))
 

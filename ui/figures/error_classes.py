@@ -47,7 +47,7 @@ def draw_error_classes(report: StudyReport) -> Drawing | None:
             for row, one in enumerate(of_subset.systems):
                 _draw(axes, one, group, row)
             axes.tick_params(axis="y", length=0)
-        band[0].set_title(f"{of_subset.subset} questions")
+        band[0].set_title(report.task.questions_words(of_subset.subset))
         name_rows(band[0], names)
     name_columns(bands[0], [group.title for group in classes])
     axes.set_xlim(0, _ROOM)

@@ -48,7 +48,7 @@ def draw_errors(report: StudyReport) -> Drawing | None:
     figure, panels = new_figure(height, len(found))
     for axes, lost in zip(panels, found, strict=True):
         _draw(axes, [bar.counts for bar in lost.bars])
-        axes.set_title(f"{lost.subset} questions")
+        axes.set_title(report.task.questions_words(lost.subset))
         name_rows(axes, names)
     panels[-1].set_xlim(0, 1)
     panels[-1].set_xticks([0, 0.25, 0.5, 0.75, 1], labels=["0", "25", "50", "75", "100"])

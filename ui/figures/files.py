@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from branchwise.eval.reporting.figures.lines import line_figures
+from branchwise.eval.reporting.figures.protocols import protocol_figure
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.figures.ceilings import draw_ceilings
 from branchwise.ui.figures.changes import draw_changes, draw_model_changes
@@ -24,6 +25,7 @@ def draw_all(report: StudyReport) -> tuple[Drawing, ...]:
             draw_errors(report),
             draw_error_classes(report),
             *map(draw_lines, line_figures(report)),
+            *([draw_lines(one)] if (one := protocol_figure(report)) else []),
             draw_cost(report),
             draw_ceilings(report),
         ]

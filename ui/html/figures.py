@@ -17,6 +17,7 @@ from branchwise.eval.reporting.figures.cost import Cost, cost_figure
 from branchwise.eval.reporting.figures.errors import ErrorShares, error_shares
 from branchwise.eval.reporting.figures.lines import Lines, ceilings, line_figures
 from branchwise.eval.reporting.figures.losses import PLACES, Losses, losses
+from branchwise.eval.reporting.figures.protocols import protocol_figure
 from branchwise.eval.reporting.study_report import StudyReport
 from branchwise.ui.html.bars import draw_error_shares, draw_stacked
 from branchwise.ui.html.charts import draw_lines, draw_scatter
@@ -43,12 +44,14 @@ class Figure:
 def figures(report: StudyReport) -> dict[str, list[Figure]]:
     """The figures of each section."""
     by_model = [one for figures in model_change_figures(report) for one in figures]
+    asked = protocol_figure(report)
     cost, lost = cost_figure(report), losses(report, "all")
     errors = [one for subset in report.parts if (one := error_shares(report, subset))]
     ways = [found for subset in report.subsets if (found := ceilings(report, subset))]
     return {
         "changes": [_changes(report, one) for one in by_model or change_figures(report)],
         "errors": [*([_losses(lost)] if lost else []), *map(_errors, errors)],
+        "scores": [_lines(asked)] if asked else [],
         "effort": [_lines(one) for one in line_figures(report)],
         "cost": [_cost(cost)] if cost else [],
         "ceilings": [_lines(one) for one in ways],
@@ -79,7 +82,7 @@ def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
         PageRow(
             _name(row.name),
             (
-                PageCell(one.subset),
+                PageCell(report.called(one.subset)),
                 PageCell(
                     signed(one.difference or 0.0, digits), interval(one.low, one.high, digits)
                 ),
@@ -99,7 +102,7 @@ def _changes(report: StudyReport, found: ChangeFigure) -> Figure:
     )
     notes = total_notes(report)
     table = PageTable(found.title, columns, rows, words=(1,), notes=notes)
-    return Figure(found.title, draw_forest(found), table)
+    return Figure(found.title, draw_forest(found, report.task), table)
 
 
 def _losses(found: Losses) -> Figure:

@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from branchwise.eval.numbers import interval, signed
 from branchwise.eval.reporting.figures.changes import ChangeFigure, ChangeRow
+from branchwise.eval.tasks import Task
 from branchwise.ui.html.svg import (
     Scale,
     around_zero,
@@ -22,7 +23,7 @@ _LEFT, _RIGHT = 112, 366
 _NAME, _ROW, _FOOT = 22, 20, 46
 
 
-def draw_forest(found: ChangeFigure) -> Markup:
+def draw_forest(found: ChangeFigure, task: Task) -> Markup:
     """Zero is the base; a filled mark is ambiguous questions, a hollow one the others."""
     ends = [
         value
@@ -36,7 +37,7 @@ def draw_forest(found: ChangeFigure) -> Markup:
     parts = [*_axis(x, bottom)]
     y = 0.0
     for one in found.rows:
-        parts += _system(one, x, y)
+        parts += _system(one, task, x, y)
         y += _NAME + _ROW * len(one.differences)
     said = f"differences of {len(found.rows)} systems to the base with 95% intervals; values below"
     return figure(bottom + _FOOT, found.title, said, parts)
@@ -56,17 +57,17 @@ def _axis(x: Scale, bottom: float) -> Iterator[Markup]:
     yield text(x.place(x.low), bottom + 36, "← worse", "axis-title")
 
 
-def _system(one: ChangeRow, x: Scale, top: float) -> Iterator[Markup]:
+def _system(one: ChangeRow, task: Task, x: Scale, top: float) -> Iterator[Markup]:
     yield text(4, top + 17, label(one.name, 46), "name")
     for place, found in enumerate(one.differences):
         y = top + _NAME + _ROW * (place + 0.5)
-        yield text(12, y + 4, found.subset, "tick")
+        yield text(12, y + 4, task.subset_words[found.subset], "tick")
         if found.difference is None:
             continue
         if found.low is not None and found.high is not None:
             kind = f"whisker {colour(one.index)}"
             yield line(x.place(found.low), y, x.place(found.high), y, kind)
-        said = f"{one.name}, {found.subset} questions: {signed(found.difference)}"
+        said = f"{one.name}, {task.questions_words(found.subset)}: {signed(found.difference)}"
         said = f"{said} {interval(found.low, found.high)}".strip()
         hollow = found.subset == "unambiguous"
         yield mark(one.index, x.place(found.difference), y, said, hollow=hollow)

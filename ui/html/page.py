@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+_KINDS = ((True, "ambiguous"), (False, "unambiguous"))
 _STYLES = ("colours", "page", "tables", "figures", "questions", "print")
 _SCRIPTS = ("theme", "elements", "answers", "filters", "browser")
 
@@ -111,6 +112,8 @@ def sections(report: StudyReport) -> dict[str, Any]:
         "base": short(report.base_words, MAX_NAME),
         "bases": [(short(one.name, MAX_NAME), base_words(report, one)) for one in report.bases],
         "main": report.task.main.name,
+        "filled": report.task.questions_words("ambiguous"),
+        "kinds": {name: report.called(name) for _, name in _KINDS},
         "findings": findings(report),
         "still_wrong": still_wrong(report),
         "warnings": warnings(report),
@@ -143,7 +146,8 @@ def _facts(report: StudyReport) -> list[tuple[str, str]]:
     kinds = Counter(question.ambiguous for question in report.questions)
     questions = f"{len(report.questions):,}"
     if kinds[True] and kinds[False]:
-        questions += f" ({kinds[True]:,} ambiguous, {kinds[False]:,} not)"
+        told = ((kinds[kind], report.called(name)) for kind, name in _KINDS)
+        questions += f" ({', '.join(f'{count:,} {words}' for count, words in told)})"
     facts = [
         ("questions", questions),
         ("from", short(report.source, 200)),

@@ -40,6 +40,7 @@ def questions_json(report: StudyReport) -> str:
         "main": columns.index(report.task.main),
         "exact": next((n for n, column in enumerate(columns) if column.role == "exact"), None),
         "called": report.task.main.name,
+        "kinds": [report.called("unambiguous"), report.called("ambiguous")],
         "questions": [_question(one, columns, numbers) for one in report.questions],
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -73,7 +73,7 @@ def base_words(report: StudyReport, base: SystemReport) -> list[str]:
             for column, one in found
         )
         n = base.scores.questions(subset)
-        lines.append(f"{means} on {n:,} {subset} questions")
+        lines.append(f"{means} on {n:,} {report.task.questions_words(subset)}")
     return lines
 
 
@@ -112,12 +112,12 @@ def _finding(report: StudyReport, system: SystemReport) -> Finding:
     main, subset = report.task.main, report.subsets[0]
     headline = compared.find(main.key, subset)
     ratio = ratio_words(report, system)
-    line = _line(headline, main) + (f", {ratio}" if ratio else "")
+    line = _line(report, headline, main) + (f", {ratio}" if ratio else "")
     if ratio is None and spending(report) is None:
         line += ", cost unknown"
     others = _others(report, main, subset)
     named = [(column, compared.find(column.key, on)) for column, on in others]
-    lines = [(verdict(one), _line(one, column)) for column, one in named if one.n]
+    lines = [(verdict(one), _line(report, one, column)) for column, one in named if one.n]
     cautions = tuple(short(caution) for caution in compared.cautions)
     return Finding(short(system.name, MAX_NAME), verdict(headline), line, tuple(lines), cautions)
 
@@ -133,5 +133,6 @@ def _others(report: StudyReport, main: Column, subset: str) -> list[tuple[Column
     return [*first, *more]
 
 
-def _line(difference: ScoreDifference, column: Column) -> str:
-    return summary_line(difference, name=column.name)
+def _line(report: StudyReport, difference: ScoreDifference, column: Column) -> str:
+    questions = report.task.questions_words(difference.subset)
+    return summary_line(difference, name=column.name, questions=questions)

@@ -27,11 +27,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Cost:
-    """A point a system, on the questions of a subset. `notes`: which models have no price."""
+    """A point a system, on the `questions` of a subset. `notes`: which models have no price."""
 
     unit: SpendingUnit
     metric: Column
-    subset: str
+    questions: str
     points: tuple[Point, ...]
     notes: tuple[str, ...]
 
@@ -42,14 +42,14 @@ class Cost:
 
     @property
     def title(self) -> str:
-        return f"{capital(self.metric.name)} on {self.subset} questions against {self.unit.words}"
+        return f"{capital(self.metric.name)} on {self.questions} against {self.unit.words}"
 
     @property
     def caption(self) -> str:
         called, front = self.metric.name, ", ".join(point.name for point in self.front)
         return " ".join(
             (
-                f"{capital(called)} on {self.subset} questions against {self.unit.axis}, with 95% "
+                f"{capital(called)} on {self.questions} against {self.unit.axis}, with 95% "
                 f"bootstrap intervals. Dashed: the Pareto front ({front}). No other system has a "
                 f"higher {called} for as little, or as high a one for less.",
                 *self.notes,
@@ -70,7 +70,7 @@ def cost_figure(report: StudyReport) -> Cost | None:
         if spent is not None and found.mean is not None
     )
     notes = tuple(unpriced_notes(report))
-    return Cost(unit, main, subset, points, notes) if points else None
+    return Cost(unit, main, report.task.questions_words(subset), points, notes) if points else None
 
 
 def pareto_front(points: Sequence[Point]) -> list[Point]:

@@ -44,7 +44,7 @@ class ErrorShares:
 
     @property
     def title(self) -> str:
-        return f"Errors on {self.subset} questions"
+        return f"Errors on {self.task.questions_words(self.subset)}"
 
     @property
     def caption(self) -> str:

@@ -124,7 +124,10 @@ def ceilings(report: StudyReport, subset: str) -> Lines | None:
         f"{capital(main.name)} of a perfect reader over what the tools could have given, what they "
         "returned, what extraction left and what the agent was shown; then the agent's own."
     )
-    title, x = f"{capital(subset)} questions", "from what there is to what is answered"
+    title, x = (
+        capital(report.task.questions_words(subset)),
+        "from what there is to what is answered",
+    )
     columns = tuple(words for _, words in places)
     return Lines("ceilings", title, x, main.name, columns, series, caption) if known else None
 

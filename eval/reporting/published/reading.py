@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.eval.question_scores import SUBSETS
 from branchwise.eval.reporting.published.schema import Published, PublishedTable
-from branchwise.eval.tasks import TASKS
+from branchwise.eval.tasks import TASKS, columns_of
 from branchwise.eval.yaml_lines import KeyPath, line_of, read_document, shown
 
 _Value = TypeVar("_Value")
@@ -82,7 +82,7 @@ def _of_content(read: Published, name: str) -> Iterator[_Problem]:
 
 def _of_metrics(read: Published, table: PublishedTable, place: KeyPath) -> Iterator[_Problem]:
     """Each is described, and its nearest column is one of the table's task."""
-    columns = [column.key for column in TASKS[table.task].columns]
+    columns = columns_of(table.task)
     for number, metric in enumerate(table.metrics):
         if metric not in read.metrics:
             remedy = did_you_mean(metric, read.metrics)

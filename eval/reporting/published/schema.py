@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from branchwise.graphs.protocol import QuestionProtocol
+
 _Number = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 _Note = Annotated[str, Field(max_length=300)]
 """Longer ones would be cut where tables are shown."""
@@ -31,10 +33,14 @@ class PublishedMetric(_Part):
 
 
 class PublishedSetting(_Part):
-    """What was run: the `place` in the paper. `ours`: what reports call it, if not by its name."""
+    """What was run: the `place` in the paper. `ours`: what reports call it, if not by its name.
+
+    With a `protocol` it is what puts the questions in that way, and differs in nothing else.
+    """
 
     place: str
     ours: str | None = None
+    protocol: QuestionProtocol | None = None
 
 
 class PublishedTable(_Part):

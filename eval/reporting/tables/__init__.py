@@ -9,6 +9,7 @@ from branchwise.eval.reporting.tables.errors import error_tables
 from branchwise.eval.reporting.tables.losses import loss_tables
 from branchwise.eval.reporting.tables.models import model_change_tables, model_tables
 from branchwise.eval.reporting.tables.properties import breakdown_tables, curve_tables
+from branchwise.eval.reporting.tables.protocols import protocol_tables
 from branchwise.eval.reporting.tables.published import published_tables
 from branchwise.eval.reporting.tables.repetition import agreement_tables, epoch_tables
 from branchwise.eval.reporting.tables.results import results_tables, systems_table
@@ -22,6 +23,7 @@ _OF_REPORTS: tuple[_Made, ...] = (
     lambda report: [systems_table(report)],
     model_tables,
     results_tables,
+    protocol_tables,
     published_tables,
     model_change_tables,
     change_tables,

@@ -43,7 +43,7 @@ def changes_table(report: StudyReport) -> Table:
         for name, comparison in report.comparisons.items():
             found = [comparison.find(metric.key, subset) for metric in metrics]
             cells = [cell for one in found for cell in (_change(one), one.corrected_p)]
-            rows.append((name, subset, max(one.n for one in found), *cells))
+            rows.append((name, report.called(subset), max(one.n for one in found), *cells))
     title = f"Changes against {report.base_words}"
     table = Table("changes", title, tuple(columns), tuple(rows), _notes(report), section="changes")
     return _with_bases(report, table)
@@ -68,7 +68,7 @@ def differences_table(report: StudyReport) -> Table:
         TableColumn("left_out", "left out", "count"),
     )
     rows = tuple(
-        _difference_row(name, found)
+        _difference_row(name, report.called(found.subset), found)
         for name, comparison in report.comparisons.items()
         for found in comparison.differences
     )
@@ -91,10 +91,10 @@ def _change(found: ScoreDifference) -> Aggregate:
     return Aggregate(found.difference, found.n, found.low, found.high)
 
 
-def _difference_row(name: str, found: ScoreDifference) -> tuple[CellValue, ...]:
+def _difference_row(name: str, subset: str, found: ScoreDifference) -> tuple[CellValue, ...]:
     return (
         name,
-        found.subset,
+        subset,
         found.metric,
         found.base,
         found.other,

@@ -27,7 +27,7 @@ _Counted = Sequence[tuple[str, str, ErrorCounts]]
 def error_tables(report: StudyReport) -> Iterator[Table]:
     """Nothing for tasks whose answers are sentences."""
     counted = [
-        (name, subset, error_counts(analysis, subset))
+        (name, report.called(subset), error_counts(analysis, subset))
         for subset in report.subsets
         for _, name, analysis in report.analysed
     ]

@@ -66,7 +66,9 @@ def _counts(
         for _, name, analysis in report.analysed:
             found = analysis.errors.subsets[subset]
             counts = [kind.count(found) for kind in kinds]
-            rows.append((name, subset, *first_values(analysis, subset, found), *counts))
+            rows.append(
+                (name, report.called(subset), *first_values(analysis, subset, found), *counts)
+            )
     columns = [system_column(), subset_column()]
     columns += [TableColumn(key, title, "count") for key, title in firsts]
     for kind in kinds:
@@ -102,7 +104,7 @@ def ceilings_table(report: StudyReport) -> Table:
         for _, name, analysis in report.analysed:
             found = analysis.ceilings.aggregates[subset]
             means = [found[key] for key in ceiling_metrics(recall.key)]
-            rows.append((name, subset, found[recall.key].n, *means))
+            rows.append((name, report.called(subset), found[recall.key].n, *means))
             unknown |= dict.fromkeys(analysis.ceilings.unknown)
     notes = (
         f"{recall.name.capitalize()} of a perfect reader of what the tools could have given, of "

@@ -99,5 +99,5 @@ def _table(
                 for one in found
                 for metric in metrics
             )
-            rows.append((model, subset, *cells))
+            rows.append((model, report.called(subset), *cells))
     return Table(*named, (*keys, *columns), tuple(rows), notes, section=section)

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
+from branchwise.eval.reporting.figures.protocols import BY_PROTOCOL
 from branchwise.eval.reporting.published import Published, PublishedTable
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn, subset_column
-from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks import columns_of
 
 _OWN = (
     "Measured: this report's systems, where they have such a setting. Its base is what it was "
@@ -28,18 +29,21 @@ def _laid_out(report: StudyReport, found: Published, table: PublishedTable) -> T
     rows: list[tuple[CellValue, ...]] = []
     for subset in table.subsets:
         for model, systems in own:
-            rows.append(("measured", model, subset, *_measured(systems, found, table, subset)))
+            means = [*_measured(systems, found, table, subset)]
+            if any(mean is not None for mean in means):
+                rows.append(("measured", model, report.called(subset), *means))
         for name, scores in table.rows.items():
             places = product(table.settings, table.metrics)
             cells = (scores[setting][subset][metric] for setting, metric in places)
-            rows.append(("published", name, subset, *cells))
+            rows.append(("published", name, report.called(subset), *cells))
+    measured = any(row[0] == "measured" for row in rows)
     columns = (
-        TableColumn("origin", "origin", "text", printed=bool(own), is_key=True),
+        TableColumn("origin", "origin", "text", printed=measured, is_key=True),
         TableColumn("system", table.row, "text", is_key=True),
         subset_column(),
         *_columns(found, table),
     )
-    notes = (*_notes(found, table), *([_OWN] if own else ()), *found.notes)
+    notes = (*_notes(found, table), *([_OWN] if measured else ()), *found.notes)
     title, name = f"Published ({found.benchmark}): {table.title}", f"published-{table.name}"
     return Table(name, title, columns, tuple(rows), notes, section="scores")
 
@@ -57,15 +61,26 @@ def _own_systems(
 ) -> list[tuple[str, dict[str, SystemReport]]]:
     """Model to its systems by published setting; one of the same model and setting again is in a
     further row."""
-    named = {setting.ours or name: name for name, setting in table.settings.items()}
     found: list[tuple[str, dict[str, SystemReport]]] = []
     for system in report.systems:
-        if setting := named.get(system.setting):
+        if setting := _setting_of(system, table):
             rows = (row for model, row in found if model == system.model and setting not in row)
             if (row := next(rows, None)) is None:
                 found.append((system.model, row := {}))
             row[setting] = system
     return found
+
+
+def _setting_of(system: SystemReport, table: PublishedTable) -> str | None:
+    changed = set(system.changes) - BY_PROTOCOL
+    for name, setting in table.settings.items():
+        if setting.protocol is None:
+            is_it = system.setting == (setting.ours or name)
+        else:
+            is_it = bool(system.model) and not changed and system.run.protocol == setting.protocol
+        if is_it:
+            return name
+    return None
 
 
 def _measured(
@@ -84,7 +99,7 @@ def _notes(found: Published, table: PublishedTable) -> Iterator[str]:
         places.setdefault(setting.place, []).append(name)
     where = "; ".join(f"{', '.join(names)}: its {place}" for place, names in places.items())
     yield f"Published: the numbers of {found.paper} ({where}); none was measured here."
-    titles = {column.key: column.title for column in get_task(table.task).columns}
-    ours = [titles[key] for name in table.metrics if (key := found.metrics[name].ours)]
+    columns = columns_of(table.task)
+    ours = [columns[key].title for name in table.metrics if (key := found.metrics[name].ours)]
     if ours:
         yield f"To be read beside {', '.join(ours)}."

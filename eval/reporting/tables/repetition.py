@@ -89,7 +89,7 @@ def epoch_tables(report: StudyReport) -> Iterator[Table]:
     rows: tuple[tuple[CellValue, ...], ...] = tuple(
         (
             name,
-            subset,
+            report.called(subset),
             metric.title,
             one.n,
             spread.epochs,

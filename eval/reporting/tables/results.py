@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from branchwise.eval.question_scores import of_subset, question_deviation
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import (
     CellValue,
@@ -14,8 +15,10 @@ from branchwise.eval.reporting.tables.table import (
 from branchwise.eval.scores import Scorer, Scores
 from branchwise.eval.studies.settings import flat
 from branchwise.eval.tasks import Column as Metric
+from branchwise.eval.tasks import Task
 
 _INTERVAL = "In brackets: 95% bootstrap interval, questions being drawn."
+_DEVIATION = "SD: standard deviation over questions."
 
 
 def systems_table(report: StudyReport) -> Table:
@@ -108,15 +111,16 @@ def _results(report: StudyReport, name: str, title: str, metrics: Sequence[Metri
         TableColumn("scored_by", "scored by", "text", printed=several),
         subset_column(),
         TableColumn("n", "n", "count"),
-        *(
-            TableColumn(one.key, one.title, one.unit, one.digits, heading=one.heading)
-            for one in metrics
-        ),
+        *(column for one in metrics for column in _columns(one, report.task)),
     )
     rows = tuple(
-        _row(name, scores, subset, metrics) for subset in report.subsets for name, scores in scored
+        (name, scored_by(scores.scorer), report.called(subset), *_values(scores, subset, metrics))
+        for subset in report.subsets
+        for name, scores in scored
     )
     notes = [metric.note for metric in metrics if metric.note]
+    if any(_has_deviation(metric, report.task) for metric in metrics):
+        notes.append(_DEVIATION)
     named = f"Results: {title}"
     return Table(name, named, columns, rows, (_INTERVAL, *notes), section="scores")
 
@@ -129,12 +133,26 @@ def _scored(report: StudyReport) -> Iterator[tuple[str, Scores]]:
         yield system.name, system.scores
 
 
-def _row(
-    name: str, scores: Scores, subset: str, metrics: Sequence[Metric]
-) -> tuple[CellValue, ...]:
-    by = scored_by(scores.scorer)
-    means = (scores.mean(metric.key, subset) for metric in metrics)
-    return (name, by, subset, scores.questions(subset), *means)
+def _values(scores: Scores, subset: str, metrics: Sequence[Metric]) -> Iterator[CellValue]:
+    yield scores.questions(subset)
+    for metric in metrics:
+        yield from _cells(scores, subset, metric)
+
+
+def _has_deviation(metric: Metric, task: Task) -> bool:
+    return task.tells_deviation and metric.role is not None
+
+
+def _columns(metric: Metric, task: Task) -> Iterator[TableColumn]:
+    yield TableColumn(metric.key, metric.title, metric.unit, metric.digits, heading=metric.heading)
+    if _has_deviation(metric, task):
+        yield TableColumn(f"{metric.key}_sd", "SD", "value", metric.digits)
+
+
+def _cells(scores: Scores, subset: str, metric: Metric) -> Iterator[CellValue]:
+    yield scores.mean(metric.key, subset)
+    if _has_deviation(metric, scores.scorer.scored_task):
+        yield question_deviation(of_subset(scores.items, subset), metric.key)
 
 
 def _slug(title: str) -> str:

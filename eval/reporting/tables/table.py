@@ -124,5 +124,5 @@ def system_column() -> TableColumn:
 
 
 def subset_column() -> TableColumn:
-    """Which questions: all, ambiguous or unambiguous ones."""
+    """Which questions: all, ambiguous or unambiguous ones, as the task calls them."""
     return TableColumn(SUBSET, "questions", "text", is_key=True)

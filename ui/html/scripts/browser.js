@@ -35,7 +35,7 @@
     const opened = make("details", { class: "question" }, make("summary", {},
       make("span", { class: "asked" }, said(question.q)),
       make("span", { class: "about" }, said(question.i),
-        question.a ? ` · ambiguous, ${question.g.length} branches` : " · unambiguous"),
+        ` · ${data.kinds[question.a]}` + (question.a ? `, ${question.g.length} branches` : "")),
       scores(question)));
     opened.addEventListener("toggle", () => {
       if (!opened.open || opened.lastChild.nodeName !== "SUMMARY") return;

@@ -1,0 +1,40 @@
+"""What reports call the subsets of the questions: the task says."""
+
+from dataclasses import replace
+
+from branchwise.eval.reporting.tables import report_tables
+from branchwise.eval.tasks import get_task
+from branchwise.ui.figures.files import figure_files
+from branchwise.ui.html.page import render_html
+from support.ui.report_cases import make_report
+
+
+def test_every_table_asks_the_task() -> None:
+    own = make_report()
+    task = get_task("branches")
+    words = {"all": "all", "ambiguous": "several", "unambiguous": "one condition"}
+
+    class Told(type(task)):  # type: ignore[misc]
+        subset_words = words
+
+    told = replace(own, task=Told())
+    for before, after in zip(report_tables(own), report_tables(told), strict=True):
+        if (place := before.place("subset")) is not None:
+            assert [words[str(row[place])] for row in before.rows] == [
+                row[place] for row in after.rows
+            ]
+    figures = b"".join(figure_files(told).values())
+    assert b"one condition questions" in figures
+    assert b"ambiguous questions" not in figures
+    page = render_html(told)
+    assert '<option value="0">one condition</option>' in page
+    assert " on 2 one condition questions" in page
+
+
+def test_condambigqas_are_told_by_their_conditions() -> None:
+    task = get_task("condambigqa")
+    assert [task.questions_words(name) for name in task.subset_words] == [
+        "all questions",
+        "questions with several conditions",
+        "questions with one condition",
+    ]
