@@ -6,6 +6,8 @@ from branchwise.eval.reporting.tables import report_tables
 from branchwise.eval.tasks import get_task
 from branchwise.ui.figures.files import figure_files
 from branchwise.ui.html.page import render_html
+from branchwise.ui.trace_app.widgets.filter_bar import in_words
+from branchwise.ui.traces.order import Arrangement
 from support.ui.report_cases import make_report
 
 
@@ -38,3 +40,16 @@ def test_condambigqas_are_told_by_their_conditions() -> None:
         "questions with several conditions",
         "questions with one condition",
     ]
+
+
+def test_the_trace_app_and_the_page_speak_the_tasks_words() -> None:
+    how = Arrangement(subset="unambiguous")
+    assert in_words(how, 1, 3, task="condambigqa").startswith("1 of 3 questions: one condition")
+    assert in_words(how, 1, 3, task="branches").startswith("1 of 3 questions: unambiguous")
+    page = render_html(make_report())
+    assert "is <b>ambiguous</b>" in page
+
+    class Sentences(type(get_task("branches"))):  # type: ignore[misc]
+        is_attributable = False
+
+    assert "is <b>ambiguous</b>" not in render_html(replace(make_report(), task=Sentences()))

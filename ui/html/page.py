@@ -113,6 +113,7 @@ def sections(report: StudyReport) -> dict[str, Any]:
         "bases": [(short(one.name, MAX_NAME), base_words(report, one)) for one in report.bases],
         "main": report.task.main.name,
         "filled": report.task.questions_words("ambiguous"),
+        "of_entities": report.task.is_attributable,
         "kinds": {name: report.called(name) for _, name in _KINDS},
         "findings": findings(report),
         "still_wrong": still_wrong(report),

@@ -130,7 +130,7 @@ class QuestionsScreen(Screen[None]):
 
     def _show_bar(self) -> None:
         other = self._other.name if self._other else None
-        words = in_words(self._how, len(self._rows), self.run.count, other)
+        words = in_words(self._how, len(self._rows), self.run.count, other, self.run.task)
         line = self._lines_of_runs[self._index] if self._lines_of_runs else None
         unfinished = line is not None and line.done + line.failed < line.total
         again = "followed" if self.trace_app.live else "^r reads it again"

@@ -3,6 +3,7 @@
 from textual.content import Content
 from textual.widget import Widget
 
+from branchwise.eval.tasks import DEFAULT, TASKS
 from branchwise.ui.trace_app.cells import drawn, fitted
 from branchwise.ui.traces.order import Arrangement
 
@@ -31,20 +32,24 @@ class FilterBar(Widget):
         return Content(fitted(self._text, max(0, room - 2)) + "  " + self._end)
 
 
-def in_words(how: Arrangement, shown: int, total: int, other: str | None = None) -> str:
-    """A sentence about an arrangement; `other`: the run that shown questions differ from."""
-    filters = list(_filters(how, other))
+def in_words(
+    how: Arrangement, shown: int, total: int, other: str | None = None, task: str = ""
+) -> str:
+    """A sentence about an arrangement; `other`: the run that shown questions differ from; `task`:
+    the run's, which says what its subsets are called."""
+    filters = list(_filters(how, other, task))
     count = f"{shown:,} of {total:,} questions" if filters else f"{total:,} questions"
     return f"{count}{': ' if filters else ''}{', '.join(filters)} · {_sorted(how)}"
 
 
 def filtered(how: Arrangement) -> bool:
     """Whether anything is left out."""
-    return any(_filters(how, None))
+    return any(_filters(how, None, ""))
 
 
-def _filters(how: Arrangement, other: str | None) -> list[str]:
-    said = [how.subset] if how.subset != "all" else []
+def _filters(how: Arrangement, other: str | None, task: str) -> list[str]:
+    words = TASKS.get(task, DEFAULT).subset_words
+    said = [words[how.subset]] if how.subset != "all" else []
     said += [how.status] if how.status else []
     said += [f"with {how.label}"] if how.label else []
     said += [f"“{how.text}”"] if how.text else []
