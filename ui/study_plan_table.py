@@ -40,6 +40,7 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
     yield indented(plain(_size(plan)))
     yield _table(plan)
     if plan.grading:
+        yield plain("")
         yield _grading_table(plan.grading)
     yield _notes(plan)
 
