@@ -15,7 +15,7 @@ from branchwise.eval.store.connection import DRAFT
 from branchwise.eval.studies import folder as folder_module
 from branchwise.eval.studies.folder import DRAFT_FILE, STUDY_FILE, StudyFolder, study_lock
 from branchwise.eval.studies.running import StudyPace, run_study
-from branchwise.graphs import agent as agent_module
+from branchwise.graphs import sources
 from support.by_role import role_of
 from support.chat_server import fail
 from support.runs.studies import Counting, design_of, four_systems, number_of, outcomes, reply
@@ -103,7 +103,7 @@ def test_what_systems_share_is_opened_once(design, tmp_path, monkeypatch):
         opened.append((folder, name))
         return open_retriever(folder, name, *rest)
 
-    monkeypatch.setattr(agent_module, "open_retriever", open_and_count)
+    monkeypatch.setattr(sources, "open_retriever", open_and_count)
     run_study(design, tmp_path / "S")
     assert len(opened) == 1
 
