@@ -10,7 +10,9 @@ annotators. The files hold no passages.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
 from branchwise.corpora.errors import InputError
@@ -28,12 +30,19 @@ TASK = "branches"
 """What its questions are asked and scored as, unless another task is chosen."""
 
 
+def _queries(given: Any) -> list[str]:
+    """The annotators' queries, each a text or an object that has one; anything else is left out."""
+    listed = given if isinstance(given, list) else []
+    texts = [one.get("query") if isinstance(one, dict) else one for one in listed]
+    return [text for text in texts if isinstance(text, str)]
+
+
 class _Entry(PublishedEntry):
     dqs: tuple[str, ...] = ()
     clarification_answers: tuple[tuple[str, ...], ...]
     clarification_question: str
     viewed_doc_titles: tuple[str, ...] = ()
-    used_queries: tuple[Any, ...] = ()
+    used_queries: Annotated[tuple[str, ...], BeforeValidator(_queries)] = ()
     nq_doc_title: str | None = None
 
 

@@ -137,3 +137,14 @@ def test_the_light_training_file_loads_whole():
     assert len(ambiguous) == 4_739
     assert sum("annotators" in question.meta for question in loaded.questions) == 149
     assert all(len(question.branches) > 1 for question in ambiguous)
+
+
+def test_queries_are_texts_however_deep_what_is_beside_them(load):
+    deep: object = "x"
+    for _ in range(300):
+        deep = [{"a": deep}]
+    entry = CLARIFIED | {
+        "used_queries": ["simpsons", {"query": "air date", "results": deep}, deep, 1]
+    }
+    [question] = load("cambignq", entry).questions
+    assert question.meta["used_queries"] == ["simpsons", "air date"]
