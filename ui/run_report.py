@@ -12,12 +12,16 @@ from branchwise.eval.reporting.published import Published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables import terminal_tables
 from branchwise.eval.reporting.tables.properties import breakdown_table
-from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS, SENTENCES, by_conditions_table
+from branchwise.eval.reporting.tables.protocols import (
+    BY_CONDITIONS,
+    by_conditions_table,
+    comparison_tables,
+)
 from branchwise.eval.reporting.tables.published import published_tables
 from branchwise.eval.scoring import ScoredRun
 from branchwise.eval.scoring_predictions import ScoredFile
 from branchwise.ui.ceiling_table import ceiling_tables
-from branchwise.ui.cells import indented, notes, plain, run_name
+from branchwise.ui.cells import indented, plain, run_name
 from branchwise.ui.cost_table import cost_tables
 from branchwise.ui.error_table import error_tables
 from branchwise.ui.matcher_notes import matcher_lines
@@ -65,9 +69,9 @@ def _analysed(report: StudyReport, by: Sequence[str], *, brief: bool) -> "Iterat
         yield from ceiling_tables(report)
     for table in terminal_tables(report):
         yield from with_notes(table)
-    if report.task.flow.protocols and not brief:
-        yield notes([SENTENCES])
-    if BY_CONDITIONS in by and report.task.flow.protocols:
+    for table in comparison_tables(report) if not brief else ():
+        yield from with_notes(table)
+    if BY_CONDITIONS in by and report.task.is_graded:
         yield from drawn(by_conditions_table(report))
     for grouping in by if report.analysed else ():
         if grouping == BY_CONDITIONS:

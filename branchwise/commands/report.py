@@ -138,7 +138,7 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
     from branchwise.eval.reporting.tables.protocols import BY_CONDITIONS
 
     if BY_CONDITIONS in groupings:
-        if not any(run.scores.scorer.scored_task.flow.protocols for _, run in runs):
+        if not any(run.scores.scorer.scored_task.is_graded for _, run in runs):
             raise InputError(
                 "only answers in free text are broken down by conditions",
                 remedy="--by branches says the same of others",

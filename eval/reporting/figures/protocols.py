@@ -38,7 +38,7 @@ def protocol_means(report: StudyReport) -> list[tuple[str, Mapping[str, Aggregat
 def protocol_figure(report: StudyReport) -> Lines | None:
     """A line a model over the protocols that any was asked by."""
     found, main = protocol_means(report), report.task.main
-    if not report.task.flow.protocols or not found:
+    if not report.task.is_graded or not found:
         return None
     asked = [name for name in PROTOCOL_WORDS if any(name in means for _, means in found)]
     series = tuple(

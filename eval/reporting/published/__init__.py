@@ -7,10 +7,15 @@ from typing import Any, Protocol
 
 from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.eval.reporting.published.reading import read_published
-from branchwise.eval.reporting.published.schema import Published, PublishedTable
+from branchwise.eval.reporting.published.schema import (
+    Published,
+    PublishedMetric,
+    PublishedTable,
+)
 
 __all__ = [
     "Published",
+    "PublishedMetric",
     "PublishedTable",
     "are_generated",
     "benchmark_of",

@@ -88,9 +88,11 @@ def _of_metrics(read: Published, table: PublishedTable, place: KeyPath) -> Itera
             remedy = did_you_mean(metric, read.metrics)
             what = f"unknown metric {shown(metric)}"
             yield _Problem((*place, "metrics", number), what, remedy)
-        elif (ours := read.metrics[metric].ours) and ours not in columns:
-            what = f"{table.task} has no column {shown(ours)}"
-            yield _Problem(("metrics", metric, "ours"), what, did_you_mean(ours, columns))
+            continue
+        for nth, ours in enumerate(read.metrics[metric].ours):
+            if ours not in columns:
+                what = f"{table.task} has no column {shown(ours)}"
+                yield _Problem(("metrics", metric, "ours", nth), what, did_you_mean(ours, columns))
 
 
 def _of_row(

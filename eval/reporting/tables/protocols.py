@@ -14,17 +14,26 @@ BY_CONDITIONS = "conditions"
 """What `--by` calls the number of gold conditions."""
 _EDGES = (0.20, 0.35, 0.50)
 _BANDS = ("below .20", ".20 to .35", ".35 to .50", ".50 and above")
+_FOR_EXAMPLE = "examples"
 _EXAMPLES = 3
 _MAX_ID = 40
 SENTENCES = "Answers are sentences: it cannot be told where one was lost."
 
 
 def protocol_tables(report: StudyReport) -> Iterator[Table]:
-    """Nothing for tasks that are asked in one way."""
-    if report.task.flow.protocols:
+    """Nothing for tasks whose answers are not graded."""
+    if report.task.is_graded:
         yield _protocols(report)
         yield _bands(report)
         yield by_conditions_table(report)
+
+
+def comparison_tables(report: StudyReport) -> Iterator[Table]:
+    """Protocols and bands, without what is too wide for a terminal."""
+    for table in protocol_tables(report):
+        if table.name in ("protocols", "bands") and table.rows:
+            keys = [column.key for column in table.columns if column.key != _FOR_EXAMPLE]
+            yield table.with_columns(keys)
 
 
 def _protocols(report: StudyReport) -> Table:
@@ -46,7 +55,7 @@ def _bands(report: StudyReport) -> Table:
         TableColumn("metric", "metric", "text", is_key=True),
         TableColumn("band", "band", "text", is_key=True),
         TableColumn("n", "n", "count"),
-        TableColumn("examples", "for example", "text"),
+        TableColumn(_FOR_EXAMPLE, "for example", "text"),
     )
     rows: list[tuple[CellValue, ...]] = []
     for system in report.systems:

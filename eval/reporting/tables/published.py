@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from branchwise.eval.reporting.figures.protocols import BY_PROTOCOL
-from branchwise.eval.reporting.published import Published, PublishedTable
+from branchwise.eval.reporting.published import Published, PublishedMetric, PublishedTable
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables.table import CellValue, Table, TableColumn, subset_column
 from branchwise.eval.tasks import columns_of
@@ -43,7 +43,7 @@ def _laid_out(report: StudyReport, found: Published, table: PublishedTable) -> T
         subset_column(),
         *_columns(found, table),
     )
-    notes = (*_notes(found, table), *([_OWN] if measured else ()), *found.notes)
+    notes = (*_notes(report, found, table), *([_OWN] if measured else ()), *found.notes)
     title, name = f"Published ({found.benchmark}): {table.title}", f"published-{table.name}"
     return Table(name, title, columns, tuple(rows), notes, section="scores")
 
@@ -88,11 +88,18 @@ def _measured(
 ) -> Iterator[float | None]:
     """The nearest of the report's own metrics; None where it has no such system or metric."""
     for setting, name in product(table.settings, table.metrics):
-        system, ours = systems.get(setting), found.metrics[name].ours
+        system = systems.get(setting)
+        ours = next(_nearest(found.metrics[name], system), None) if system else None
         yield system.mean(ours, subset).mean if system and ours else None
 
 
-def _notes(found: Published, table: PublishedTable) -> Iterator[str]:
+def _nearest(metric: PublishedMetric, system: SystemReport) -> Iterator[str]:
+    """The keys of the columns that the system was scored by, and the metric is nearest to."""
+    scored = {key for means in system.scores.aggregates.values() for key in means}
+    return (key for key in metric.ours if key in scored)
+
+
+def _notes(report: StudyReport, found: Published, table: PublishedTable) -> Iterator[str]:
     """Whose numbers they are, and which of the report's columns they are nearest to."""
     places: dict[str, list[str]] = {}
     for name, setting in table.settings.items():
@@ -100,6 +107,7 @@ def _notes(found: Published, table: PublishedTable) -> Iterator[str]:
     where = "; ".join(f"{', '.join(names)}: its {place}" for place, names in places.items())
     yield f"Published: the numbers of {found.paper} ({where}); none was measured here."
     columns = columns_of(table.task)
-    ours = [columns[key].title for name in table.metrics if (key := found.metrics[name].ours)]
-    if ours:
-        yield f"To be read beside {', '.join(ours)}."
+    base = report.systems[0]
+    ours = (next(_nearest(found.metrics[name], base), None) for name in table.metrics)
+    if titles := [columns[key].title for key in ours if key]:
+        yield f"To be read beside {', '.join(titles)} ({base.scores.scorer.matcher})."
