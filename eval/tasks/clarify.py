@@ -1,0 +1,57 @@
+"""The task `clarify`: detect ambiguity, ask the clarification question, answer each option.
+
+What goes wrong is carried on: a question called unambiguous has no option, and its gold answers
+count as missed; one that is not ambiguous has no gold, and what is answered to its options is
+wrong.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from branchwise.eval.clarifications import AMBIGUOUS, read_asked, said_question
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.tasks.ambiguity import AmbiguityTask
+from branchwise.eval.tasks.clarification import is_format_error
+from branchwise.eval.tasks.clarified import (
+    ClarifiedOutput,
+    answer_columns,
+    answer_metrics,
+    read_output,
+)
+from branchwise.eval.tasks.column import Metrics
+from branchwise.eval.tasks.options_way import SUBSTRING, OptionsWay
+from branchwise.eval.tasks.task import Task
+from branchwise.graphs.flows import Flow
+
+_DETECTION = AmbiguityTask()
+_NOT_HERE = "none_listed"
+
+
+class _Output(ClarifiedOutput):
+    ambiguous: bool
+
+
+class ClarifyTask(Task):
+    """The whole pipeline, scored by its answers; detection stands beside them."""
+
+    name = "clarify"
+    version = 1
+
+    def __init__(self, flow: Flow, way: OptionsWay = SUBSTRING) -> None:
+        self.flow = flow
+        self.way = way
+        self.matcher = way.matcher
+        found = [replace(one, role=None) for one in _DETECTION.columns if one.key != _NOT_HERE]
+        self.columns = (*answer_columns(way), *found)
+
+    def score(self, item: AnsweredItem) -> Metrics:
+        """Answers' addends and detection's counts."""
+        asked = read_asked(said_question(item), as_published=self.way.as_published)
+        output = item.prediction.task_output
+        asks = not isinstance(output, dict) or output.get(AMBIGUOUS, False)
+        wrong = bool(asks) and is_format_error(item, asked)
+        detected = {k: v for k, v in _DETECTION.score(item).items() if k != _NOT_HERE}
+        return {**answer_metrics(item, self.way, format_error=wrong), **detected}
+
+    def read_output(self, data: Any) -> Any:
+        return read_output(_Output, data)

@@ -1,0 +1,172 @@
+"""Scores of clarification questions and of the answers to their options, worked out by hand."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from branchwise.agents.format_error import FormatError
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import DEFAULT_BRANCH, Answer
+from branchwise.eval.clarifications import bare_answer, read_asked
+from branchwise.eval.items import AnsweredItem
+from branchwise.eval.scores import score_items
+from branchwise.eval.tasks.clarification import ClarificationTask
+from branchwise.eval.tasks.clarified import ClarifiedTask
+from branchwise.eval.tasks.clarify import ClarifyTask
+from branchwise.eval.tasks.column import totals_of
+from branchwise.eval.tasks.options_way import PUBLISHED, SUBSEQUENCE, SUBSTRING
+from branchwise.graphs.flows import DEFAULT
+from support.eval.scoring_cases import Gold, item
+
+GOLD_TEXT = "Which version: the 2002 film, or the book?"
+GOLD: Gold = {
+    "the 2002 film": [Answer(text="Jane Doe", aliases=("J. Doe",))],
+    "the book": ["An Author"],
+}
+TASKS = [
+    kind(DEFAULT, way)
+    for kind in (ClarificationTask, ClarifiedTask, ClarifyTask)
+    for way in (SUBSTRING, SUBSEQUENCE, PUBLISHED)
+]
+
+
+def answered(
+    output: Any, gold: Gold = GOLD, text: str | None = GOLD_TEXT, id: str = "q", **more: Any
+) -> AnsweredItem:
+    made = item(id, gold, {}, **more)
+    meta = {"clarification_question": text} if text else {}
+    question = made.question.model_copy(update={"meta": meta})
+    return replace(made, question=question, prediction=Prediction(task_output=output))
+
+
+def asked(text: str) -> dict[str, Any]:
+    return {"clarification_question": text}
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: f"{task.name}-{task.way.matcher}")
+@pytest.mark.parametrize("gold", [GOLD, {DEFAULT_BRANCH: ["x"]}])
+def test_every_column_and_sum_has_a_metric(task: Any, gold: Gold) -> None:
+    sums = {name for total in totals_of(task.columns).values() for name in total.sums}
+    assert set(task.score(answered(None, gold))) == {c.key for c in task.columns} | sums
+    score_items(task, [answered(None, gold)])
+
+
+def test_a_question_is_scored_whole_by_category_and_by_options() -> None:
+    found = ClarificationTask(DEFAULT).score(answered(asked("Which version: the film, or book?")))
+    # " film" is 5 of the 8 and of the 13 characters, "book" 4 of 4 and of 8.
+    assert found["option_precision"] == pytest.approx((5 / 8 + 1) / 2)
+    assert found["option_recall"] == pytest.approx((5 / 13 + 4 / 8) / 2)
+    assert (found["category_exact"], found["category_bleu1"]) == (1, 1)
+    assert (found["options"], found["format_errors"]) == (2, 0)
+    assert found["bleu4"] is not None
+    assert 0 < found["bleu4"] < 1
+
+
+def test_the_subsequence_has_gaps() -> None:
+    task = ClarificationTask(DEFAULT, SUBSEQUENCE)
+    found = task.score(answered(asked("Which version: the film, or the book?")))
+    assert found["option_precision"] == 1
+    assert found["option_recall"] == pytest.approx((8 / 13 + 1) / 2)
+
+
+@pytest.mark.parametrize("output", [asked("What do you mean?"), asked(""), None])
+def test_a_text_of_another_form_is_counted_and_offers_nothing(output: Any) -> None:
+    found = ClarificationTask(DEFAULT).score(answered(output))
+    assert (found["format_errors"], found["options"], found["category_exact"]) == (1, 0, 0)
+    assert (found["option_said"], found["option_gold"], found["option_recall"]) == (0, 2, 0)
+
+
+def test_published_code_reads_something_out_of_everything() -> None:
+    task = ClarificationTask(DEFAULT, PUBLISHED)
+    found = task.score(answered(asked("What do you mean?")))
+    assert (found["format_errors"], found["options"]) == (0, 1)
+    exact = task.score(answered(asked(GOLD_TEXT)))
+    assert (exact["option_f1"], exact["category_exact"]) == (1, 1)
+
+
+def test_without_a_gold_text_only_options_are_scored_and_one_reading_not_at_all() -> None:
+    task = ClarificationTask(DEFAULT)
+    found = task.score(answered(asked(GOLD_TEXT), text=None))
+    assert (found["option_f1"], found["bleu4"], found["category_exact"]) == (1, None, None)
+    one = task.score(answered(asked(GOLD_TEXT), {DEFAULT_BRANCH: ["x"]}, None))
+    assert set(one.values()) == {None}
+
+
+def pairs(*answers: tuple[str, list[str]], text: str = GOLD_TEXT) -> dict[str, Any]:
+    return {"clarification_question": text, "answers": [list(pair) for pair in answers]}
+
+
+def test_answers_count_by_their_best_form_and_by_place_where_options_are_gold() -> None:
+    output = pairs(("the 2002 film", ["The director is J. Doe."]), ("the book", ["an author"]))
+    found = ClarifiedTask(DEFAULT).score(answered(output))
+    # "director is j doe" holds all 5 characters of "j doe", 5 of its own 17; "author" is whole.
+    assert found["answer_precision"] == pytest.approx((5 / 17 + 1) / 2)
+    assert found["answer_recall"] == 1
+    assert (found["option_exact"], found["option_accuracy"]) == (1 / 2, 1)
+
+
+def test_own_options_have_no_accuracy_and_repeated_answers_are_told_apart() -> None:
+    found = ClarifiedTask(DEFAULT).score(answered(pairs(("a", ["Jane Doe"]), ("a", ["jane doe"]))))
+    assert (found["option_accuracy"], found["option_exact"]) == (None, None)
+    assert (found["answers"], found["different_answers"]) == (2, 1)
+    # The second is left for "author", with which it shares one character of its 8.
+    assert found["answer_precision"] == pytest.approx((1 + 1 / 8) / 2)
+
+
+def test_called_unambiguous_the_gold_answers_are_missed() -> None:
+    task = ClarifyTask(DEFAULT)
+    missed = answered({**pairs(text=""), "ambiguous": False}, id="a")
+    right = pairs(("the 2002 film", ["Jane Doe"]), ("the book", ["Author"]))
+    found = answered({**right, "ambiguous": True}, id="b")
+    scores = score_items(task, [missed, found])
+    means = {key: scores.mean(key, "all").mean for key in scores.aggregates["all"]}
+    assert (means["answer_precision"], means["answer_recall"]) == (1, 1 / 2)
+    assert means["answer_f1"] == pytest.approx(2 / 3)
+    assert (means["ambiguous_recall"], means["ambiguous_precision"]) == (1 / 2, 1)
+    assert means["format_errors"] == 0
+
+
+def test_answers_to_a_question_with_one_reading_are_wrong() -> None:
+    output = {**pairs(("a", ["x"]), ("b", ["y"])), "ambiguous": True}
+    found = ClarifyTask(DEFAULT).score(answered(output, {DEFAULT_BRANCH: ["x"]}, None))
+    assert (found["answer_precision"], found["answer_said"], found["answer_gold"]) == (0, 2, 0)
+
+
+def test_a_failed_item_is_missed_and_no_format_error() -> None:
+    for task in (ClarificationTask(DEFAULT), ClarifiedTask(DEFAULT), ClarifyTask(DEFAULT)):
+        found = task.score(answered(None, error="died"))
+        recall = next(one.key for one in task.columns if one.role == "recall")
+        assert (found[recall], found["format_errors"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("task", "output"),
+    [
+        (ClarificationTask(DEFAULT), {}),
+        (ClarificationTask(DEFAULT), "Which?"),
+        (ClarificationTask(DEFAULT), asked(3)),  # type: ignore[arg-type]
+        (ClarifiedTask(DEFAULT), asked(GOLD_TEXT)),
+        (ClarifiedTask(DEFAULT), {**asked(GOLD_TEXT), "answers": [["a"]]}),
+        (ClarifiedTask(DEFAULT), {**asked(GOLD_TEXT), "answers": [[["a"], "b"]]}),
+        (ClarifyTask(DEFAULT), pairs()),
+        (ClarifyTask(DEFAULT), {**pairs(), "ambiguous": "yes"}),
+    ],
+)
+def test_an_output_of_another_shape_is_refused(task: Any, output: Any) -> None:
+    with pytest.raises(FormatError):
+        task.read_output(output)
+
+
+def test_outputs_read_back_as_they_are() -> None:
+    output = pairs(("a", ["x"]))
+    assert ClarificationTask(DEFAULT).read_output(asked(GOLD_TEXT)) == asked(GOLD_TEXT)
+    assert ClarifiedTask(DEFAULT).read_output(output) == output
+    whole = {**output, "ambiguous": True}
+    assert ClarifyTask(DEFAULT).read_output(whole) == whole
+
+
+def test_what_is_compared_of_an_answer() -> None:
+    assert bare_answer("The  J. R. R. Tolkien!") == "j r r tolkien"
+    assert [bare_answer(text) for text in ("A", "!?")] == ["a", "!?"]
+    assert read_asked("Which one: A, or B?").options == ("A", "B")
