@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from branchwise.agents.answers_format import AnswersFormat
 from branchwise.agents.branches_format import BranchesFormat
+from branchwise.agents.clarification_format import ClarificationFormat
 from branchwise.agents.conditions_format import ConditionsFormat
 from branchwise.agents.format_error import FormatError
 from branchwise.agents.prediction import Prediction
@@ -50,6 +51,12 @@ class AnswerFormat(Protocol):
 FORMATS: Mapping[str, AnswerFormat] = MappingProxyType(
     {
         one.name: one
-        for one in (BranchesFormat(), ConditionsFormat(), AnswersFormat(), VerdictFormat())
+        for one in (
+            BranchesFormat(),
+            ConditionsFormat(),
+            AnswersFormat(),
+            VerdictFormat(),
+            ClarificationFormat(),
+        )
     }
 )

@@ -9,12 +9,14 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from branchwise.agents.clarification_format import CLARIFICATION
+from branchwise.agents.verdict_format import VERDICT
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.option_scores_published import published_parse
 
-QUESTION, ANSWERS, AMBIGUOUS = "clarification_question", "answers", "ambiguous"
+QUESTION, ANSWERS, AMBIGUOUS = CLARIFICATION, "answers", VERDICT
 """Keys of `prediction.task_output`."""
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)

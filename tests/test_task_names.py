@@ -17,6 +17,8 @@ OF_TASKS = (
     "agents/formats.py",
     "agents/branches_format.py",
     "agents/conditions_format.py",
+    "agents/clarification_format.py",
+    "eval/clarifications.py",
     # A question format says which task its questions are of.
     "corpora/loaders/ambignq.py",
     "corpora/loaders/cambignq.py",

@@ -29,7 +29,7 @@ from branchwise.agents.offline.modules import module_reply
 from branchwise.agents.offline.readings import keys_for, readings
 from branchwise.agents.offline.searches import next_queries
 from branchwise.agents.offline.view import View, is_listing
-from branchwise.agents.offline.words import asked_name
+from branchwise.agents.offline.words import asked_name, unique
 
 PASSAGES_A_CALL = 8
 
@@ -162,9 +162,21 @@ def _answer(view: View, from_graph: Mapping[str, list[str]], account: str) -> AI
         answer = {"reasoning": _reasoning(view, account, reads=not from_graph)}
         if view.wants_verdict:
             answer["ambiguous"] = max(len(answers), len(view.readings)) > 1
+        elif view.wants_clarification:
+            answer["clarification_question"] = _question_back(view, answers)
         else:
             answer["answers"] = answers
     return AIMessage(content=orjson.dumps(answer).decode())
+
+
+def _question_back(view: View, answers: Mapping[str, list[str]]) -> str:
+    """One that offers the readings that have answers, or else those that the question came with;
+    the question itself where there are none."""
+    found = list(answers) if len(answers) > 1 else list(view.readings)
+    *options, last = unique(" ".join(name.split()) for name in found or [view.question])
+    mark = ";" if any("," in name for name in (*options, last)) else ","
+    offered = f"{mark} ".join([*options, f"or {last}" if options else last])
+    return f"Which one: {offered}?"
 
 
 def _under_readings(view: View, answers: Mapping[str, list[str]]) -> Mapping[str, list[str]]:

@@ -156,6 +156,8 @@ class View:
     """Answers in sentences, without conditions."""
     wants_verdict: bool = False
     """Whether the question is ambiguous, and no answer."""
+    wants_clarification: bool = False
+    """Which reading is meant, and no answer."""
     listed: tuple[str, ...] = ()
     """Titles that a tool listed as what the asked name may refer to."""
 
@@ -180,6 +182,7 @@ class View:
             wants_conditions='"conditions"' in system,
             wants_texts='"answers": [' in system,
             wants_verdict='"ambiguous":' in system,
+            wants_clarification='"clarification_question":' in system,
             must_answer=len(users) > 1,
             readings=readings or conditions,
             listed=listed_titles(messages, listing, asked_name(question)) if listing else (),

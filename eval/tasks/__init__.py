@@ -6,10 +6,12 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Gold
 from branchwise.eval.tasks.ambiguity import AmbiguityTask
 from branchwise.eval.tasks.branches import BranchesTask
+from branchwise.eval.tasks.clarification import ClarificationTask
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
 from branchwise.eval.tasks.condambigqa_graded import GradedTask, PublishedCodeTask
 from branchwise.eval.tasks.task import Task
+from branchwise.graphs.flows import FLOWS
 
 __all__ = [
     "DEFAULT",
@@ -31,7 +33,15 @@ __all__ = [
 
 DEFAULT: Task = BranchesTask()
 """The task of a question that comes without a question set."""
-TASKS: dict[str, Task] = {task.name: task for task in (DEFAULT, CondAmbigQATask(), AmbiguityTask())}
+TASKS: dict[str, Task] = {
+    task.name: task
+    for task in (
+        DEFAULT,
+        CondAmbigQATask(),
+        AmbiguityTask(),
+        ClarificationTask(FLOWS["clarification"]),
+    )
+}
 
 
 GRADED, PUBLISHED_CODE = "graded", "published-code"

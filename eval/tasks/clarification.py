@@ -34,7 +34,7 @@ _BLEU_NOTE = (
     "BLEU: of all questions together, by sacrebleu's counts "
     "(nrefs:1|case:mixed|eff:no|tok:13a|smooth:none)"
 )
-_FORMAT_NOTE = "format errors: share of texts that are no question of the form; they offer nothing"
+_FORMAT_NOTE = "form errors: share of texts that are no question of the form; they offer nothing"
 WHOLE, CATEGORY = 4, 1
 """Orders of BLEU."""
 
@@ -90,7 +90,7 @@ class ClarificationTask(Task):
             ),
             *option_columns("option", _OPTIONS, way),
             Column("options", "options\nnumber", _OPTIONS, 1, unit="value"),
-            Column("format_errors", "format\nerrors", _OPTIONS, note=_FORMAT_NOTE),
+            Column("form_errors", "form\nerrors", _OPTIONS, note=_FORMAT_NOTE),
         )
 
     def score(self, item: AnsweredItem) -> Metrics:
@@ -106,7 +106,7 @@ class ClarificationTask(Task):
             **option_metrics("option", self.way.sums(asked.options, forms)),
             **_whole((asked, gold) if gold else None),
             "options": float(len(asked.options)),
-            "format_errors": float(is_format_error(item, asked)),
+            "form_errors": float(is_format_error(item, asked)),
         }
 
     def read_output(self, data: Any) -> Any:

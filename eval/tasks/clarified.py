@@ -32,7 +32,7 @@ _GOLD_NOTE = (
     "EM, accuracy: share of gold options whose answer is a gold form, or contains one; only where "
     "the options that were answered are the gold ones"
 )
-_FORMAT_NOTE = "format errors: share of texts that are no question of the form"
+_FORMAT_NOTE = "form errors: share of texts that are no question of the form"
 _PLACED = ("answer_exact", "answer_contains", "answers_placed")
 
 
@@ -55,7 +55,7 @@ def answer_columns(way: OptionsWay) -> tuple[Column, ...]:
         *option_columns("answer", _ANSWERS, way),
         Column("answers", "number", _ANSWERS, 1, _NUMBER_NOTE, unit="value"),
         Column("different_answers", "different", _ANSWERS, 1, unit="value"),
-        Column("format_errors", "format\nerrors", _ANSWERS, note=_FORMAT_NOTE),
+        Column("form_errors", "form\nerrors", _ANSWERS, note=_FORMAT_NOTE),
         Column(
             "option_exact",
             "EM",
@@ -81,7 +81,7 @@ def answer_metrics(item: AnsweredItem, way: OptionsWay, *, format_error: bool) -
         **option_metrics("answer", way.sums(said, gold)),
         "answers": float(len(said)),
         "different_answers": float(len(set(said))),
-        "format_errors": float(format_error),
+        "form_errors": float(format_error),
         **_of_gold_options(item, gold),
     }
 

@@ -58,7 +58,7 @@ def test_a_question_is_scored_whole_by_category_and_by_options() -> None:
     assert found["option_precision"] == pytest.approx((5 / 8 + 1) / 2)
     assert found["option_recall"] == pytest.approx((5 / 13 + 4 / 8) / 2)
     assert (found["category_exact"], found["category_bleu1"]) == (1, 1)
-    assert (found["options"], found["format_errors"]) == (2, 0)
+    assert (found["options"], found["form_errors"]) == (2, 0)
     assert found["bleu4"] is not None
     assert 0 < found["bleu4"] < 1
 
@@ -73,14 +73,14 @@ def test_the_subsequence_has_gaps() -> None:
 @pytest.mark.parametrize("output", [asked("What do you mean?"), asked(""), None])
 def test_a_text_of_another_form_is_counted_and_offers_nothing(output: Any) -> None:
     found = ClarificationTask(DEFAULT).score(answered(output))
-    assert (found["format_errors"], found["options"], found["category_exact"]) == (1, 0, 0)
+    assert (found["form_errors"], found["options"], found["category_exact"]) == (1, 0, 0)
     assert (found["option_said"], found["option_gold"], found["option_recall"]) == (0, 2, 0)
 
 
 def test_published_code_reads_something_out_of_everything() -> None:
     task = ClarificationTask(DEFAULT, PUBLISHED)
     found = task.score(answered(asked("What do you mean?")))
-    assert (found["format_errors"], found["options"]) == (0, 1)
+    assert (found["form_errors"], found["options"]) == (0, 1)
     exact = task.score(answered(asked(GOLD_TEXT)))
     assert (exact["option_f1"], exact["category_exact"]) == (1, 1)
 
@@ -124,7 +124,7 @@ def test_called_unambiguous_the_gold_answers_are_missed() -> None:
     assert (means["answer_precision"], means["answer_recall"]) == (1, 1 / 2)
     assert means["answer_f1"] == pytest.approx(2 / 3)
     assert (means["ambiguous_recall"], means["ambiguous_precision"]) == (1 / 2, 1)
-    assert means["format_errors"] == 0
+    assert means["form_errors"] == 0
 
 
 def test_answers_to_a_question_with_one_reading_are_wrong() -> None:
@@ -137,7 +137,7 @@ def test_a_failed_item_is_missed_and_no_format_error() -> None:
     for task in (ClarificationTask(DEFAULT), ClarifiedTask(DEFAULT), ClarifyTask(DEFAULT)):
         found = task.score(answered(None, error="died"))
         recall = next(one.key for one in task.columns if one.role == "recall")
-        assert (found[recall], found["format_errors"]) == (0, 0)
+        assert (found[recall], found["form_errors"]) == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ class _Part(BaseModel):
 class PublishedMetric(_Part):
     """A column of the paper. A standard deviation beside a mean is a metric of its own.
 
-    A `share` is 0 to 1, with `digits` after the point: 63.9% is .639 with three. `ours`: keys of the
-    task's columns, its variants' too, nearest first: of a system the first that it was scored by.
+    A `share` is 0 to 1, with `digits` after the point: 63.9% is .639 with three. `ours`: keys of
+    columns of the task and its variants; a system is shown by the first that it was scored by.
     """
 
     title: str
