@@ -15,7 +15,8 @@ PublishedOption = Annotated[
     str | None,
     typer.Option(
         metavar="BENCHMARK",
-        help="Show what a paper published beside the scores: deepambigqa, condambigqa, or none. "
+        help="Show what a paper published beside the scores: deepambigqa, condambigqa, cambignq, "
+        "or none. "
         "Default: of the benchmark that the questions name, "
         "in files alone if they were generated in its form.",
     ),

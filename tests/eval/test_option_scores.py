@@ -23,7 +23,7 @@ from branchwise.eval.option_scores_published import (
 )
 
 texts = st.text("ab c", max_size=7)
-sides = st.lists(texts, max_size=5)
+sides = st.lists(texts, max_size=6)
 
 
 def plain_substring(one, other):

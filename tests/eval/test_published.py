@@ -126,6 +126,27 @@ def test_condambigqa_is_as_printed() -> None:
     } == FIGURE_5
 
 
+# Tables 3 and 4, in percent but for the number of options.
+DETECTION = "63.9 61.9 60.7 61.3  56.5 59.7 24.1 34.3"
+QUESTIONS = """
+7.9 88.9 20.2 47.3 37.4 18.2 24.5 2.0
+7.9 88.9 22.8 44.0 36.9 19.0 25.1 2.0
+15.4 89.6 25.2 46.9 34.3 34.4 34.3 3.7
+"""
+
+
+def test_cambignq_is_as_printed() -> None:
+    detection, questions, options = published("cambignq").tables
+    (trained,) = detection.rows.values()
+    cells = [trained[name]["all"][key] for name in detection.settings for key in detection.metrics]
+    assert [f"{cell:.1%}" for cell in cells] == [f"{cell}%" for cell in DETECTION.split()]
+    found = []
+    for whole, offered in zip(questions.rows.values(), options.rows.values(), strict=True):
+        cells = [*whole["given"]["all"].values(), *offered["given"]["all"].values()]
+        found.append([*(f"{share * 100:.1f}" for share in cells[:-1]), f"{cells[-1]:.1f}"])
+    assert found == [line.split() for line in QUESTIONS.strip().splitlines()]
+
+
 def test_measured_protocols_stand_above_the_published_ones() -> None:
     report = make_report()
     task = get_task("condambigqa", "published-code")
@@ -268,7 +289,7 @@ def test_a_row_that_comes_twice_is_refused(tmp_path: Path) -> None:
 def test_a_benchmark_without_published_numbers_is_refused() -> None:
     with pytest.raises(InputError, match="'deepambiqa' here; did you mean deepambigqa\\?"):
         published("deepambiqa")
-    with pytest.raises(InputError, match="known are condambigqa, deepambigqa"):
+    with pytest.raises(InputError, match="known are cambignq, condambigqa, deepambigqa"):
         published("../x")
 
 
