@@ -1,6 +1,6 @@
 """What a task is: how a kind of question is put to an agent, and how its answers are scored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
@@ -74,6 +74,8 @@ class Task(Protocol):
         line, message = one_line(question.question), ask(question, setting)
         if flow.tells_conditions:
             message = f"{message}\n\n{listed_conditions(question)}"
+        if flow.tells_answers:
+            message = f"{message}\n\n{listed_answers(question)}"
         return Brief(flow.prompts[setting], message, line, given)
 
     def read_output(self, data: Any) -> Any:
@@ -123,8 +125,18 @@ class Task(Protocol):
 def listed_conditions(question: Question) -> str:
     """The gold conditions, one a line, in an order that says nothing of the gold's own."""
     named = [one_line(branch.name) for branch in question.branches if branch.name != DEFAULT_BRANCH]
-    listed = sorted(named, key=lambda name: sha256(f"{question.id}\0{name}".encode()).digest())
-    return "\n".join(["Conditions:", *(f"{n}. {name}" for n, name in enumerate(listed, start=1))])
+    return _listed("Conditions:", question, named)
+
+
+def listed_answers(question: Question) -> str:
+    """The gold answers of all readings, each once, one a line, in such an order."""
+    told = [one_line(answer.text) for branch in question.branches for answer in branch.answers]
+    return _listed("Its answers:", question, dict.fromkeys(told))
+
+
+def _listed(heading: str, question: Question, texts: Iterable[str]) -> str:
+    listed = sorted(texts, key=lambda text: sha256(f"{question.id}\0{text}".encode()).digest())
+    return "\n".join([heading, *(f"{n}. {text}" for n, text in enumerate(listed, start=1))])
 
 
 def ask(question: Question, setting: FlowSetting) -> str:

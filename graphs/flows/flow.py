@@ -93,8 +93,8 @@ class Flow:
     `graph` builds its graph, and imports LangGraph when it is called; None is
     `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
     `protocols`: other ways to put such a question, by their names; its own is `conditions`.
-    `tells_conditions`: the gold conditions are listed below the question. `at_most`: the prompt
-    file that bounds what an answer holds, where there is one.
+    `tells_conditions`, `tells_answers`: the gold ones are listed below the question. `at_most`: the
+    prompt file that bounds what an answer holds, where there is one.
     """
 
     name: str
@@ -105,6 +105,7 @@ class Flow:
     graph: GraphBuilder | None = None
     protocols: "Mapping[str, Flow]" = field(default_factory=dict)
     tells_conditions: bool = False
+    tells_answers: bool = False
     at_most: str | None = None
 
     def by(self, protocol: str) -> "Flow":

@@ -107,3 +107,24 @@ def test_the_task_is_scored_by_no_model() -> None:
     task = get_task("clarification")
     assert not task.is_attributable
     assert not task.is_graded
+
+
+@pytest.mark.parametrize("protocol", ["conditions", "gold-answers"])
+def test_only_one_protocol_tells_gold_answers(
+    chat_server: Any, make_system: Any, tmp_path: Path, protocol: Any
+) -> None:
+    chat_server.play(written)
+    file = tmp_path / "q.jsonl"
+    answers = {"the men": ["Zebedee"], "the women": ["Quorra", "Zebedee"]}
+    file.write_text(json.dumps({"id": "q1", "question": "q1?", "answers": answers}))
+    system = make_system().model_copy(update={"protocol": protocol})
+    run(str(file), system, out=tmp_path / "R", task="clarification")
+    request = chat_server.requests[0]
+    first, *told = request["messages"][1]["content"].split("\n")
+    assert first == "q1?"
+    if protocol == "conditions":
+        assert not told
+        assert "Zebedee" not in json.dumps(request)
+    else:
+        assert told[:2] == ["", "Its answers:"]
+        assert {line[3:] for line in told[2:]} == {"Zebedee", "Quorra"}
