@@ -175,3 +175,24 @@ def test_spread_over_epochs_by_hand() -> None:
     # Of the first epoch 2 * 2 / 5, of the second 2 * 1 / 4.
     expected = MetricSpread(2, None, pytest.approx(stdev([0.8, 0.5])), 0.8, 0.5)
     assert spread.metrics["all"]["corpus_f1"] == expected
+
+
+def test_the_interval_of_a_corpus_f1_covers_the_truth_about_as_often_as_it_says() -> None:
+    draw = Random(7)
+
+    def question() -> tuple[float, float, float]:
+        gold = draw.randint(1, 5)
+        right = sum(draw.random() < 0.6 for _ in range(gold))
+        return right, right + draw.randint(0, 2), gold
+
+    # By expectation: gold 3, right .6 of it, one wrong answer beside them.
+    truth = 2 * 1.8 / (2.8 + 3)
+    covered = 0
+    for _ in range(400):
+        summed = Summed([question() for _ in range(80)], f1)
+        found = aggregate_sums(summed, resamples=200)
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= truth <= found.high
+    # 380 of 400, within two standard deviations (4.4) and what 80 questions make an interval short.
+    assert 366 <= covered <= 389
