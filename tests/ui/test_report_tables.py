@@ -132,7 +132,7 @@ def test_published_numbers_stand_only_beside_the_same_benchmark() -> None:
     assert "origin" not in {column.key for column in found.as_printed().columns}
     said = " ".join(found.notes)
     assert "the numbers of Ji et al. 2025, arXiv:2511.01323 (base: its Tables 4 and 7;" in said
-    assert "To be read beside pooled P, pooled R, pooled EM." in said
+    assert "To be read beside pooled P, pooled R, pooled EM (lexical)." in said
     assert "Tables 4 and 7 swap the rows of GPT-4o and GPT-4o-mini" in said
     assert "The nearest reading is pooled" in said
     for other in ({}, {"benchmark": "../deepambigqa"}, {"benchmark": 3}):
