@@ -13,6 +13,7 @@ from urllib.request import Request
 
 import orjson
 
+from branchwise.corpora.absence import Sign, sign_of_status
 from branchwise.corpora.backoff import backoff
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.remote.refusals import asked_wait, server_words
@@ -32,10 +33,14 @@ _PROBE = "What is the capital of France?"
 
 
 @dataclass(frozen=True)
-class Patience:
-    """`seconds` for one attempt, `total` for all of a request; `pause` before the second."""
+class RequestBounds:
+    """`seconds` for one attempt, `total` for all of a request; `pause` before the second.
+
+    `silent`: attempts at a server that gives no answer: those who want to wait wait longer.
+    """
 
     attempts: int = 5
+    silent: int = 2
     seconds: float = 60.0
     total: float = 180.0
     pause: float = 0.5
@@ -53,11 +58,16 @@ class SearchServer:
     def __init__(
         self,
         url: str,
-        patience: Patience = Patience(),
+        bounds: RequestBounds = RequestBounds(),
         sleep: Callable[[float], None] = time.sleep,
         keys: Keys = NO_KEYS,
     ) -> None:
-        self.url, self._patience, self._sleep, self._keys = url, patience, sleep, keys
+        self.url, self._bounds, self._sleep, self._keys = url, bounds, sleep, keys
+
+    @property
+    def address(self) -> str:
+        """Its address."""
+        return self.url
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """For each query the server's best `k` passages. Raises RetrieverError."""
@@ -75,17 +85,20 @@ class SearchServer:
         """The answer, asked for again where a failure may pass, with growing pauses."""
         from tenacity import RetryCallState, Retrying, retry_if_exception
 
-        end = time.monotonic() + self._patience.total
+        end = time.monotonic() + self._bounds.total
 
         def wait(state: RetryCallState) -> float:
             error = state.outcome.exception() if state.outcome else None
             asked = error.wait if isinstance(error, _PostError) else None
-            first = self._patience.pause
+            first = self._bounds.pause
             return backoff(state.attempt_number, asked, first=first, longest=_LONGEST_BACKOFF)
 
         def stop(state: RetryCallState) -> bool:
             late = time.monotonic() + state.upcoming_sleep >= end
-            return late or state.attempt_number >= self._patience.attempts
+            error = state.outcome.exception() if state.outcome else None
+            silent = isinstance(error, _PostError) and error.sign in ("gone", "lost")
+            most = (self._bounds.attempts, *((self._bounds.silent,) if silent else ()))
+            return late or state.attempt_number >= min(most)
 
         may_pass = retry_if_exception(lambda e: isinstance(e, _PostError) and e.may_pass)
         retrying = Retrying(sleep=self._sleep, wait=wait, stop=stop, retry=may_pass, reraise=True)
@@ -93,7 +106,7 @@ class SearchServer:
 
     def _post(self, body: bytes, end: float) -> bytes:
         """The body of an answer with status 200 to 299. Raises _PostError."""
-        seconds = min(self._patience.seconds, max(0.1, end - time.monotonic()))
+        seconds = min(self._bounds.seconds, max(0.1, end - time.monotonic()))
         headers = {**_HEADERS, "User-Agent": user_agent()}
         request = Request(self.url, body, headers, method="POST")  # noqa: S310
         try:
@@ -110,8 +123,15 @@ class SearchServer:
 class _PostError(RetrieverError):
     """`may_pass`: another attempt may succeed. `wait`: seconds that the server asked for."""
 
-    def __init__(self, what: str, *, may_pass: bool = False, wait: float | None = None) -> None:
-        super().__init__(f"the retrieval server{what}")
+    def __init__(
+        self,
+        what: str,
+        sign: Sign | None = None,
+        *,
+        may_pass: bool = False,
+        wait: float | None = None,
+    ) -> None:
+        super().__init__(f"the retrieval server{what}", sign)
         self.may_pass, self.wait = may_pass, wait
 
 
@@ -119,30 +139,35 @@ def _refusal(reply: HttpReply) -> _PostError:
     """The error for an answer with another status, with the server's own words."""
     status = reply.status
     if 300 <= status < 400:
-        return _PostError(f" answers with a redirect ({status}), which is not followed")
+        return _PostError(f" answers with a redirect ({status}), which is not followed", "answered")
     what = f" answers with status {status}: {server_words(reply.body)}"
+    wait = asked_wait(reply)
+    sign = sign_of_status(status, wait)
     if status in _MAY_PASS or status >= 500:
-        return _PostError(what, may_pass=True, wait=asked_wait(reply))
-    return _PostError(what)
+        return _PostError(what, sign, may_pass=True, wait=wait)
+    return _PostError(what, sign)
 
 
 def _failure(error: ExchangeError, seconds: float) -> _PostError:
     match error.fault:
         case "late":
-            return _PostError(f" did not answer within {seconds:.0f} seconds", may_pass=True)
-        case "closed" | "corrupt":
-            return _PostError("'s answer broke off", may_pass=True)
+            what = f" did not answer within {seconds:.0f} seconds"
+            return _PostError(what, "lost", may_pass=True)
+        case "closed":
+            return _PostError("'s answer broke off", "lost", may_pass=True)
+        case "corrupt":
+            return _PostError("'s answer broke off", "answered", may_pass=True)
         case "encryption":
             return _PostError("'s certificate or encryption is not accepted")
         case "too large":
             return _PostError(f"'s answer is larger than {_MAX_BODY_BYTES} bytes")
         case "compression":
             return _PostError(" compresses its answer in a way that was not asked for")
-    return _PostError(f" cannot be reached ({error.reason})", may_pass=True)
+    return _PostError(f" cannot be reached ({error.reason})", "gone", may_pass=True)
 
 
 def open_search_server(
-    spec: str, patience: Patience = Patience(attempts=2, total=60), keys: Keys = NO_KEYS
+    spec: str, bounds: RequestBounds = RequestBounds(attempts=2, total=60), keys: Keys = NO_KEYS
 ) -> SearchServer:
     """The server of `http:URL`, asked one query now, so that a wrong address shows at once.
 
@@ -150,7 +175,7 @@ def open_search_server(
     """
     url = server_url(spec)
     try:
-        SearchServer(url, patience, keys=keys).search([_PROBE], 1)
+        SearchServer(url, bounds, keys=keys).search([_PROBE], 1)
     except RetrieverError as error:
         remedy = (
             f"start the server or correct the address in --retriever (Search-R1's path is {PATH})"

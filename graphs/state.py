@@ -14,6 +14,7 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from branchwise.agents.journal import Journal
+from branchwise.agents.outages import Outages
 from branchwise.agents.prediction import Prediction
 from branchwise.graphs.ledger import Ledger
 from branchwise.trace.events import Body, Tool
@@ -77,8 +78,9 @@ class ItemContext:
     """What the nodes of one item need beside the state (LangGraph's run-time context).
 
     `question` is on one line; `ledger` counts model calls. `follow_ups`: what the user says after
-    the agent's first answer, in flows of several turns. `waited`: seconds in which the item only
-    waited for its turn at a server with a request limit.
+    the agent's first answer, in flows of several turns. `outages`: the servers that are watched.
+    `waited`: seconds in which the item only waited for its turn at a server with a request limit,
+    or for a server that was gone.
     """
 
     journal: Journal
@@ -87,6 +89,7 @@ class ItemContext:
     question: str = ""
     ledger: Ledger = field(default_factory=Ledger)
     follow_ups: tuple[str, ...] = ()
+    outages: Outages | None = None
     clock: Callable[[], float] = time.monotonic
     waited: float = 0.0
     started: float = field(init=False)

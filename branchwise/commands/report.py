@@ -93,7 +93,7 @@ def report(
     _check_names(groupings)
     choice = chosen(matcher, judge_entities, judge, judge_pairs, variant)
     chosen_runs = _named(paths)
-    priced = load_prices(prices or chosen_runs.prices)
+    priced = load_prices(prices) if prices else None
     settings = ScoringSettings(
         choice,
         priced,
@@ -150,12 +150,10 @@ def _check_breakdowns(groupings: Sequence[str], runs: "Sequence[tuple[str, Score
 
 
 class _Runs(NamedTuple):
-    """Runs by their names in tables; of a study, also its `title`, file of `prices` and `records`
-    of its systems."""
+    """Runs by their names in tables; of a study, also its `title` and `records` of its systems."""
 
     runs: list[tuple[str, Path]]
     title: str | None = None
-    prices: Path | None = None
     records: "tuple[SystemRecord, ...]" = ()
 
 
@@ -165,7 +163,7 @@ def _named(paths: list[Path]) -> _Runs:
 
     if len(paths) == 1 and (paths[0] / STUDY_FILE).is_file():
         study = StudyFolder.open(paths[0])
-        return _Runs(study.runs(), study.record.name, study.prices, study.record.systems)
+        return _Runs(study.runs(), study.record.name, study.record.systems)
     return _Runs(list(zip(_labels(paths), paths, strict=True)))
 
 

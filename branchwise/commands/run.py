@@ -1,12 +1,24 @@
 """`branchwise run` and `branchwise resume`."""
 
+import shlex
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
+from branchwise.commands.pace_options import (
+    DryRun,
+    EstimateFrom,
+    MaxCost,
+    Patience,
+    Pilot,
+    check_forecast,
+    restraints_of,
+)
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -24,12 +36,16 @@ from branchwise.corpora.prompt_sets import PromptSet
 from branchwise.eval.bounds import CONCURRENCY, MAX_CONCURRENCY, MAX_EPOCHS
 
 if TYPE_CHECKING:
+    from branchwise.agents.restraints import Restraints
     from branchwise.corpora.keys import Keys
+    from branchwise.corpora.questions import QuestionSet
     from branchwise.eval.costs.prices import Prices
     from branchwise.eval.experiment import Run
     from branchwise.eval.scores import Scores
+    from branchwise.eval.scoring_choice import ScoringChoice
     from branchwise.graphs.system import System
 
+_REASONS = 3
 QuestionConcurrency = Annotated[
     int, typer.Option(help="Questions at a time.", min=1, max=MAX_CONCURRENCY)
 ]
@@ -58,6 +74,11 @@ def run(
         typer.Option(help="Number of times that each question is answered.", min=1, max=MAX_EPOCHS),
     ] = 1,
     concurrency: QuestionConcurrency = CONCURRENCY,
+    patience: Patience = None,
+    max_cost: MaxCost = None,
+    dry_run: DryRun = False,
+    pilot: Pilot = None,
+    estimate_from: EstimateFrom = None,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -70,9 +91,8 @@ def run(
 
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
-    priced = load_prices(prices)
     scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
-    allow_open_files(concurrency, extract=system.extract)
+    check_forecast(pilot, estimate_from, dry_run=dry_run)
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval import experiment
@@ -80,21 +100,112 @@ def run(
     from branchwise.ui.progress import RunProgress
 
     loaded = load_questions(questions, gold_of=gold_of(task))
-    selection = experiment.Selection(_read_ids(ids), limit)
-    total = len(selection.of(loaded)) * epochs
-    with RunProgress(total) as progress:
+    selected = experiment.Selection(_read_ids(ids), limit).of(loaded)
+    wanted = _Wanted(system, selected, out, task, epochs, scoring, max_cost, prices, concurrency)
+    if dry_run and pilot is None:
+        wanted.forecast(estimate_from)
+        return
+    wanted.check_cost()
+    restraints = restraints_of(patience, max_cost, wanted.priced)
+    allow_open_files(concurrency, extract=system.extract)
+    total = min(pilot, len(selected)) if pilot else len(selected) * epochs
+    with RunProgress(total, outages=restraints.outages) as progress:
         made = experiment.run(
-            loaded,
+            selected,
             system,
             out=out,
             task=task,
-            selection=selection,
             epochs=epochs,
             concurrency=concurrency,
             observer=progress,
             scoring=scoring,
+            restraints=restraints,
+            prices=prices,
+            pilot=pilot,
         )
-    finish(made, priced, Keys(system.keys))
+    if pilot is not None and not made.state.stopped:
+        wanted.tell_pilot(made)
+    finish(made, Keys(system.keys), restraints)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A run that is asked for, and what is said of it beforehand."""
+
+    system: "System"
+    questions: "QuestionSet"
+    out: Path | None
+    task: str | None
+    epochs: int
+    scoring: "ScoringChoice"
+    max_cost: float | None
+    prices: Path | None
+    concurrency: int
+
+    @property
+    def priced(self) -> "Prices":
+        """The built-in prices, and the user's."""
+        return load_prices(self.prices)
+
+    def check_cost(self) -> None:
+        """Raise InputError where `--max-cost` cannot be kept to."""
+        from branchwise.eval.costs.spending import check_bounded, check_bounded_scoring
+
+        if self.max_cost is not None:
+            settings, roles = self.system.model_dump(), self.system.role_decoding
+            check_bounded(self.system, self.priced)
+            check_bounded_scoring(self.scoring, settings, roles, self.priced)
+
+    def forecast(self, source: Path | None) -> None:
+        """Say what it may cost, then refuse what would be refused without `--dry-run`."""
+        from branchwise.corpora.errors import InputError
+        from branchwise.eval.experiment import check_run
+
+        refusal, digest = None, ""
+        try:
+            self.check_cost()
+            digest = check_run(
+                self.questions,
+                self.system,
+                out=self.out,
+                task=self.task,
+                epochs=self.epochs,
+                scoring=self.scoring,
+            )
+        except InputError as error:
+            refusal = error
+        self._print_plan(digest, self.out, source)
+        if refusal:
+            raise refusal
+
+    def tell_pilot(self, made: "Run") -> None:
+        """Say what a pilot lets expect, how to go on, and what failed of it. Exits."""
+        from contextlib import closing
+
+        from branchwise.ui.console import console
+
+        with closing(made.open()) as reader:
+            digest = reader.meta["system_digest"]
+        self._print_plan(digest, made.path, None)
+        console().print(
+            f"\nThe answers are kept; the run itself:\n  branchwise resume {_quoted(made.path)}",
+            markup=False,
+            soft_wrap=True,
+        )
+        sys.exit(1 if say_failures([made.path], f"branchwise resume {_quoted(made.path)}") else 0)
+
+    def _print_plan(self, digest: str, folder: Path | None, source: Path | None) -> None:
+        from branchwise.eval.studies.plan import PlanPace, plan_run
+        from branchwise.eval.studies.samples import samples_of
+        from branchwise.ui.study_plan_table import print_plan
+
+        name = (folder or Path("run")).name
+        samples = samples_of({name: digest}, folder, source) if digest else {}
+        pace = PlanPace(self.concurrency, self.max_cost, samples)
+        plan = plan_run(
+            name, self.system, self.questions, self.epochs, self.scoring, self.priced, pace
+        )
+        print_plan(plan)
 
 
 def resume(
@@ -133,22 +244,33 @@ def resume(
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,
     concurrency: QuestionConcurrency = CONCURRENCY,
+    patience: Patience = None,
+    max_cost: MaxCost = None,
+    prices: PriceFile = None,
 ) -> None:
     """Continue a run that was killed or interrupted; nothing recorded is asked for again.
 
+    Exits with 1 if items failed, of this pass or an earlier one.
+
     Example: branchwise resume runs/20260102-150405
     """
+    from contextlib import closing
+
     from branchwise.eval import experiment
+    from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.store import open_run
     from branchwise.ui.progress import RunProgress
 
     keys = read_keys(key)
-    reader = open_run(path)
-    counts, extract = reader.progress(), bool(reader.meta["system"].get("extract"))
-    reader.close()
-    allow_open_files(concurrency, extract=extract)
+    with closing(open_run(path)) as reader:
+        counts, begun = reader.progress(), reader.meta
+    priced = load_prices(prices) if prices else prices_of(path)
+    if max_cost is not None:
+        _check_recorded_cost(begun, priced)
+    restraints = restraints_of(patience, max_cost, priced)
+    allow_open_files(concurrency, extract=bool(begun["system"].get("extract")))
     ended = counts["done"] + (0 if retry_failed else counts["failed"])
-    with RunProgress(counts["total"], ended) as progress:
+    with RunProgress(counts["total"], ended, restraints.outages) as progress:
         continued = experiment.resume(
             path,
             corpus=corpus,
@@ -161,10 +283,24 @@ def resume(
             concurrency=concurrency,
             retry_failed=retry_failed,
             observer=progress,
+            restraints=restraints,
+            prices=prices,
             keys=keys,
             headers=header or (),
         )
-    finish(continued, keys=keys)
+    finish(continued, keys, restraints)
+
+
+def _check_recorded_cost(begun: Mapping[str, Any], prices: "Prices") -> None:
+    """Raise InputError where `--max-cost` cannot be kept to by a run that was begun."""
+    from branchwise.eval.costs.spending import check_bounded, check_bounded_scoring
+    from branchwise.eval.scoring_choice import ScoringChoice
+    from branchwise.graphs.system import System
+
+    system = System.recorded(begun["system"])
+    check_bounded(system, prices)
+    choice = ScoringChoice(**begun.get("scoring", {}))
+    check_bounded_scoring(choice, begun["system"], system.role_decoding, prices)
 
 
 def allow_open_files(concurrency: int, *, extract: bool = False, runs: int = 1) -> None:
@@ -183,45 +319,77 @@ def allow_open_files(concurrency: int, *, extract: bool = False, runs: int = 1) 
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, most))
 
 
-def finish(made: "Run", prices: "Prices | None" = None, keys: "Keys | None" = None) -> None:
-    """Say how the run ended: its scores where it is whole, how to go on where it is not."""
+def finish(made: "Run", keys: "Keys | None" = None, restraints: "Restraints | None" = None) -> None:
+    """Say how the run ended: its scores where it is whole, how to go on where it is not.
+
+    Exits with 1 where it stopped or items failed.
+    """
     from branchwise.ui.console import error_console
 
     if made.state.stopped:
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {made.path}",
+            f"  branchwise resume {_quoted(made.path)}{_same_limit(restraints)}",
             markup=False,
             soft_wrap=True,
         )
         sys.exit(1)
-    counts = show_scores(made, prices, keys).counts
-    if counts.failed:
-        error_console().print(
-            f"{counts.failed} of {counts.items} items failed and count 0; again with:\n"
-            f"  branchwise resume {made.path} --retry-failed",
-            markup=False,
-            soft_wrap=True,
-        )
-    if counts.failed == counts.items:
+    show_scores(made, keys, restraints)
+    if say_failures([made.path], f"branchwise resume {_quoted(made.path)}"):
         sys.exit(1)
+
+
+def _same_limit(restraints: "Restraints | None") -> str:
+    """The limit of cost, so that a copied command keeps it."""
+    from branchwise.eval.costs.spending import Spending
+
+    allowance = restraints.allowance if restraints else None
+    if not isinstance(allowance, Spending):
+        return ""
+    return f" --max-cost {'HIGHER' if allowance.has_refused else f'{allowance.most:g}'}"
+
+
+def say_failures(runs: Sequence[Path], again: str) -> bool:
+    """Say on standard error how many items of runs failed, the commonest reasons, and the command
+    that asks again; returns whether there were any."""
+    from branchwise.corpora.text import counted, printable
+    from branchwise.eval.failures import failures_of
+    from branchwise.ui.console import error_console
+
+    found = failures_of(runs)
+    if not found.failed:
+        return False
+    count = "counts" if found.failed == 1 else "count"
+    lines = [f"{found.failed} of {counted(found.items, 'item')} failed and {count} 0:"]
+    lines += [f"  {n} x {printable(reason)[:200]}" for reason, n in found.reasons[:_REASONS]]
+    if others := sum(n for _, n in found.reasons[_REASONS:]):
+        lines.append(f"  {others} x other reasons")
+    text = "\n".join([*lines, "again with:", f"  {again} --retry-failed"])
+    error_console().print(text, markup=False, soft_wrap=True)
+    return True
 
 
 def show_scores(
-    made: "Run", prices: "Prices | None" = None, keys: "Keys | None" = None
+    made: "Run", keys: "Keys | None" = None, restraints: "Restraints | None" = None
 ) -> "Scores":
     """Score the run, print its tables, and return the scores."""
+    from branchwise.agents.restraints import UNRESTRAINED
     from branchwise.commands.score import exit_if_in_vain, print_runs, score_and_save
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
 
-    scored = score_and_save(made.path, ScoringSettings(prices=prices, keys=keys or NO_KEYS))
+    settings = ScoringSettings(keys=keys or NO_KEYS, restraints=restraints or UNRESTRAINED)
+    scored = score_and_save(made.path, settings)
     print_runs([SystemReport(made.path.name, scored)], brief=True)
     console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)
     exit_if_in_vain(scored.settled, scored.scores)
     return scored.scores
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))
 
 
 def _read_ids(path: Path | None) -> list[str] | None:

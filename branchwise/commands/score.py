@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.options import Key, read_keys
+from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
 from branchwise.commands.scoring_options import (
     Attempts,
     Concurrency,
@@ -66,6 +67,8 @@ def score(
     metric: MetricOption = None,
     scan_corpus: ScanCorpus = False,
     prices: PriceFile = None,
+    max_cost: MaxCost = None,
+    patience: Patience = None,
     concurrency: Concurrency = CONCURRENCY,
     timeout: Timeout = 120.0,
     attempts: Attempts = 6,
@@ -79,12 +82,14 @@ def score(
     Example: branchwise score runs/base --matcher both:openai:gpt-5-mini
     """
     from branchwise.agents.decoding import Decoding
+    from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.graphs.role_decoding import read_scorers
 
+    priced = load_prices(prices) if prices or path is None else prices_of(path)
     settings = ScoringSettings(
         chosen(matcher, judge_entities, judge, judge_pairs, variant),
-        load_prices(prices),
+        priced,
         concurrency,
         read_passages=scan_corpus,
         decoding=Decoding(timeout=timeout, attempts=attempts),
@@ -92,9 +97,10 @@ def score(
         keys=read_keys(key),
         roles=read_scorers(role or ()),
         check=check_of(judge_check, judge_beside),
+        restraints=restraints_of(patience, max_cost, priced),
     )
     if path is not None and questions is None and predictions is None and task is None:
-        _score_run(path, settings, as_json=json_output)
+        _score_run(path, settings, prices, as_json=json_output)
     elif path is None and questions is not None and predictions is not None:
         _refuse_for_files(settings, prices)
         _score_file(questions, predictions, task, settings, as_json=json_output)
@@ -107,11 +113,15 @@ def score(
         )
 
 
-def _score_run(path: Path, settings: "ScoringSettings", *, as_json: bool) -> None:
+def _score_run(
+    path: Path, settings: "ScoringSettings", prices: Path | None, *, as_json: bool
+) -> None:
     from branchwise.commands.report import warn_if_pending
+    from branchwise.eval.costs.kept_prices import keep_prices
     from branchwise.eval.reporting.study_report import SystemReport
 
     warn_if_pending(path)
+    keep_prices(path, prices)
     scored = score_and_save(path, settings)
     name = path.resolve().name
     if as_json:
@@ -141,11 +151,12 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
     from dataclasses import replace
 
     from branchwise.agents.caller import ModelError
+    from branchwise.agents.outages import PassEndedError
     from branchwise.commands.scoring_progress import scoring_progress
     from branchwise.corpora.text import printable
     from branchwise.ui.console import error_console
 
-    with scoring_progress() as progress:
+    with scoring_progress(settings.restraints.outages) as progress:
         try:
             yield replace(
                 settings,
@@ -156,6 +167,8 @@ def _asking(command: str, settings: "ScoringSettings") -> "Iterator[ScoringSetti
             return
         except ModelError as error:
             why = f"{error.kind}: {error}"
+        except PassEndedError as error:
+            why = str(error)
         except KeyboardInterrupt:
             if not progress.asked:
                 raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from branchwise.commands.passage_progress import showing
 
 if TYPE_CHECKING:
+    from branchwise.agents.outages import Outages
     from branchwise.corpora.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -51,13 +52,20 @@ class ScoringProgress:
 
 
 @contextmanager
-def scoring_progress() -> Iterator[ScoringProgress]:
-    """Progress that ends with the block."""
+def scoring_progress(outages: "Outages | None" = None) -> Iterator[ScoringProgress]:
+    """Progress that ends with the block; says which of the watched servers is waited for."""
+    from branchwise.ui.console import error_console
+    from branchwise.ui.outage_lines import OutagePrinter
+
+    def print_line(line: str) -> None:
+        error_console().print(line, markup=False, soft_wrap=True)
+
     progress = ScoringProgress()
-    try:
-        yield progress
-    finally:
-        progress.close()
+    with OutagePrinter(outages, print_line, "request"):
+        try:
+            yield progress
+        finally:
+            progress.close()
 
 
 @contextmanager

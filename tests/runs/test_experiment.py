@@ -71,8 +71,8 @@ def test_failed_questions_are_retried_when_asked(chat_server, make_system, quest
     made = run(str(question_file(2)), make_system(), out=tmp_path / "run")
     assert made.state.failed == 2
     chat_server.play(lambda body: say(GOOD))
-    assert resume(made.path).state.done == 0
-    assert resume(made.path, retry_failed=True).state.done == 2
+    assert resume(made.path).state.here == 0
+    assert resume(made.path, retry_failed=True).state.here == 2
 
 
 def test_another_system_is_refused_and_named(chat_server, make_system, question_file, tmp_path):
@@ -122,7 +122,7 @@ def test_a_server_that_moved_is_found_and_another_model_is_refused(
     moved = ChatServer([say(GOOD)]).start()
     try:
         again = resume(made.path, model=f"openai:scripted@{moved.url}", retry_failed=True)
-        assert again.state.done == 1
+        assert again.state.here == 1
         assert len(moved.requests) == 1
         with pytest.raises(InputError, match="changed: model"):
             resume(made.path, model=f"openai:other@{moved.url}")
@@ -182,7 +182,7 @@ async def test_an_interrupt_inside_a_running_loop_stops_the_run(
         signal.signal(signal.SIGINT, before)
     assert len(chat_server.requests) == 5
     chat_server.play(lambda body: say(GOOD))
-    assert resume(tmp_path / "run").state.done == 5
+    assert resume(tmp_path / "run").state.here == 5
 
 
 @pytest.mark.parametrize("counts", [{"epochs": 0}, {"concurrency": 0}, {"concurrency": -1}])
