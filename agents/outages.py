@@ -49,8 +49,9 @@ class Outage(NamedTuple):
 
     def line(self, noun: str = "question") -> str:
         """ "no answer from localhost:8000 for 30 s, 16 questions wait"; `noun`: what waits."""
-        wait = f"{counted(self.waiting, noun)} wait{'s' if self.waiting == 1 else ''}"
-        return f"no answer from {host_of(self.server)} for {duration(self.seconds)}, {wait}"
+        what = f"no answer from {host_of(self.server)} for {duration(self.seconds)}"
+        wait = f", {counted(self.waiting, noun)} wait{'s' if self.waiting == 1 else ''}"
+        return what + (wait if self.waiting else "")
 
 
 class ServerWatch:
@@ -218,8 +219,10 @@ class ServerWatch:
         return self.patience + (self._clock() if self.since is None else self.since)
 
     def _words(self) -> str:
-        what = f"no answer from {host_of(self.server)} for {duration(self.gone_seconds)}"
-        return f"{what} ({self.reason})" if self.reason else what
+        seconds = 0.0 if self.since is None else self._clock() - self.since
+        # A model's error begins with its name and address.
+        reason = self.reason.partition(f"@{self.server}: ")[2] or self.reason
+        return f"no answer from {host_of(self.server)} for {duration(seconds)} ({reason})"
 
 
 class Outages:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +13,7 @@ from branchwise.agents.headers import headers_over
 from branchwise.agents.outages import Outages
 from branchwise.agents.restraints import UNRESTRAINED, Restraints
 from branchwise.agents.spec import ModelSpec, is_replay, located
+from branchwise.corpora.absence import host_of
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.keys import NO_KEYS, Keys
@@ -44,10 +45,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder and how the pass over it ended."""
+    """A run folder and how the pass over it ended.
+
+    `restraints`: those of the pass, for what is asked when it is scored.
+    """
 
     path: Path
     state: RunState
+    restraints: Restraints = field(default=UNRESTRAINED, repr=False, compare=False)
 
     def open(self) -> RunReader:
         """Read the run: items, traces, saved scores."""
@@ -172,7 +177,9 @@ def opened_words(system: System) -> str:
     parts = {"corpus": system.corpus, "graph": system.kg}
     if system.corpus is None and system.retriever is not None:
         parts["retriever"] = system.retriever
-    named = [f"{what} {Path(where).name or where}" for what, where in parts.items() if where]
+    named = [
+        f"{what} {host_of(where) or Path(where).name}" for what, where in parts.items() if where
+    ]
     return f"opening {' and '.join(named)}" if named else "starting"
 
 
@@ -332,7 +339,7 @@ def _continue(
                 pilot=pilot,
             )
 
-    return Run(path, run_blocking(pass_over_items()))
+    return Run(path, run_blocking(pass_over_items()), restraints)
 
 
 def check_scoring(scoring: ScoringChoice, system: System, task: str) -> None:

@@ -4,7 +4,7 @@ The results are saved beside the run.
 """
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,20 +111,6 @@ class ScoredRun:
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
         }
-
-
-def score(
-    run: Run | Path | str, *, matcher: str | None = None, metrics: Iterable[Named] = ()
-) -> Scores:
-    """Score every item of a run that has ended, and save the scores in the run folder.
-
-    Failed items count 0; items that have not ended are in no mean (`Counts.pending` says how
-    many; `branchwise resume` first). `matcher` as `branchwise score --matcher` takes it; None is
-    the run's own. `metrics`: further ones, what `@metric` made or specs of such. Where the folder
-    cannot be written, a warning says so.
-    """
-    choice = None if matcher is None else ScoringChoice.parse(matcher)
-    return score_run(run, ScoringSettings(choice, metrics=tuple(metrics))).scores
 
 
 def score_run(run: Run | Path | str, settings: ScoringSettings = ScoringSettings()) -> ScoredRun:

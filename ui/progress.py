@@ -37,7 +37,7 @@ class RunProgress:
     def __enter__(self) -> Self:
         if self._console.is_terminal:
             self._bar = _bar(self._console, lambda: outage_lines(self._outages))
-            self._task = self._bar.add_task("starting", total=None, failed="", rate="")
+            self._task = self._bar.add_task("starting", total=None, failed="", rate="", count="")
             self._shown.enter_context(self._bar)
         else:
             self._shown.enter_context(OutagePrinter(self._outages, self._print))
@@ -58,8 +58,12 @@ class RunProgress:
         if self._bar and what:
             self._bar.update(self._task, description=printable(what))
         elif self._bar:
-            self._bar.reset(
-                self._task, description="answering", total=self._total, completed=self._before
+            self._bar.update(
+                self._task,
+                description="answering",
+                total=self._total,
+                completed=self._before,
+                count=self._count(),
             )
 
     def ended(self, question: "Question", record: dict[str, Any]) -> None:
@@ -70,12 +74,21 @@ class RunProgress:
             self._print(printable(f"failed: {question.id}: {record['error']}"[:300]))
         if self._bar:
             failed = f"{self._failed} failed" if self._failed else ""
-            self._bar.update(self._task, completed=self._ended, failed=failed, rate=self._rate())
+            self._bar.update(
+                self._task,
+                completed=self._ended,
+                failed=failed,
+                rate=self._rate(),
+                count=self._count(),
+            )
         elif self._is_time_for_a_line():
-            self._print(f"{self._ended}/{self._total} ended, {self._rate()}")
+            self._print(f"{self._count()} ended, {self._rate()}")
 
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, soft_wrap=True)
+
+    def _count(self) -> str:
+        return f"{self._ended}/{self._total}"
 
     def _rate(self) -> str:
         seconds = time.monotonic() - self._began
@@ -93,7 +106,6 @@ def _bar(console: Any, below: Callable[[], Iterable[str]]) -> "Progress":
     """A bar; `below` are the lines under it whenever it is drawn."""
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
         TextColumn,
         TimeRemainingColumn,
@@ -108,7 +120,7 @@ def _bar(console: Any, below: Callable[[], Iterable[str]]) -> "Progress":
     return Bar(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}", style="green"),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
         TextColumn("[red]{task.fields[failed]}"),

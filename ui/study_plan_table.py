@@ -46,7 +46,7 @@ def plan_tables(plan: StudyPlan) -> "Iterator[RenderableType]":
     yield indented(plain(_size(plan)))
     samples = [one.expected.sample for one in plan.systems if one.expected]
     if samples:
-        yield plain(f"\nExpected, from {_sample(samples)}", "bold")
+        yield plain(f"\nExpected, from {_sample(samples, len(plan.systems))}", "bold")
         yield _expected_table(plan)
     else:
         yield indented(plain(_UNKNOWN, "dim"))
@@ -66,9 +66,10 @@ def _size(plan: StudyPlan) -> str:
     return f"{systems} x {questions}{epochs} = {counted(plan.items, 'item')}"
 
 
-def _sample(sizes: Sequence[int]) -> str:
+def _sample(sizes: Sequence[int], systems: int) -> str:
     least, most = min(sizes), max(sizes)
-    return counted(most, "answer") if least == most else f"{least} to {most} answers of each system"
+    said = counted(most, "answer") if least == most else f"{least} to {most} answers"
+    return f"{said} of each system" if systems > 1 else said
 
 
 def _expected_table(plan: StudyPlan) -> "Table":

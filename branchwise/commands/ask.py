@@ -38,25 +38,18 @@ def ask(
     """
     from branchwise.agents.caller import ModelError
     from branchwise.agents.outages import PassEndedError
-    from branchwise.corpora.errors import InputError
     from branchwise.corpora.text import printable
+    from branchwise.eval.asking import agent_to_ask, check_question
     from branchwise.eval.costs.spending import check_bounded
-    from branchwise.eval.store.recordings import open_recordings
-    from branchwise.eval.tasks import DEFAULT
-    from branchwise.eval.tasks.protocols import flow_of
-    from branchwise.graphs.agent import Agent
     from branchwise.ui.console import error_console
     from branchwise.ui.outage_lines import OutagePrinter
 
-    if not question.strip():
-        raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
+    check_question(question)
     priced = load_prices(prices)
     if max_cost is not None:
         check_bounded(system, priced)
     restraints = restraints_of(patience, max_cost, priced)
-    flow = flow_of(DEFAULT, system)
-    agent = Agent(system, flow, restraints=restraints, recordings=open_recordings)
-    agent.check_settings()
+    agent = agent_to_ask(system, restraints)
 
     def say(line: str) -> None:
         error_console().print(printable(line), markup=False, soft_wrap=True)
@@ -98,8 +91,7 @@ async def watch(
     the model cannot be had.
     """
     from branchwise.agents.journal import MemoryJournal
-    from branchwise.corpora.questions import Question
-    from branchwise.eval.tasks import DEFAULT
+    from branchwise.eval.asking import ask_agent
     from branchwise.trace.events import AnswerRead, Event
     from branchwise.ui.console import print_line
     from branchwise.ui.steps.describe import describe
@@ -113,14 +105,7 @@ async def watch(
                 for line in describe(step):
                     print_line(screen, f"{margin}{line}")
 
-    # A shell may pass bytes that are not text; no model server accepts them.
-    text = question.encode(errors="surrogateescape").decode(errors="replace")
-    asked = Question(id="ask", question=text)
-    brief = DEFAULT.brief(asked, has_tools=bool(agent.tools))
-    try:
-        return await agent.answer(brief, Printing())
-    finally:
-        await agent.aclose()
+    return await ask_agent(agent, question, Printing())
 
 
 def print_answer(outcome: "Outcome") -> None:

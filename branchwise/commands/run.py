@@ -2,13 +2,14 @@
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.agents.outages import PATIENCE
 from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
 from branchwise.commands.pace_options import (
     DryRun,
@@ -17,7 +18,6 @@ from branchwise.commands.pace_options import (
     Patience,
     Pilot,
     check_forecast,
-    restraints_of,
 )
 from branchwise.commands.scoring_options import (
     Judge,
@@ -91,41 +91,43 @@ def run(
 
     Example: branchwise run --questions q.jsonl --corpus C --model openai:gpt-5-mini --out R
     """
-    scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
     check_forecast(pilot, estimate_from, dry_run=dry_run)
+    from branchwise import api
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
-    from branchwise.eval import experiment
+    from branchwise.eval.experiment import Selection
     from branchwise.eval.tasks import gold_of
-    from branchwise.ui.progress import RunProgress
 
+    scoring = with_metrics(chosen(matcher, judge_entities, judge, judge_pairs, variant), metric)
     loaded = load_questions(questions, gold_of=gold_of(task))
-    selected = experiment.Selection(_read_ids(ids), limit).of(loaded)
+    selected = Selection(_read_ids(ids), limit).of(loaded)
     wanted = _Wanted(system, selected, out, task, epochs, scoring, max_cost, prices, concurrency)
     if dry_run and pilot is None:
         wanted.forecast(estimate_from)
         return
-    wanted.check_cost()
-    restraints = restraints_of(patience, max_cost, wanted.priced)
     allow_open_files(concurrency, extract=system.extract)
-    total = min(pilot, len(selected)) if pilot else len(selected) * epochs
-    with RunProgress(total, outages=restraints.outages) as progress:
-        made = experiment.run(
-            selected,
-            system,
-            out=out,
-            task=task,
-            epochs=epochs,
-            concurrency=concurrency,
-            observer=progress,
-            scoring=scoring,
-            restraints=restraints,
-            prices=prices,
-            pilot=pilot,
-        )
+    made = api.run(
+        selected,
+        system,
+        out=out,
+        task=task,
+        epochs=epochs,
+        concurrency=concurrency,
+        patience=PATIENCE if patience is None else patience,
+        max_cost=max_cost,
+        pilot=pilot,
+        matcher="lexical" if matcher is None else matcher,
+        judge_entities=judge_entities,
+        judge=judge,
+        judge_pairs=judge_pairs,
+        variant=variant,
+        metrics=metric or (),
+        prices=prices,
+        progress=True,
+    )
     if pilot is not None and not made.state.stopped:
         wanted.tell_pilot(made)
-    finish(made, Keys(system.keys), restraints)
+    finish(made, Keys(system.keys))
 
 
 @dataclass(frozen=True)
@@ -147,23 +149,16 @@ class _Wanted:
         """The built-in prices, and the user's."""
         return load_prices(self.prices)
 
-    def check_cost(self) -> None:
-        """Raise InputError where `--max-cost` cannot be kept to."""
-        from branchwise.eval.costs.spending import check_bounded, check_bounded_scoring
-
-        if self.max_cost is not None:
-            settings, roles = self.system.model_dump(), self.system.role_decoding
-            check_bounded(self.system, self.priced)
-            check_bounded_scoring(self.scoring, settings, roles, self.priced)
-
     def forecast(self, source: Path | None) -> None:
         """Say what it may cost, then refuse what would be refused without `--dry-run`."""
+        from branchwise.api import check_affordable
         from branchwise.corpora.errors import InputError
         from branchwise.eval.experiment import check_run
 
         refusal, digest = None, ""
         try:
-            self.check_cost()
+            if self.max_cost is not None:
+                check_affordable(self.system, self.scoring, self.priced)
             digest = check_run(
                 self.questions,
                 self.system,
@@ -256,51 +251,33 @@ def resume(
     """
     from contextlib import closing
 
-    from branchwise.eval import experiment
-    from branchwise.eval.costs.kept_prices import prices_of
+    from branchwise import api
+    from branchwise.agents.headers import read_headers
     from branchwise.eval.store import open_run
-    from branchwise.ui.progress import RunProgress
 
     keys = read_keys(key)
     with closing(open_run(path)) as reader:
-        counts, begun = reader.progress(), reader.meta
-    priced = load_prices(prices) if prices else prices_of(path)
-    if max_cost is not None:
-        _check_recorded_cost(begun, priced)
-    restraints = restraints_of(patience, max_cost, priced)
-    allow_open_files(concurrency, extract=bool(begun["system"].get("extract")))
-    ended = counts["done"] + (0 if retry_failed else counts["failed"])
-    with RunProgress(counts["total"], ended, restraints.outages) as progress:
-        continued = experiment.resume(
-            path,
-            corpus=corpus,
-            retriever=retriever,
-            model=model,
-            expander=expander,
-            extractor=extractor,
-            kg=kg,
-            prompt_set=prompt_set,
-            concurrency=concurrency,
-            retry_failed=retry_failed,
-            observer=progress,
-            restraints=restraints,
-            prices=prices,
-            keys=keys,
-            headers=header or (),
-        )
-    finish(continued, keys, restraints)
-
-
-def _check_recorded_cost(begun: Mapping[str, Any], prices: "Prices") -> None:
-    """Raise InputError where `--max-cost` cannot be kept to by a run that was begun."""
-    from branchwise.eval.costs.spending import check_bounded, check_bounded_scoring
-    from branchwise.eval.scoring_choice import ScoringChoice
-    from branchwise.graphs.system import System
-
-    system = System.recorded(begun["system"])
-    check_bounded(system, prices)
-    choice = ScoringChoice(**begun.get("scoring", {}))
-    check_bounded_scoring(choice, begun["system"], system.role_decoding, prices)
+        extract = bool(reader.meta["system"].get("extract"))
+    allow_open_files(concurrency, extract=extract)
+    continued = api.resume(
+        path,
+        corpus=corpus,
+        retriever=retriever,
+        kg=kg,
+        model=model,
+        expander=expander,
+        extractor=extractor,
+        prompt_set=prompt_set,
+        keys=keys.variables,
+        headers=read_headers(header or ()),
+        retry_failed=retry_failed,
+        concurrency=concurrency,
+        patience=PATIENCE if patience is None else patience,
+        max_cost=max_cost,
+        prices=prices,
+        progress=True,
+    )
+    finish(continued, keys)
 
 
 def allow_open_files(concurrency: int, *, extract: bool = False, runs: int = 1) -> None:
@@ -329,21 +306,21 @@ def finish(made: "Run", keys: "Keys | None" = None, restraints: "Restraints | No
     if made.state.stopped:
         error_console().print(
             f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n"
-            f"  branchwise resume {_quoted(made.path)}{_same_limit(restraints)}",
+            f"  branchwise resume {_quoted(made.path)}{_same_limit(made.restraints)}",
             markup=False,
             soft_wrap=True,
         )
         sys.exit(1)
-    show_scores(made, keys, restraints)
+    show_scores(made, keys)
     if say_failures([made.path], f"branchwise resume {_quoted(made.path)}"):
         sys.exit(1)
 
 
-def _same_limit(restraints: "Restraints | None") -> str:
+def _same_limit(restraints: "Restraints") -> str:
     """The limit of cost, so that a copied command keeps it."""
     from branchwise.eval.costs.spending import Spending
 
-    allowance = restraints.allowance if restraints else None
+    allowance = restraints.allowance
     if not isinstance(allowance, Spending):
         return ""
     return f" --max-cost {'HIGHER' if allowance.has_refused else f'{allowance.most:g}'}"
@@ -369,18 +346,15 @@ def say_failures(runs: Sequence[Path], again: str) -> bool:
     return True
 
 
-def show_scores(
-    made: "Run", keys: "Keys | None" = None, restraints: "Restraints | None" = None
-) -> "Scores":
+def show_scores(made: "Run", keys: "Keys | None" = None) -> "Scores":
     """Score the run, print its tables, and return the scores."""
-    from branchwise.agents.restraints import UNRESTRAINED
     from branchwise.commands.score import exit_if_in_vain, print_runs, score_and_save
     from branchwise.corpora.keys import NO_KEYS
     from branchwise.eval.reporting.study_report import SystemReport
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.console import console
 
-    settings = ScoringSettings(keys=keys or NO_KEYS, restraints=restraints or UNRESTRAINED)
+    settings = ScoringSettings(keys=keys or NO_KEYS, restraints=made.restraints)
     scored = score_and_save(made.path, settings)
     print_runs([SystemReport(made.path.name, scored)], brief=True)
     console().print(f"\nRun: {made.path}", markup=False, soft_wrap=True)

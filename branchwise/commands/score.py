@@ -27,7 +27,6 @@ from branchwise.commands.scoring_options import (
     ScanCorpus,
     Timeout,
     VariantOption,
-    check_of,
     chosen,
     load_prices,
 )
@@ -83,6 +82,7 @@ def score(
     """
     from branchwise.agents.decoding import Decoding
     from branchwise.eval.costs.kept_prices import prices_of
+    from branchwise.eval.judging.judge_check import check_of
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.graphs.role_decoding import read_scorers
 

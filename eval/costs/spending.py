@@ -153,6 +153,14 @@ def check_bounded_scoring(
             _check_call(model, limit, prices, f" (the {role})", remedy)
 
 
+def check_begun(begun: Mapping[str, Any], prices: Prices) -> None:
+    """The same of a run that was begun, by its settings; matcher and judge included."""
+    system = System.recorded(begun["system"])
+    check_bounded(system, prices)
+    choice = ScoringChoice(**begun.get("scoring", {}))
+    check_bounded_scoring(choice, begun["system"], system.role_decoding, prices)
+
+
 def _check_call(model: str, limit: object, prices: Prices, whose: str, remedy: str) -> None:
     price = prices.price(model)
     if price is None:

@@ -224,7 +224,7 @@ def plan_systems(
         at_most=_sum(one.at_most for one in planned),
         max_cost=pace.max_cost,
         scored_by=() if grading else _scorers(scoring, systems),
-        as_of=prices.as_of.isoformat() if prices.as_of else None,
+        as_of=_as_of(systems, prices),
         grading=grading,
     )
 
@@ -338,6 +338,13 @@ def _sum(bounds: Iterable[Bound]) -> Bound:
     costs = [bound.cost for bound in found if bound.cost is not None]
     cost = sum(costs) if len(costs) == len(found) else None
     return Bound(sum(bound.tokens for bound in found), cost)
+
+
+def _as_of(systems: Sequence[NamedSystem], prices: Prices) -> str | None:
+    """The day of the built-in prices, where one of them is used."""
+    models = (role.model for named in systems for role in _roles(named.system))
+    used = any(prices.is_built_in(model) for model in models)
+    return prices.as_of.isoformat() if prices.as_of and used else None
 
 
 def _scorers(scoring: ScoringChoice, systems: Sequence[NamedSystem]) -> tuple[str, ...]:

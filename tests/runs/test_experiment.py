@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from branchwise import Selection, resume, run, score
+from branchwise import resume, run, score
 from branchwise.corpora.build import build_corpus
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.indexing import build_index
@@ -56,13 +56,12 @@ def test_epochs_are_sampled_apart(chat_server, make_system, question_file, tmp_p
 def test_only_the_selected_questions_are_run(chat_server, make_system, question_file, tmp_path):
     chat_server.play(lambda body: say(GOOD))
     source = str(question_file(5))
-    selection = Selection(ids=["q3", "q1", "q4"], limit=2)
-    made = run(source, make_system(), out=tmp_path / "run", selection=selection)
+    made = run(source, make_system(), out=tmp_path / "run", ids=["q3", "q1", "q4"], limit=2)
     reader = made.open()
     assert [row.question.id for row in reader.items()] == ["q1", "q3"]
     reader.close()
     with pytest.raises(InputError, match="no question has the id 'q9'"):
-        run(source, make_system(), out=tmp_path / "other", selection=Selection(ids=["q9"]))
+        run(source, make_system(), out=tmp_path / "other", ids=["q9"])
     assert not (tmp_path / "other").exists()
 
 
