@@ -25,6 +25,7 @@ from branchwise.agents.spec import ModelSpec
 from branchwise.agents.text_protocol import describe_tools, read_calls, render_messages
 from branchwise.corpora.absence import Sign
 from branchwise.corpora.keys import NO_KEYS, Keys
+from branchwise.corpora.server_headers import headers_for
 from branchwise.trace.events import LeftOut, Retry
 from branchwise.trace.parts import Usage
 
@@ -331,7 +332,7 @@ def _endpoint(
     headers: Mapping[str, str],
 ) -> Endpoint:
     if model is None and spec.provider == "openai":
-        return OpenAIServer(spec, decoding, keys, headers)
+        return OpenAIServer(spec, decoding, keys, headers_for(headers, spec.url, of_model=True))
     if model is None and spec.provider == "replay":
         return NoServer(spec)
     if model is None:

@@ -21,6 +21,7 @@ from branchwise.corpora.http_exchange import ExchangeError, HttpReply, exchange,
 from branchwise.corpora.keys import NO_KEYS, Keys, no_key
 from branchwise.corpora.retrieval import Hit, RetrieverError
 from branchwise.corpora.search_answers import read_rankings
+from branchwise.corpora.server_headers import headers_for
 from branchwise.corpora.text import encodable
 
 PATH = "/retrieve"
@@ -61,7 +62,9 @@ class SearchServer:
         bounds: RequestBounds = RequestBounds(),
         sleep: Callable[[float], None] = time.sleep,
         keys: Keys = NO_KEYS,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
+        self._headers = headers_for(headers or {}, url)
         self.url, self._bounds, self._sleep, self._keys = url, bounds, sleep, keys
 
     @property
@@ -107,7 +110,7 @@ class SearchServer:
     def _post(self, body: bytes, end: float) -> bytes:
         """The body of an answer with status 200 to 299. Raises _PostError."""
         seconds = min(self._bounds.seconds, max(0.1, end - time.monotonic()))
-        headers = {**_HEADERS, "User-Agent": user_agent()}
+        headers = {**self._headers, **_HEADERS, "User-Agent": user_agent()}
         request = Request(self.url, body, headers, method="POST")  # noqa: S310
         try:
             reply = exchange(request, time.monotonic() + seconds, _MAX_BODY_BYTES, self._keys)
@@ -130,9 +133,10 @@ class _PostError(RetrieverError):
         *,
         may_pass: bool = False,
         wait: float | None = None,
+        status: int | None = None,
     ) -> None:
         super().__init__(f"the retrieval server{what}", sign)
-        self.may_pass, self.wait = may_pass, wait
+        self.may_pass, self.wait, self.status = may_pass, wait, status
 
 
 def _refusal(reply: HttpReply) -> _PostError:
@@ -144,8 +148,8 @@ def _refusal(reply: HttpReply) -> _PostError:
     wait = asked_wait(reply)
     sign = sign_of_status(status, wait)
     if status in _MAY_PASS or status >= 500:
-        return _PostError(what, sign, may_pass=True, wait=wait)
-    return _PostError(what, sign)
+        return _PostError(what, sign, may_pass=True, wait=wait, status=status)
+    return _PostError(what, sign, status=status)
 
 
 def _failure(error: ExchangeError, seconds: float) -> _PostError:
@@ -167,7 +171,10 @@ def _failure(error: ExchangeError, seconds: float) -> _PostError:
 
 
 def open_search_server(
-    spec: str, bounds: RequestBounds = RequestBounds(attempts=2, total=60), keys: Keys = NO_KEYS
+    spec: str,
+    bounds: RequestBounds = RequestBounds(attempts=2, total=60),
+    keys: Keys = NO_KEYS,
+    headers: Mapping[str, str] | None = None,
 ) -> SearchServer:
     """The server of `http:URL`, asked one query now, so that a wrong address shows at once.
 
@@ -175,15 +182,25 @@ def open_search_server(
     """
     url = server_url(spec)
     try:
-        SearchServer(url, bounds, keys=keys).search([_PROBE], 1)
+        SearchServer(url, bounds, keys=keys, headers=headers).search([_PROBE], 1)
     except RetrieverError as error:
-        remedy = (
-            f"start the server or correct the address in --retriever (Search-R1's path is {PATH})"
-        )
-        if "status 401" in str(error) and keys.variable(url) is None:
-            remedy = no_key(url)
-        raise InputError(str(error), where=url, remedy=remedy) from None
-    return SearchServer(url, keys=keys)
+        raise InputError(
+            str(error).rstrip("."), where=url, remedy=_remedy(error, url, keys)
+        ) from None
+    return SearchServer(url, keys=keys, headers=headers)
+
+
+def _remedy(error: RetrieverError, url: str, keys: Keys) -> str:
+    """What to do where a server does not answer its first query."""
+    status = error.status if isinstance(error, _PostError) else None
+    variable = keys.variable(url)
+    if status in (401, 403) and variable is not None:
+        return f"the key in {variable} is not accepted there: check it"
+    if status in (401, 403):
+        return no_key(url)
+    if status is not None and status < 500 and status != 404:
+        return "the server does not take the request: does it speak Search-R1's protocol?"
+    return f"start the server or correct the address in --retriever (Search-R1's path is {PATH})"
 
 
 def server_url(spec: str) -> str:

@@ -16,6 +16,14 @@ QUESTION_FORMATS = "ambignq:PATH, cambignq:PATH or condambigqa:PATH"
 """Question sets in formats other than the native one, for help texts."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Header of requests to servers, repeatable: X-Title=Films, "
+        "search.example/X-Index=films.",
+        metavar="[HOST/]NAME=VALUE",
+    ),
+]
 Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.agents.outages import PATIENCE
-from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
+from branchwise.commands.options import QUESTION_FORMATS, Header, Key, read_keys
 from branchwise.commands.pace_options import (
     DryRun,
     EstimateFrom,
@@ -228,13 +228,7 @@ def resume(
         PromptSet | None, typer.Option(help="The set of prompts that the run began with.")
     ] = None,
     key: Key = None,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Header of requests to model servers, repeatable; before the run's of that name.",
-            metavar="NAME=VALUE",
-        ),
-    ] = None,
+    header: Header = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run failed items again.")
     ] = False,

@@ -27,7 +27,7 @@ _JSON = frozenset({"extra_body"})
 """Settings that are written as one JSON object."""
 _METAVARS: Mapping[str, str] = {
     "keys": METAVAR,
-    "headers": "NAME=VALUE",
+    "headers": "[HOST/]NAME=VALUE",
     "extra_body": "JSON",
     "settings": "NAME.KEY=VALUE",
     "role_decoding": "ROLE.KEY=VALUE",

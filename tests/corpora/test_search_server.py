@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from branchwise.corpora.errors import InputError
+from branchwise.corpora.keys import Keys
 from branchwise.corpora.open import absolute_name, needs_corpus, open_retriever
 from branchwise.corpora.passages import Passage, passage_id
 from branchwise.corpora.retrieval import Hit, RetrieverError
@@ -314,6 +315,22 @@ def test_nobody_there_is_one_line_at_the_start():
         "(Connection refused); start the server or correct the address in --retriever "
         "(Search-R1's path is /retrieve)"
     )
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_is_wanted_is_asked_for_and_one_that_is_refused_is_named(
+    server, monkeypatch, status
+):
+    server.play(sends("", status), sends("", status))
+    with pytest.raises(InputError) as raised:
+        open_search_server(server.url)
+    assert str(raised.value) == (
+        f"{server.url}: the retrieval server answers with status {status}: it gives no reason; "
+        f"no key goes to {server.host}; name its variable: --key {server.host}=VARIABLE"
+    )
+    monkeypatch.setenv("SEARCH_KEY", "search-0123456789")
+    with pytest.raises(InputError, match="the key in SEARCH_KEY is not accepted there: check it"):
+        open_search_server(server.url, keys=Keys({server.host: "SEARCH_KEY"}))
 
 
 def test_a_wrong_path_is_one_line_at_the_start(server):
