@@ -77,17 +77,17 @@ class Decoding(Sampling):
 
     tool_protocol: Annotated[
         Literal["native", "text"],
-        Setting("native, or text for servers without tool calls.", PANEL),
+        Setting("How tools are called; text for servers without tool calls.", PANEL),
     ] = "native"
     structured: Annotated[
         Literal["auto", "off"],
-        Setting("auto or off: the provider's structured output for answers.", PANEL),
+        Setting("The provider's structured output for answers.", PANEL),
     ] = "auto"
     reasoning_back: Annotated[
         Literal["auto", "on", "off"],
         Setting(
-            "auto, on or off: send the reasoning of turns that call tools back to the server; "
-            "auto: where it refuses to go on without it.",
+            "Send the reasoning of turns that call tools back to the server; auto: where it "
+            "refuses to go on without it.",
             PANEL,
             later=True,
         ),

@@ -138,7 +138,7 @@ class StudyLive:
     def _summary(self) -> str:
         done = sum(tally.ended_items for tally in self._tallies)
         total = sum(tally.total for tally in self._tallies)
-        parts = [f"{done} of {total} items", f"{self._rate():.1f} a second"]
+        parts = [f"{done} of {counted(total, 'item')}", f"{self._rate():.1f} a second"]
         parts.append(f"{self._left(self._tallies)} left")
         if self._max_cost is not None:
             spent = [tally.cost for tally in self._tallies]

@@ -9,7 +9,7 @@ import typer
 from branchwise.commands.options import AsJson, Header, Key, read_keys
 from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
 from branchwise.corpora.retrieval import MAX_K
-from branchwise.corpora.text import one_line
+from branchwise.corpora.text import counted, one_line
 
 if TYPE_CHECKING:
     from branchwise.corpora.encoder_models import EncoderSettings
@@ -58,8 +58,8 @@ def build(
 
     with showing("reading", "lines") as progress:
         built = build_corpus(source, out, progress)
-    left_out = f" ({built.repeated} repeats left out)" if built.repeated else ""
-    typer.echo(f"{out}: {len(built.corpus)} passages{left_out}")
+    left_out = f" ({counted(built.repeated, 'repeat')} left out)" if built.repeated else ""
+    typer.echo(f"{out}: {counted(len(built.corpus), 'passage')}{left_out}")
     typer.echo(f"next: branchwise corpus index {out} --kind flat")
 
 
@@ -218,7 +218,7 @@ def info(path: CorpusDir, json_output: AsJson = False) -> None:
     if json_output:
         _print_json(facts)
         return
-    typer.echo(f"{path}: {facts['passages']} passages, {facts['bytes'] / 2**20:.1f} MiB")
+    typer.echo(f"{path}: {counted(facts['passages'], 'passage')}, {facts['bytes'] / 2**20:.1f} MiB")
     typer.echo(f"SHA-256 {facts['sha256']}")
     for name, manifest in facts["indexes"].items():
         problem = manifest.get("problem")

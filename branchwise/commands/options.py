@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
 
 from branchwise.corpora.keys import HELP, METAVAR, OPTION
@@ -15,6 +16,25 @@ NO_TOOLS = "none"
 QUESTION_FORMATS = "ambignq:PATH, cambignq:PATH or condambigqa:PATH"
 """Question sets in formats other than the native one, for help texts."""
 
+
+class _TaskName(click.ParamType[str]):
+    """A task's name: checked with its nearest one where it is used, listed where it is explained,
+    since `branchwise --help` does without the tasks."""
+
+    name = "TASK"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        from branchwise.eval.tasks import TASKS
+
+        return f"[{'|'.join(TASKS)}]"
+
+
+TaskOption = Annotated[
+    str | None,
+    typer.Option(
+        "--task", click_type=_TaskName(), help="Task, if it is not the question set's own."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Header = Annotated[
     list[str] | None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
-from branchwise.corpora.text import one_line
+from branchwise.corpora.text import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,7 +193,7 @@ def convert(
     _check_place(out)
     found = load_questions(source, require_gold=False).questions
     write_bytes(out, b"".join(_lines(found)))
-    typer.echo(f"{out}: {len(found):,} questions")
+    typer.echo(f"{out}: {counted(len(found), 'question')}")
 
 
 def _check_place(out: Path) -> None:
@@ -317,11 +317,11 @@ def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: 
     if tally.accepted < settings.questions:
         why = f"; given up: {', '.join(tally.exhausted)}" if tally.exhausted else ""
         written = f", which are in {out}" if tally.accepted else ""
+        wanted = counted(settings.questions, "question")
         typer.echo(
-            f"branchwise: only {tally.accepted:,} of {settings.questions:,} questions could be "
-            f"made{written}{why}",
+            f"branchwise: only {tally.accepted:,} of {wanted} could be made{written}{why}",
             err=True,
         )
         raise typer.Exit(1)
-    typer.echo(f"{out}: {tally.accepted:,} questions")
+    typer.echo(f"{out}: {counted(tally.accepted, 'question')}")
     typer.echo(f"next: branchwise questions info {out}")

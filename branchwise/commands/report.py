@@ -83,7 +83,7 @@ def report(
 
     Example: branchwise report runs/base runs/expanded --html report.html
     """
-    from branchwise.commands.score import announcing, print_runs, say
+    from branchwise.commands.score import print_runs, say
     from branchwise.eval.reporting.run_folders import report_of_runs
     from branchwise.eval.scoring import ScoringSettings
     from branchwise.ui.metric_failures import failure_lines
@@ -100,7 +100,6 @@ def report(
         asks=False,
         saves=False,
         metrics=tuple(metric or ()),
-        announce=announcing(priced),
     )
     runs = [(name, _read(path, settings)) for name, path in chosen_runs.runs]
     _warn_if_not_comparable([run.scores for _, run in runs])
@@ -248,10 +247,13 @@ def warn_if_pending(path: Path) -> None:
 
 
 def _read(path: Path, settings: "ScoringSettings") -> "ScoredRun":
+    from branchwise.commands.score import announcing
+    from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.scoring import score_run
 
     warn_if_pending(path)
-    return score_run(path, settings)
+    priced = settings.prices or prices_of(path)
+    return score_run(path, replace(settings, prices=priced, announce=announcing(priced)))
 
 
 def _warn_if_not_comparable(runs: Sequence["Scores"]) -> None:

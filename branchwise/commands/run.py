@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.agents.outages import PATIENCE
-from branchwise.commands.options import QUESTION_FORMATS, Header, Key, read_keys
+from branchwise.commands.options import QUESTION_FORMATS, Header, Key, TaskOption, read_keys
 from branchwise.commands.pace_options import (
     DryRun,
     EstimateFrom,
@@ -60,9 +60,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="Task, if it is not the question set's own.")
-    ] = None,
+    task: TaskOption = None,
     ids: Annotated[
         Path | None, typer.Option(help="File with question ids, one a line: run only these.")
     ] = None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import Key, read_keys
+from branchwise.commands.options import Key, TaskOption, read_keys
 from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
 from branchwise.commands.scoring_options import (
     Attempts,
@@ -52,9 +52,7 @@ def score(
     predictions: Annotated[
         Path | None, typer.Option(help='JSONL of {"id", "answers"}: any agent\'s predictions.')
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="Task, if it is not the question set's own.")
-    ] = None,
+    task: TaskOption = None,
     matcher: Matcher = None,
     judge_entities: JudgeEntities = False,
     judge: Judge = None,
@@ -135,8 +133,12 @@ def _score_run(
 
 def score_and_save(path: Path, settings: "ScoringSettings") -> "ScoredRun":
     """Score a run, with progress if that takes long."""
+    from dataclasses import replace
+
+    from branchwise.eval.costs.kept_prices import prices_of
     from branchwise.eval.scoring import score_run
 
+    settings = replace(settings, prices=settings.prices or prices_of(path))
     command = f"branchwise score {shlex.quote(str(path))}"
     with _asking(command, settings) as shown:
         return score_run(path, shown)

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from branchwise.commands.passage_progress import showing
+from branchwise.corpora.text import counted
 
 if TYPE_CHECKING:
     from branchwise.agents.outages import Outages
@@ -94,7 +95,7 @@ class _Lines:
         if now - self._printed < SECONDS_BETWEEN_LINES:
             return
         self._printed = now
-        line = f"{self._what}: {done} of {total} requests, {now - self._began:.0f} s"
+        line = f"{self._what}: {done} of {counted(total, 'request')}, {now - self._began:.0f} s"
         self._screen.print(line, markup=False, soft_wrap=True)
 
 
