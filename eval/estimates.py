@@ -17,9 +17,6 @@ from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import run_costs
 from branchwise.eval.store import RunReader
 
-Record = Mapping[str, Any]
-"""How an item ended (`eval.runner.outcome_record`)."""
-
 _T_90 = (6.31, 2.92, 2.35, 2.13, 2.02, 1.94, 1.89, 1.86, 1.83, 1.81, 1.80, 1.78, 1.77, 1.76, 1.75)
 """Student's t with 1, 2, ... degrees of freedom of a 90% interval; beyond them that of a normal."""
 _NORMAL_90 = 1.64
@@ -61,11 +58,12 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Sample:
-    """Ended items of a system: their `outcomes`, by its recorded `system`; failed ones are left
-    out, as they cost less. `kept`: they are items of the run itself."""
+    """Ended items of a system: their `outcomes` (`eval.runner.outcome_record`), and its recorded
+    `system`. Failed ones are left out, as they cost less. `kept`: they are the run's own items.
+    """
 
-    system: Record
-    outcomes: tuple[Record, ...]
+    system: Mapping[str, Any]
+    outcomes: tuple[Mapping[str, Any], ...]
     kept: bool
 
     @classmethod

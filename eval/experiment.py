@@ -129,7 +129,7 @@ def run(
         agent = make_agent(system, task or chosen.task, restraints)
     except KeyboardInterrupt:
         if is_pilot(path):
-            raise
+            return Run(path, _state(path, "interrupted"))
         spec = _unopened_spec(chosen, system, task, epochs, scoring)
         create_run(path, spec, chosen.questions)
         return Run(path, RunState(0, 0, len(chosen) * epochs, stopped="interrupted"))

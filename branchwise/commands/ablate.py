@@ -98,7 +98,12 @@ def ablate(
         study, out, {"prices": prices, "concurrency": concurrency, "max-requests": max_requests}
     )
     again += "".join(f" --key {shlex.quote(one)}" for one in key or ())
-    made = _run(design, folder, pace)
+    try:
+        made = _run(design, folder, pace)
+    except KeyboardInterrupt:
+        # While something was opened: afterwards the pass ends with what it has.
+        _say_stopped("interrupted", again)
+        sys.exit(1)
     if pilot is not None and not made.state.stopped:
         _tell_pilot(loaded, design, pace, made, again)
     finish(made, design, again, max_cost, keys)
@@ -211,24 +216,29 @@ def finish(
     """
     from branchwise.commands.run import say_failures
     from branchwise.commands.score import say
-    from branchwise.ui.console import error_console
     from branchwise.ui.metric_failures import failure_lines
 
     folder = shlex.quote(str(made.folder.path))
     most = "HIGHER" if made.is_out_of_money else max_cost
     again += "" if most is None else f" --max-cost {most}"
     if made.state.stopped:
-        error_console().print(
-            f"Stopped: {made.state.stopped}. Nothing is lost; continue with:\n  {again}\n"
-            f"and see what there is so far with:\n  branchwise report {folder}",
-            markup=False,
-            soft_wrap=True,
-        )
+        _say_stopped(made.state.stopped, again, f"  branchwise report {folder}")
         sys.exit(1)
     scores = show_study(made, design, keys)
     failed = say_failures([path for _, path in made.folder.runs()], again)
     if say(failure_lines(scores)) or failed:
         sys.exit(1)
+
+
+def _say_stopped(why: str, again: str, look: str | None = None) -> None:
+    from branchwise.ui.console import error_console
+
+    so_far = f"\nand see what there is so far with:\n{look}" if look else ""
+    error_console().print(
+        f"Stopped: {why}. Nothing is lost; continue with:\n  {again}{so_far}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def show_study(
