@@ -49,7 +49,7 @@ class Outage(NamedTuple):
 
     def line(self, noun: str = "question") -> str:
         """ "no answer from localhost:8000 for 30 s, 16 questions wait"; `noun`: what waits."""
-        what = f"no answer from {host_of(self.server)} for {duration(self.seconds)}"
+        what = f"no answer from {host_of(self.server) or self.server} for {duration(self.seconds)}"
         wait = f", {counted(self.waiting, noun)} wait{'s' if self.waiting == 1 else ''}"
         return what + (wait if self.waiting else "")
 
@@ -222,7 +222,7 @@ class ServerWatch:
         seconds = 0.0 if self.since is None else self._clock() - self.since
         # A model's error begins with its name and address.
         reason = self.reason.partition(f"@{self.server}: ")[2] or self.reason
-        return f"no answer from {host_of(self.server)} for {duration(seconds)} ({reason})"
+        return f"no answer from {host_of(self.server) or self.server} for {duration(seconds)} ({reason})"
 
 
 class Outages:

@@ -19,4 +19,7 @@ def sign_of_status(status: int, wait: float | None) -> Sign:
 def host_of(server: str) -> str:
     """How messages call a server: its host, with the port where the address names one; "" for what
     is no address."""
-    return urlsplit(server.removeprefix("http:") if "http:http" in server else server).netloc
+    try:
+        return urlsplit(server.removeprefix("http:") if "http:http" in server else server).netloc
+    except ValueError:
+        return ""

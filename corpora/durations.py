@@ -6,7 +6,7 @@ import re
 from branchwise.corpora.errors import InputError
 
 _UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-_WRITTEN = re.compile(r"(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*([a-z]*)")
+_WRITTEN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?|\.[0-9]{1,9})\s*([a-z]*)")
 EXAMPLE = "write seconds, or a number with s, m, h or d: 90s, 2m, 1.5h"
 
 

@@ -56,7 +56,7 @@ class OutagePrinter:
         for server in [one for one in self._last if one not in now]:
             gone = duration(self._last.pop(server))
             self._told.pop(server, None)
-            self._print(printable(f"{host_of(server)} answers again, after {gone}"))
+            self._print(printable(f"{host_of(server) or server} answers again, after {gone}"))
         for server, one in now.items():
             self._last[server] = one.seconds
             told = self._told.get(server)
