@@ -39,6 +39,10 @@ class ServerGoneError(PassEndedError):
     """A server gave no answer for as long as it was waited for."""
 
 
+def _no_answer(server: str, seconds: float) -> str:
+    return f"no answer from {host_of(server) or server} for {duration(seconds)}"
+
+
 class Outage(NamedTuple):
     """A server that is gone: for how many seconds, how many wait for it, what was said last."""
 
@@ -49,7 +53,7 @@ class Outage(NamedTuple):
 
     def line(self, noun: str = "question") -> str:
         """ "no answer from localhost:8000 for 30 s, 16 questions wait"; `noun`: what waits."""
-        what = f"no answer from {host_of(self.server) or self.server} for {duration(self.seconds)}"
+        what = _no_answer(self.server, self.seconds)
         wait = f", {counted(self.waiting, noun)} wait{'s' if self.waiting == 1 else ''}"
         return what + (wait if self.waiting else "")
 
@@ -222,7 +226,7 @@ class ServerWatch:
         seconds = 0.0 if self.since is None else self._clock() - self.since
         # A model's error begins with its name and address.
         reason = self.reason.partition(f"@{self.server}: ")[2] or self.reason
-        return f"no answer from {host_of(self.server) or self.server} for {duration(seconds)} ({reason})"
+        return f"{_no_answer(self.server, seconds)} ({reason})"
 
 
 class Outages:
