@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.agents.outages import PATIENCE
 from branchwise.commands.options import QUESTION_FORMATS, Header, Key, TaskOption, read_keys
 from branchwise.commands.pace_options import (
     DryRun,
@@ -91,6 +90,7 @@ def run(
     """
     check_forecast(pilot, estimate_from, dry_run=dry_run)
     from branchwise import api
+    from branchwise.agents.outages import PATIENCE
     from branchwise.corpora.keys import Keys
     from branchwise.corpora.loaders import load_questions
     from branchwise.eval.experiment import Selection
@@ -245,6 +245,7 @@ def resume(
 
     from branchwise import api
     from branchwise.agents.headers import read_headers
+    from branchwise.agents.outages import PATIENCE
     from branchwise.eval.store import open_run
 
     keys = read_keys(key)
