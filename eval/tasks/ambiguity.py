@@ -9,8 +9,8 @@ from typing import Any
 
 from branchwise.agents.prediction import Prediction
 from branchwise.agents.verdict_format import VERDICT
+from branchwise.corpora.normalise import normalise
 from branchwise.eval.items import AnsweredItem
-from branchwise.eval.normalise import normalise
 from branchwise.eval.tasks.column import Column, Metrics, Total
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows.ambiguity import AMBIGUITY

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.entities import form
 from branchwise.eval.errors.item_errors import ItemErrors, WrongAnswer
-from branchwise.eval.normalise import MAX_CHARACTERS
 from branchwise.trace.events import AnswerRead
 from branchwise.ui.steps import parts
 from branchwise.ui.steps.blocks import Block, Mark, harmless
