@@ -34,6 +34,8 @@ VARIABLES: Mapping[str, frozenset[str]] = MappingProxyType(
         "clarification_with_tools": frozenset(),
         "clarification_directly": frozenset(),
         "clarification_readings": frozenset({"readings"}),
+        "option_with_tools": frozenset(),
+        "option_directly": frozenset(),
         "at_most_conditions": frozenset({"most"}),
         "at_most_citations": frozenset({"most"}),
         "passages": frozenset(),
@@ -91,6 +93,8 @@ SINCE_V2 = frozenset(
         "clarification_with_tools",
         "clarification_directly",
         "clarification_readings",
+        "option_with_tools",
+        "option_directly",
         "at_most_conditions",
         "at_most_citations",
     }

@@ -11,13 +11,20 @@ from dataclasses import dataclass
 
 from branchwise.agents.clarification_format import CLARIFICATION
 from branchwise.agents.verdict_format import VERDICT
-from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
+from branchwise.corpora.clarification import (
+    ClarificationFormatError,
+    ClarificationQuestion,
+    parse_clarification,
+)
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.option_scores_published import published_parse
+from branchwise.graphs.flows.clarify import OPTION_ANSWERS
 
-QUESTION, ANSWERS, AMBIGUOUS = CLARIFICATION, "answers", VERDICT
+QUESTION, ANSWERS, AMBIGUOUS = CLARIFICATION, OPTION_ANSWERS, VERDICT
 """Keys of `prediction.task_output`."""
+_ONE = "one"
+"""The category of options of which it is not known what they are."""
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -63,6 +70,15 @@ def gold_options(question: Question, *, as_published: bool = False) -> tuple[str
     gold = gold_asked(question, as_published=as_published)
     named = tuple(one.name for one in question.branches if one.name != DEFAULT_BRANCH)
     return gold.options if gold and gold.options and named else named
+
+
+def gold_text(question: Question) -> str:
+    """The gold question as it is asked back: without one of the form, one that offers the names of
+    the branches. Empty for a question with one reading."""
+    gold, options = gold_asked(question), gold_options(question)
+    if gold and gold.options == options:
+        return gold.text
+    return ClarificationQuestion(_ONE, options).text if options else ""
 
 
 def gold_answers(question: Question) -> list[list[str]]:

@@ -123,7 +123,8 @@ class System(BaseModel):
         QuestionProtocol,
         _model(
             "Free text: how a question is put (conditions, standard, guided by the gold "
-            "conditions, closed book). Ambiguity: answers, if several answers are to tell it.",
+            "conditions, closed book). Ambiguity and questions back: whether all answers are "
+            "listed first to tell it, for the question back or for both, or are the gold ones.",
             later=True,
         ),
     ] = DEFAULT_PROTOCOL

@@ -7,9 +7,12 @@ from branchwise.corpora.questions import Gold
 from branchwise.eval.tasks.ambiguity import AmbiguityTask
 from branchwise.eval.tasks.branches import BranchesTask
 from branchwise.eval.tasks.clarification import ClarificationTask
+from branchwise.eval.tasks.clarified import ClarifiedTask
+from branchwise.eval.tasks.clarify import ClarifyTask
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
 from branchwise.eval.tasks.condambigqa_graded import GradedTask, PublishedCodeTask
+from branchwise.eval.tasks.options_way import PUBLISHED, SUBSEQUENCE
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import FLOWS
 
@@ -33,13 +36,15 @@ __all__ = [
 
 DEFAULT: Task = BranchesTask()
 """The task of a question that comes without a question set."""
+_OF_OPTIONS = (ClarificationTask, ClarifiedTask, ClarifyTask)
+"""Tasks whose scores compare options, or answers to them, by the text that they share."""
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
         DEFAULT,
         CondAmbigQATask(),
         AmbiguityTask(),
-        ClarificationTask(FLOWS["clarification"]),
+        *(kind(FLOWS[kind.name]) for kind in _OF_OPTIONS),
     )
 }
 
@@ -48,7 +53,15 @@ GRADED, PUBLISHED_CODE = "graded", "published-code"
 """Variants of a task whose answers a judge grades."""
 _VARIANTS: dict[tuple[str, str], Task] = {
     (task.name, variant): task
-    for variant, task in ((GRADED, GradedTask()), (PUBLISHED_CODE, PublishedCodeTask()))
+    for variant, task in (
+        (GRADED, GradedTask()),
+        (PUBLISHED_CODE, PublishedCodeTask()),
+        *(
+            (way.variant, kind(FLOWS[kind.name], way))
+            for kind in _OF_OPTIONS
+            for way in (SUBSEQUENCE, PUBLISHED)
+        ),
+    )
 }
 
 

@@ -53,7 +53,7 @@ def answer_columns(way: OptionsWay) -> tuple[Column, ...]:
     """What the answers of a question's options are scored by."""
     return (
         *option_columns("answer", _ANSWERS, way),
-        Column("answers", "number", _ANSWERS, 1, _NUMBER_NOTE, unit="value"),
+        Column("answer_count", "number", _ANSWERS, 1, _NUMBER_NOTE, unit="value"),
         Column("different_answers", "different", _ANSWERS, 1, unit="value"),
         Column("form_errors", "form\nerrors", _ANSWERS, note=_FORMAT_NOTE),
         Column(
@@ -79,7 +79,7 @@ def answer_metrics(item: AnsweredItem, way: OptionsWay, *, format_error: bool) -
     gold = [[bare_answer(form) for form in forms] for forms in gold_answers(item.question)]
     return {
         **option_metrics("answer", way.sums(said, gold)),
-        "answers": float(len(said)),
+        "answer_count": float(len(said)),
         "different_answers": float(len(set(said))),
         "form_errors": float(format_error),
         **_of_gold_options(item, gold),

@@ -109,7 +109,7 @@ def test_answers_count_by_their_best_form_and_by_place_where_options_are_gold() 
 def test_own_options_have_no_accuracy_and_repeated_answers_are_told_apart() -> None:
     found = ClarifiedTask(DEFAULT).score(answered(pairs(("a", ["Jane Doe"]), ("a", ["jane doe"]))))
     assert (found["option_accuracy"], found["option_exact"]) == (None, None)
-    assert (found["answers"], found["different_answers"]) == (2, 1)
+    assert (found["answer_count"], found["different_answers"]) == (2, 1)
     # The second is left for "author", with which it shares one character of its 8.
     assert found["answer_precision"] == pytest.approx((1 + 1 / 8) / 2)
 
