@@ -1,11 +1,12 @@
 """What the systems of a study share: questions, one retriever per index, one graph per folder."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.agents.restraints import Restraints
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, SettingError
 from branchwise.corpora.files import read_lines
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import is_address, open_graph
@@ -18,7 +19,7 @@ from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
-from branchwise.eval.tasks import Task, gold_of, is_graded
+from branchwise.eval.tasks import Task, get_task, gold_of, is_graded
 from branchwise.eval.tasks.protocols import flow_of
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
@@ -106,13 +107,15 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
     """
     asked = loaded.study.questions
     source, file = question_source(asked.source, loaded.folder)
+    task = _task(loaded)
     try:
-        found = load_questions(source, gold_of=gold_of(None))
+        found = load_questions(source, gold_of=gold_of(task))
     except InputError as error:
         if file is not None and error.where and error.where.startswith(str(file)):
             raise
         where = loaded.where("questions", "source")
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
+    found = replace(found, task=task or found.task)
     _check_task(loaded, found.task)
     chosen = Selection(_ids(loaded), asked.limit)
     try:
@@ -123,17 +126,29 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         raise InputError(error.what, where=where, remedy=f"correct {key}") from None
 
 
+def _task(loaded: LoadedStudy) -> str | None:
+    """The task that the study names."""
+    named = loaded.study.questions.task
+    try:
+        return None if named is None else get_task(named).name
+    except InputError as error:
+        where = loaded.where("questions", "task")
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
+
+
 def _check_task(loaded: LoadedStudy, task: str) -> None:
     try:
         loaded.scoring.check_task(task)
+    except SettingError as error:
+        remedy = error.remedy if loaded.study.judge or not is_graded(task) else "name a judge"
+        raise InputError(error.what, where=loaded.where(error.setting), remedy=remedy) from None
     except InputError as error:
-        study = loaded.study
         key = "judge_entities" if loaded.scoring.matcher == "lexical" else "matcher"
         remedy = "leave out matcher, judge_entities and judge"
         if is_graded(task):
             key, remedy = "matcher", "leave out matcher"
-        elif graded := [one for one in ("judge_pairs", "variant") if getattr(study, one)]:
-            key, remedy = graded[0], f"leave out {' and '.join(graded)}"
+        elif loaded.study.judge_pairs:
+            key, remedy = "judge_pairs", "leave out judge_pairs"
         raise InputError(error.what, where=loaded.where(key), remedy=remedy) from None
 
 

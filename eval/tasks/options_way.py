@@ -42,7 +42,7 @@ class OptionsWay:
 
 
 SUBSTRING = OptionsWay(
-    "",
+    "substring",
     "longest common substring",
     "by the longest common substring, one-to-one, over all questions together",
     "substring",
