@@ -121,7 +121,7 @@ class ScoringChoice:
 
     def variant_of(self, task: str) -> str:
         """How the task's items are scored (`get_task`); empty for its own way."""
-        named = self.variant
+        named: str = self.variant
         if named == BY_NAMES.variant:
             named = GRADED if is_graded(task) and self.judge_entities else ""
         # Scores by a task's own way are the same ones under any name.
