@@ -21,7 +21,7 @@ from branchwise.agents.prediction import Prediction
 from branchwise.agents.verdict_format import VERDICT
 from branchwise.corpora.clarification import ClarificationFormatError, parse_clarification
 from branchwise.graphs.flows.ambiguity import different_answers
-from branchwise.graphs.flows.clarify import OPTION_ANSWERS, Pipeline, with_answers
+from branchwise.graphs.flows.clarify import MAX_OPTIONS, OPTION_ANSWERS, Pipeline, with_answers
 from branchwise.graphs.flows.flow import GraphParts
 from branchwise.graphs.reduce import StateUpdate
 from branchwise.graphs.stage import UNREADABLE, StageGraph, StageRead
@@ -32,8 +32,6 @@ from branchwise.trace.parts import Predicted
 if TYPE_CHECKING:
     from branchwise.graphs.flows.flow import AgentGraph
 
-MAX_OPTIONS = 32
-"""Options that are answered: each is a conversation, and all go on at the same time."""
 _READ_HOW = ("strict", "tolerant", "repaired")
 """How answers are read, the best first."""
 

@@ -30,16 +30,21 @@ class Budget(BaseModel):
     """What one item may spend. When any part is spent, the agent is told to answer.
 
     `turns`: model turns, the answering one included. `calls`: tool calls. `tokens`: input and
-    output of all model calls. `seconds`: time spent asking; replayed calls take none.
+    output of all model calls. `seconds`: time spent asking; replayed calls take none. Where an item
+    has several conversations, each has all turns and calls.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     turns: Annotated[
-        int, Field(ge=1, le=1000), _budget("Model turns an item.", word="max_turns")
+        int,
+        Field(ge=1, le=1000),
+        _budget("Model turns an item, or each stage of it.", word="max_turns"),
     ] = 12
     calls: Annotated[
-        int, Field(ge=0, le=10_000), _budget("Tool calls an item.", word="max_calls")
+        int,
+        Field(ge=0, le=10_000),
+        _budget("Tool calls an item, or each stage of it.", word="max_calls"),
     ] = 24
     tokens: Annotated[int, Field(ge=1), _budget("Tokens an item.", word="max_tokens_total")] = (
         400_000

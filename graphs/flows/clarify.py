@@ -32,6 +32,8 @@ _OPTION = Flow(
     prompts={"search": "option_with_tools", "direct": "option_directly"},
     readings="readings",
 )
+MAX_OPTIONS = 32
+"""Options that are answered: each is a conversation, and all go on at the same time."""
 OPTION_ANSWERS = "answers"
 """Key of a `task_output`: pairs of an option and the texts of its answer, in the order asked."""
 
@@ -75,6 +77,7 @@ class Pipeline:
             readings=stages[0].readings,
             graph=partial(_build, self),
             stages=stages,
+            conversations=len(stages) + (MAX_OPTIONS - 1 if self.answers else 0),
             tells_answers=tells_answers,
             tells_question=self.asks is None,
         )

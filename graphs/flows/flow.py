@@ -105,8 +105,9 @@ class Flow:
     files on which no other flow's answers depend, which keeps them out of other systems' digests.
     `graph` builds its graph, and imports LangGraph when it is called; None is
     `graphs.base.build_graph`. A graph of its own cannot be entered in the middle by a fork.
-    `stages`: the flows of its conversations, where it has several; `prompts`, `readings` and
-    `format` are then of no use but to say which settings there are, and what its answers are.
+    `stages`: the flows of its conversations, where it has several: each has its own prompts,
+    readings and format, and those of this flow only say which settings there are;
+    `conversations`: how many an item has at most.
     `protocols`: other ways to put such a question, by their names; its own is `conditions`.
     `tells_conditions`, `tells_answers`: the gold ones are listed below the question;
     `tells_question`: the gold clarification question is asked back. `at_most`: the
@@ -120,6 +121,7 @@ class Flow:
     own_prompts: frozenset[str] = frozenset()
     graph: GraphBuilder | None = None
     stages: "tuple[Flow, ...]" = ()
+    conversations: int = 1
     protocols: "Mapping[str, Flow]" = field(default_factory=dict)
     tells_conditions: bool = False
     tells_answers: bool = False
