@@ -44,7 +44,8 @@ class AnswerWords(EventWords[AnswerRead]):
         yield from branch_lines(prediction.branches)
         if prediction.task_output is not None:
             yield indented(_output(prediction.task_output))
-            yield indented(short(prediction.reasoning or "(no reason given)"))
+            if prediction.reasoning or not prediction.branches:
+                yield indented(short(prediction.reasoning or "(no reason given)"))
         elif not prediction.branches:
             yield indented(f"no answer: {short(prediction.reasoning or '(no reason given)')}")
 
