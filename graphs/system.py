@@ -77,7 +77,8 @@ class System(BaseModel):
 
     `corpus` and `prompts` are folders; `retriever` names an index of the corpus (None: the only one
     there is, else `flat`), or is `http:URL` or `flashrag:CONFIG.yaml`, which need no corpus; `k`
-    fixes the number of passages per search and removes it from the tool's schema. `kg` is the
+    fixes the number of passages per search and removes it from the tool's schema. `reranker`: the
+    folder of a cross-encoder, which ranks the retriever's passages anew. `kg` is the
     folder of a built graph or the address of a SPARQL endpoint. `tools`: None is `local_retriever`
     if there is a retriever, and `wikidata_search` and `wikisparql` if there is a graph; without
     tools the model answers directly. A tool or node is named, or is `file.py:NAME` or
@@ -168,6 +169,14 @@ class System(BaseModel):
         int | None,
         Field(ge=1, le=MAX_K),
         _tools("Passages a search; without it the model chooses."),
+    ] = None
+    reranker: Annotated[
+        str | None,
+        _tools(
+            "Folder of a cross-encoder that ranks what the retriever finds anew.",
+            holds="folder",
+            none="none",
+        ),
     ] = None
     kg: Annotated[
         str | None,

@@ -106,6 +106,9 @@ def resume(
         str | None,
         typer.Option(help="The same retriever elsewhere: http:URL, flashrag:FILE or file.py:NAME."),
     ] = None,
+    reranker: Annotated[
+        Path | None, typer.Option(help="Where the run's cross-encoder is now, if it has moved.")
+    ] = None,
     kg: Annotated[
         str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
     ] = None,
@@ -153,6 +156,7 @@ def resume(
             path,
             corpus=corpus,
             retriever=retriever,
+            reranker=reranker,
             model=model,
             expander=expander,
             extractor=extractor,

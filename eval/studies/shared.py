@@ -32,7 +32,7 @@ class SharedSources:
     """Retrievers and graphs, each opened once however many systems name it."""
 
     def __init__(self) -> None:
-        self._retrievers: dict[tuple[str | None, str | None, str], Batcher | None] = {}
+        self._retrievers: dict[tuple[str | None, str | None, str | None, str], Batcher | None] = {}
         self._graphs: dict[str, Graph] = {}
 
     def retriever(self, system: System) -> Batcher | None:
@@ -42,7 +42,7 @@ class SharedSources:
         plugged = is_plugin_retriever(system.retriever)
         settings = system.model_dump_json(include={"settings"}) if plugged else ""
         settings += str(sorted(system.keys.items()))
-        key = (_place(system.corpus), system.retriever, settings)
+        key = (_place(system.corpus), system.retriever, _place(system.reranker), settings)
         if key not in self._retrievers:
             found = retriever_of(system)
             self._retrievers[key] = Batcher(found) if found else None
@@ -117,6 +117,7 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
     found = replace(found, task=task or found.task)
     _check_task(loaded, found.task)
+    _check_protocols(loaded, get_task(found.task))
     chosen = Selection(_ids(loaded), asked.limit)
     try:
         return chosen.of(found)
@@ -150,6 +151,24 @@ def _check_task(loaded: LoadedStudy, task: str) -> None:
         elif loaded.study.judge_pairs:
             key, remedy = "judge_pairs", "leave out judge_pairs"
         raise InputError(error.what, where=loaded.where(key), remedy=remedy) from None
+
+
+def _check_protocols(loaded: LoadedStudy, task: Task) -> None:
+    """Raise InputError where a system asks in a way that the task's questions are not put in."""
+    for named in loaded.systems():
+        try:
+            flow_of(task, named.system)
+        except SettingError as error:
+            place = next(
+                (
+                    part
+                    for part in ("factors", "base")
+                    if error.setting in getattr(loaded.study, part)
+                ),
+                "base",
+            )
+            where = loaded.where(place, error.setting)
+            raise InputError(error.what, where=where, remedy=error.remedy) from None
 
 
 def _ids(loaded: LoadedStudy) -> Sequence[str] | None:
