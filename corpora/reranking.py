@@ -31,13 +31,12 @@ class RerankingRetriever:
 
     def __init__(self, retriever: Retriever, folder: Path) -> None:
         """Raises InputError where the folder holds no such model."""
-        digest, self._model = _load(folder)
+        self._model = _load(folder)
         self.name = retriever.name
-        reranker = {"name": folder.name, "digest": digest}
         self.identity: Mapping[str, Any] = {
             "kind": "reranked",
             "depth": DEPTH,
-            "reranker": reranker,
+            "digest": folder_digest(folder),
             "parts": [dict(retriever.identity)],
         }
         # How a batcher asks it is how it asks the other one.
@@ -71,8 +70,9 @@ class RerankingRetriever:
         return sorted(found, key=lambda hit: (-hit.score, hit.passage.id))
 
 
-def _load(folder: Path) -> tuple[str, "CrossEncoder"]:
-    """The SHA-256 of the files that scores depend on, and the model."""
+def check_cross_encoder(folder: Path) -> None:
+    """Raise InputError where the folder holds no cross-encoder, as far as can be told without
+    loading it."""
     if not folder.is_dir():
         raise InputError("no such folder", where=str(folder), remedy=_REMEDY)
     if not any(folder.glob("*.safetensors")):
@@ -82,6 +82,10 @@ def _load(folder: Path) -> tuple[str, "CrossEncoder"]:
     if not any(kind.endswith(_KIND) for kind in _architectures(folder)):
         what = "holds no cross-encoder: its model scores no pairs"
         raise InputError(what, where=str(folder), remedy=_REMEDY)
+
+
+def _load(folder: Path) -> "CrossEncoder":
+    check_cross_encoder(folder)
     refuse_telemetry()  # importing sentence-transformers imports openvino too, where it is
     from sentence_transformers import CrossEncoder
 
@@ -94,7 +98,7 @@ def _load(folder: Path) -> tuple[str, "CrossEncoder"]:
     if model.num_labels != 1:
         what = f"the cross-encoder gives {model.num_labels} scores for a pair, not one"
         raise InputError(what, where=str(folder), remedy=_REMEDY)
-    return folder_digest(folder), model
+    return model
 
 
 def _architectures(folder: Path) -> list[str]:

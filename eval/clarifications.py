@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from branchwise.agents.clarification_format import CLARIFICATION
+from branchwise.agents.prediction import Prediction
 from branchwise.agents.verdict_format import VERDICT
 from branchwise.corpora.clarification import (
     ClarificationFormatError,
@@ -17,7 +18,6 @@ from branchwise.corpora.clarification import (
     parse_clarification,
 )
 from branchwise.corpora.questions import DEFAULT_BRANCH, Question
-from branchwise.eval.items import AnsweredItem
 from branchwise.eval.option_scores_published import published_parse
 from branchwise.graphs.flows.clarify import OPTION_ANSWERS
 
@@ -90,17 +90,17 @@ def gold_answers(question: Question) -> list[list[str]]:
     ]
 
 
-def said_question(item: AnsweredItem) -> str:
+def said_question(prediction: Prediction) -> str:
     """The text of the clarification question that was asked; empty where none was."""
-    output = item.prediction.task_output
+    output = prediction.task_output
     return output.get(QUESTION, "") if isinstance(output, dict) else ""
 
 
-def said_answers(item: AnsweredItem) -> list[tuple[str, Sequence[str]]]:
+def said_answers(prediction: Prediction) -> list[tuple[str, Sequence[str]]]:
     """Each option that was answered, with its texts, in order; a name may be there twice."""
-    output = item.prediction.task_output
+    output = prediction.task_output
     if not isinstance(output, dict):
-        return list(item.prediction.answers.items())
+        return list(prediction.answers.items())
     return [(name, texts) for name, texts in output.get(ANSWERS, ())]
 
 

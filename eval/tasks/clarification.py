@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from branchwise.agents.format_error import FormatError
+from branchwise.agents.prediction import Prediction
+from branchwise.corpora.questions import Question
 from branchwise.eval.bleu import bleu_counts, bleu_names, corpus_bleu
 from branchwise.eval.clarifications import (
     AskedBack,
@@ -25,8 +27,9 @@ from branchwise.eval.tasks.options_way import (
     OptionsWay,
     option_columns,
     option_metrics,
+    options_beside,
 )
-from branchwise.eval.tasks.task import Task
+from branchwise.eval.tasks.task import Beside, Task
 from branchwise.graphs.flows import Flow
 
 _QUESTION, _OPTIONS = "clarification question", "options"
@@ -99,7 +102,7 @@ class ClarificationTask(Task):
         if not wanted:
             unscored = [column.key for column in self.columns if not column.total]
             return {**dict.fromkeys(unscored), **option_metrics("option", None), **_whole(None)}
-        asked = read_asked(said_question(item), as_published=self.way.as_published)
+        asked = read_asked(said_question(item.prediction), as_published=self.way.as_published)
         gold = gold_asked(item.question, as_published=self.way.as_published)
         forms = [[option] for option in wanted]
         return {
@@ -111,6 +114,12 @@ class ClarificationTask(Task):
 
     def read_output(self, data: Any) -> Any:
         return read_model(_Output, data)
+
+    def beside(self, question: Question, prediction: Prediction) -> list[Beside]:
+        """Options as they are scored."""
+        options, gold = read_asked(said_question(prediction)).options, gold_options(question)
+        wanted, said = [(one, ()) for one in gold], [(one, ()) for one in options]
+        return options_beside(wanted, [[one] for one in gold], said, options)
 
 
 def _whole(pair: tuple[AskedBack, AskedBack] | None) -> Metrics:

@@ -128,6 +128,11 @@ class Flow:
     tells_question: bool = False
     at_most: str | None = None
 
+    @property
+    def tells_gold(self) -> bool:
+        """Whether a question needs gold to be put."""
+        return self.tells_conditions or self.tells_answers or self.tells_question
+
     def by(self, protocol: str) -> "Flow":
         """The flow of a protocol. Raises KeyError where such questions are not put by it."""
         return self if protocol == DEFAULT_PROTOCOL else self.protocols[protocol]

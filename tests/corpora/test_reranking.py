@@ -74,7 +74,7 @@ def test_its_identity_is_of_the_weights_and_not_of_the_place(
     other = tiny_cross_encoder(tmp_path / "other", seed=1).rename(tmp_path / "elsewhere")
     identity = RerankingRetriever(plain, model).identity
     assert RerankingRetriever(plain, moved).identity == identity
-    assert RerankingRetriever(plain, other).identity["reranker"] != identity["reranker"]
+    assert RerankingRetriever(plain, other).identity["digest"] != identity["digest"]
     assert identity["parts"] == [dict(plain.identity)]
     assert str(model) not in json.dumps(identity)
 

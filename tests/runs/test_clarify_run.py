@@ -385,3 +385,24 @@ def test_a_variant_of_another_task_is_refused(made_by: Any, type_in: Any, tmp_pa
         assert code == 2
         said = f"the task {task} has no variant 'subsequence'; leave it out"
         assert said in " ".join(error.split())
+
+
+def test_gold_answers_stand_beside_those_that_stand_for_them(made_by: Any) -> None:
+    made = made_by("clarify", "answers-to-ask")
+    with RunView.open(made.path) as view:
+        first, _, third = (view.trace(row).branches for row in range(3))
+    assert [(one.name, one.keys, [a.text for a in one.gold]) for one in first] == [
+        ("the 1995 film", ("the 1995 film",), ["Mann"]),
+        ("the 1986 film", (), ["Richards"]),
+    ]
+    (answer,) = first[0].predicted
+    assert (answer.text, answer.why) == ("Michael Mann", "P .33, R 1.00")
+    # The only reading of q3 stands for itself: nothing was answered.
+    assert [(one.name, one.predicted) for one in third] == [("default", ())]
+    asked = made_by("clarification", "conditions")
+    with RunView.open(asked.path) as view:
+        options = view.trace(0).branches
+    assert [(one.name, one.keys) for one in options] == [
+        ("the 1995 film", ("the 1995 film",)),
+        ("the 1986 film", ("the 1986 film",)),
+    ]
