@@ -92,7 +92,7 @@ class ClarificationTask(Task):
                 total=Total(bleu_names(CATEGORY), corpus_bleu),
             ),
             *option_columns("option", _OPTIONS, way),
-            Column("options", "options\nnumber", _OPTIONS, 1, unit="value"),
+            Column("option_count", "options\nnumber", _OPTIONS, 1, unit="value"),
             Column("form_errors", "form\nerrors", _OPTIONS, note=_FORMAT_NOTE),
         )
 
@@ -108,7 +108,7 @@ class ClarificationTask(Task):
         return {
             **option_metrics("option", self.way.sums(asked.options, forms)),
             **_whole((asked, gold) if gold else None),
-            "options": float(len(asked.options)),
+            "option_count": float(len(asked.options)),
             "form_errors": float(is_format_error(item, asked)),
         }
 

@@ -58,7 +58,7 @@ def test_a_question_is_scored_whole_by_category_and_by_options() -> None:
     assert found["option_precision"] == pytest.approx((5 / 8 + 1) / 2)
     assert found["option_recall"] == pytest.approx((5 / 13 + 4 / 8) / 2)
     assert (found["category_exact"], found["category_bleu1"]) == (1, 1)
-    assert (found["options"], found["form_errors"]) == (2, 0)
+    assert (found["option_count"], found["form_errors"]) == (2, 0)
     assert found["bleu4"] is not None
     assert 0 < found["bleu4"] < 1
 
@@ -73,14 +73,14 @@ def test_the_subsequence_has_gaps() -> None:
 @pytest.mark.parametrize("output", [asked("What do you mean?"), asked(""), None])
 def test_a_text_of_another_form_is_counted_and_offers_nothing(output: Any) -> None:
     found = ClarificationTask(DEFAULT).score(answered(output))
-    assert (found["form_errors"], found["options"], found["category_exact"]) == (1, 0, 0)
+    assert (found["form_errors"], found["option_count"], found["category_exact"]) == (1, 0, 0)
     assert (found["option_said"], found["option_gold"], found["option_recall"]) == (0, 2, 0)
 
 
 def test_published_code_reads_something_out_of_everything() -> None:
     task = ClarificationTask(DEFAULT, PUBLISHED)
     found = task.score(answered(asked("What do you mean?")))
-    assert (found["form_errors"], found["options"]) == (0, 1)
+    assert (found["form_errors"], found["option_count"]) == (0, 1)
     exact = task.score(answered(asked(GOLD_TEXT)))
     assert (exact["option_f1"], exact["category_exact"]) == (1, 1)
 
