@@ -43,13 +43,16 @@ def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+Pairs = list[Annotated[list[str | list[str]], Field(min_length=2, max_length=2)]]
+
+
 class ClarifiedOutput(BaseModel):
     """The question that was asked back, and for each of its options the texts of its answer."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
     clarification_question: str
-    answers: list[Annotated[list[str | list[str]], Field(min_length=2, max_length=2)]]
+    answers: Pairs
 
 
 def answer_columns(way: OptionsWay) -> tuple[Column, ...]:

@@ -16,6 +16,7 @@ from branchwise.eval.tasks.ambiguity import AmbiguityTask
 from branchwise.eval.tasks.clarification import is_format_error
 from branchwise.eval.tasks.clarified import (
     ClarifiedOutput,
+    Pairs,
     answer_columns,
     answer_metrics,
     answers_beside,
@@ -31,7 +32,10 @@ _NOT_HERE = "none_listed"
 
 
 class _Output(ClarifiedOutput):
+    # Of a question that was called unambiguous there is no more to say.
     ambiguous: bool
+    clarification_question: str = ""
+    answers: Pairs = []
 
 
 class ClarifyTask(Task):

@@ -164,6 +164,9 @@ def test_outputs_read_back_as_they_are() -> None:
     assert ClarifiedTask(DEFAULT).read_output(output) == output
     whole = {**output, "ambiguous": True}
     assert ClarifyTask(DEFAULT).read_output(whole) == whole
+    # A verdict alone is enough: of a question that is not ambiguous there is no more to say.
+    alone = {"ambiguous": False}
+    assert ClarifyTask(DEFAULT).read_output(alone) == {**pairs(), **asked(""), **alone}
 
 
 def test_what_is_compared_of_an_answer() -> None:
