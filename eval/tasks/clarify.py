@@ -8,6 +8,8 @@ wrong.
 from dataclasses import replace
 from typing import Any
 
+from pydantic import Field
+
 from branchwise.agents.prediction import Prediction
 from branchwise.corpora.questions import Question
 from branchwise.eval.clarifications import AMBIGUOUS, read_asked, said_question
@@ -35,7 +37,7 @@ class _Output(ClarifiedOutput):
     # Of a question that was called unambiguous there is no more to say.
     ambiguous: bool
     clarification_question: str = ""
-    answers: Pairs = []
+    answers: Pairs = Field(default_factory=list)
 
 
 class ClarifyTask(Task):
