@@ -215,9 +215,9 @@ def test_a_run_killed_in_each_stage_asks_nothing_twice(
     chat_server: Any, make_system: Any, start: Any, one_question: str, tmp_path: Path
 ) -> None:
     chat_server.play(searching)
-    system = make_system(attempts=6, timeout=120.0).model_copy(
-        update={"protocol": "answers-to-ask", "decoding": Decoding()}
-    )
+    # As the command line makes it.
+    settings = {"protocol": "answers-to-ask", "decoding": Decoding()}
+    system = make_system().model_copy(update=settings)
     whole = run(one_question, system, out=tmp_path / "whole", task="clarify")
     sent = len(chat_server.requests)
     assert sent == 8  # answers, detection, question, one option: two turns each
