@@ -43,7 +43,7 @@ def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
-Pairs = list[Annotated[list[str | list[str]], Field(min_length=2, max_length=2)]]
+AnsweredOptions = list[Annotated[list[str | list[str]], Field(min_length=2, max_length=2)]]
 
 
 class ClarifiedOutput(BaseModel):
@@ -52,7 +52,7 @@ class ClarifiedOutput(BaseModel):
     model_config = ConfigDict(extra="ignore", strict=True)
 
     clarification_question: str
-    answers: Pairs
+    answers: AnsweredOptions
 
 
 def answer_columns(way: OptionsWay) -> tuple[Column, ...]:

@@ -17,8 +17,8 @@ from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.ambiguity import AmbiguityTask
 from branchwise.eval.tasks.clarification import is_format_error
 from branchwise.eval.tasks.clarified import (
+    AnsweredOptions,
     ClarifiedOutput,
-    Pairs,
     answer_columns,
     answer_metrics,
     answers_beside,
@@ -37,7 +37,7 @@ class _Output(ClarifiedOutput):
     # Of a question that was called unambiguous there is no more to say.
     ambiguous: bool
     clarification_question: str = ""
-    answers: Pairs = Field(default_factory=list)
+    answers: AnsweredOptions = Field(default_factory=list)
 
 
 class ClarifyTask(Task):
