@@ -62,7 +62,7 @@ def by(name: str, *support: str, qid: str | None = None) -> Answer:
 def within(found: Reach, question: Question) -> list[bool | None]:
     """Reach of a question's answers, in their order; gold pairs are numbered by name."""
     names = [answer.text for answer in question.branches[0].answers]
-    return [found.of(question.id, GoldPair(0, sorted(names).index(name))) for name in names]
+    return [found.of((question.id, 0), GoldPair(0, sorted(names).index(name))) for name in names]
 
 
 def reached(sources: Sources, *answers: Answer, **options: bool) -> list[bool | None]:
