@@ -24,7 +24,7 @@ from branchwise.corpora.loaders.records import (
 from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, GoldSet, Question
 from branchwise.corpora.text import one_line
 
-TASK = "branches"
+TASK = "ambigqa"
 """What its questions are asked and scored as, unless another task is chosen."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Gold
+from branchwise.eval.tasks.ambigqa import AmbigQATask
 from branchwise.eval.tasks.ambiguity import AmbiguityTask
 from branchwise.eval.tasks.branches import BranchesTask
 from branchwise.eval.tasks.clarification import ClarificationTask
@@ -37,6 +38,7 @@ TASKS: dict[str, Task] = {
     task.name: task
     for task in (
         DEFAULT,
+        AmbigQATask(),
         CondAmbigQATask(),
         AmbiguityTask(),
         ClarificationTask(FLOWS["clarification"]),
