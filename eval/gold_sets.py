@@ -49,7 +49,7 @@ def gold_set_note(task: Task, several: int, of: int) -> str:
     order = ", then ".join(column.name for column in _preferred(task))
     return (
         f"{several:,} of {of:,} questions {'has' if several == 1 else 'have'} alternative gold "
-        f"answers: each item is scored against those that give it the best {order}"
+        f"answers; each item is scored against those that give it the best {order}"
     )
 
 

@@ -87,7 +87,7 @@ def test_scores_say_which_gold_set_and_how_many_questions_have_several():
     assert ["gold_set" in row for row in rows] == [False, True]
     assert rows[1]["gold_set"] == 1
     assert gold_set_note(TASK, 1, 2) == (
-        "1 of 2 questions has alternative gold answers: each item is scored against those that "
+        "1 of 2 questions has alternative gold answers; each item is scored against those that "
         "give it the best strict recall, then strict precision, then strict EM"
     )
 
