@@ -11,6 +11,7 @@ from branchwise.eval.tasks.clarification import ClarificationTask
 from branchwise.eval.tasks.column import Column, Metrics, Role, Total, totals_of
 from branchwise.eval.tasks.condambigqa import CondAmbigQATask
 from branchwise.eval.tasks.condambigqa_graded import GradedTask, PublishedCodeTask
+from branchwise.eval.tasks.fanoutqa import FanOutQATask
 from branchwise.eval.tasks.task import Task
 from branchwise.graphs.flows import FLOWS
 
@@ -39,6 +40,7 @@ TASKS: dict[str, Task] = {
     for task in (
         DEFAULT,
         AmbigQATask(),
+        FanOutQATask(),
         CondAmbigQATask(),
         AmbiguityTask(),
         ClarificationTask(FLOWS["clarification"]),
