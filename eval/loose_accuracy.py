@@ -4,7 +4,7 @@ Texts are compared in lower case, without thousands commas, the signs , . ? ! : 
 space; a gold string is found where its words stand together. The published code also lemmatises
 each text on its own, so that "Left" (leave) is not found in "left - right", and sets a word
 boundary before every string, so that none that begins with a sign ("$5 billion") is ever found.
-Neither is done here (docs/data.md says what that changes).
+Neither is done here (docs/benchmarks/fanoutqa.md says what that changes).
 """
 
 import re
