@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import json_kind
 from branchwise.corpora.loaders.placed import PlacedQuestion
@@ -46,7 +44,7 @@ class _Step(PublishedRecord):
 class _Entry(PublishedEntry):
     answer: Any
     categories: tuple[str, ...] = ()
-    decomposition: tuple[_Step, ...] = Field(default=())
+    decomposition: tuple[_Step, ...] = ()
 
 
 def load(path: Path) -> list[PlacedQuestion]:
@@ -102,11 +100,8 @@ def _flat(value: Any, name: str, where: str, depth: int = 0) -> _Named:
 
 def _single(value: Any, where: str) -> Answer:
     if isinstance(value, bool):
-        return (
-            Answer(text="yes", aliases=("true",))
-            if value
-            else Answer(text="no", aliases=("false",))
-        )
+        said, written = ("yes", "true") if value else ("no", "false")
+        return Answer(text=said, aliases=(written,))
     if isinstance(value, float) and value.is_integer():
         return Answer(text=str(value), aliases=(str(int(value)),))
     if isinstance(value, str | int | float) and (text := str(value).strip()):

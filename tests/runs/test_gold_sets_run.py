@@ -100,6 +100,12 @@ def test_a_saved_score_of_another_gold_set_is_what_a_view_shows(run):
     save_scores(run, saved.digest, saved.to_json() | {"items": rows})
     with RunView.open(run) as view:
         assert view.trace(1).gold_set == "gold: the first gold set of 2 gold sets"
+    for damage in (7, -1, "x", [0]):
+        save_scores(
+            run, saved.digest, saved.to_json() | {"items": [r | {"gold_set": damage} for r in rows]}
+        )
+        with RunView.open(run) as view:
+            assert view.trace(1).gold_set == "gold: alternative 1 of 2 gold sets"
 
 
 def test_commands_say_which_gold_set(run, type_in):

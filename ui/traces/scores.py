@@ -139,7 +139,11 @@ class RunScores:
         self.items, self.failed = saved["counts"]["items"], saved["counts"]["failed"]
         self._kept = kept
         sets = ((row["id"], row["epoch"], row.get("gold_set")) for row in saved["items"])
-        self._gold_sets = {(id, epoch): number for id, epoch, number in sets if number is not None}
+        self._gold_sets = {
+            (id, epoch): number
+            for id, epoch, number in sets
+            if isinstance(number, int) and number >= 0
+        }
 
     def _values(self, metrics: Mapping[str, float | None]) -> Values:
         return tuple(metrics[column.key] for column in self.columns)
