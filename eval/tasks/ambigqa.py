@@ -33,7 +33,7 @@ class AmbigQATask(BranchesTask):
     columns: tuple[Column, ...] = (
         *BranchesTask.columns,
         Column(
-            "answer_f1",
+            "ambigqa_f1",
             "F1\nanswers",
             _TABLE,
             note=_F1_NOTE,
@@ -51,10 +51,10 @@ class AmbigQATask(BranchesTask):
         found = dict(super().score(item))
         question, predicted = item.question, list(_predicted(item))
         if not question.has_gold("answers"):
-            return found | dict.fromkeys(["answer_f1", *_MEASURES])
+            return found | dict.fromkeys(["ambigqa_f1", *_MEASURES])
         gold_sets = [list(_pairs(branches, question.question)) for branches in question.gold_sets]
         answers = [answer for _, answer in predicted]
-        found["answer_f1"] = max(answer_f1([f for _, f in gold], answers) for gold in gold_sets)
+        found["ambigqa_f1"] = max(answer_f1([f for _, f in gold], answers) for gold in gold_sets)
         for key, measure in _MEASURES.items():
             found[key] = None
             if question.ambiguous:

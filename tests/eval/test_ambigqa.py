@@ -17,7 +17,7 @@ from support import ambigqa_evaluation as second
 from support.needs import DATA, needs_data
 
 TASK = get_task("ambigqa")
-OWN = ("answer_f1", "edit_f1", "rewrite_bleu4")
+OWN = ("ambigqa_f1", "edit_f1", "rewrite_bleu4")
 
 # What Stanford's PTBTokenizer 3.4.1 (-preserveLines -lowerCase) makes of them, after coco-caption's
 # list of punctuation and AmbigQA's normalisation.
@@ -199,7 +199,7 @@ def test_scores_are_those_of_an_independent_script(seed, tmp_path):
     items = [AnsweredItem(q, Prediction(answers=cases[q.id][2])) for q in loaded.questions]
     found = {item.id: item.metrics for item in score_items(TASK, items).items}
     assert sum(one["edit_f1"] is not None for one in found.values()) > 40
-    assert len({one["answer_f1"] for one in found.values()}) > 6
+    assert len({one["ambigqa_f1"] for one in found.values()}) > 6
     for id, (asked, annotations, answers) in cases.items():
         pairs = [(name, text) for name, texts in answers.items() for text in texts]
         expected = second.evaluate(asked, annotations, pairs)
@@ -217,6 +217,6 @@ def test_gold_answers_of_the_published_file_are_perfect():
         for q in questions[::10]
     ]
     found = score_items(TASK, items).aggregates
-    assert found["all"]["answer_f1"].mean == 1
-    assert found["ambiguous"]["answer_f1"].n == sum(q.ambiguous for q in questions[::10])
+    assert found["all"]["ambigqa_f1"].mean == 1
+    assert found["ambiguous"]["ambigqa_f1"].n == sum(q.ambiguous for q in questions[::10])
     assert found["ambiguous"]["edit_f1"].mean == pytest.approx(1, abs=0.01)

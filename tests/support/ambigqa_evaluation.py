@@ -106,7 +106,7 @@ def evaluate(
         [a["answer"]] if a["type"] == "singleAnswer" else [p["answer"] for p in a["qaPairs"]]
         for a in annotations
     ]
-    scores = {"answer_f1": max(answers_f1(one, texts) for one in gold)}
+    scores = {"ambigqa_f1": max(answers_f1(one, texts) for one in gold)}
     if all(a["type"] == "multipleQAs" for a in annotations):
         for name, measure in (("edit_f1", edit_f1), ("rewrite_bleu4", bleu4)):
             listed = [a["qaPairs"] for a in annotations]
