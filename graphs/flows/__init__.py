@@ -13,7 +13,15 @@ __all__ = ["DEFAULT", "FLOWS", "Brief", "Flow", "FlowSetting", "GraphParts"]
 
 FLOWS: Mapping[str, Flow] = {
     flow.name: flow
-    for flow in (BRANCHES, CONDITIONS, AMBIGUITY, CLARIFICATION, CLARIFIED, CLARIFY, KEYED)
+    for flow in (
+        BRANCHES,
+        CONDITIONS,
+        AMBIGUITY,
+        CLARIFICATION,
+        CLARIFIED,
+        CLARIFY,
+        KEYED,
+    )
 }
 DEFAULT = BRANCHES
 """The flow of a question that comes without a question set."""
