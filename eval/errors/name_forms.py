@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from branchwise.corpora.normalise import MAX_CHARACTERS
 from branchwise.eval.errors.folding import FoldedText, folded, is_word, loose, squeezed
 from branchwise.eval.errors.name_words import (
     ABBREVIATIONS,
@@ -14,7 +15,6 @@ from branchwise.eval.errors.name_words import (
     SMALL_WORDS,
 )
 from branchwise.eval.errors.numerals import date_pattern, number_pattern, read_date
-from branchwise.eval.normalise import MAX_CHARACTERS
 
 _DISAMBIGUATOR = re.compile(r"(.*[^\s(（])\s*[(（]([^()（）]*)[)）]\s*", re.DOTALL)
 _TRAILING_ARTICLE = re.compile(r"(.*\w), (the|an?)\s*", re.DOTALL | re.IGNORECASE)
