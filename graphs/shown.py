@@ -41,7 +41,7 @@ class ShownWhole:
         return [shown] * len(calls_of(state))
 
     def brought(self, content: str, artifact: Mapping[str, Any]) -> Iterable[str]:
-        return shown_whole(content, [one.data for one in Artifact(artifact).passages])
+        return shown_whole(content, Artifact(artifact).passage_records)
 
     def _of(self, result: ToolMessage) -> Collection[str]:
         """Kept with the result, which changes no more: every turn looks at all of them."""

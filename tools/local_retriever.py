@@ -139,9 +139,10 @@ class _LocalRetriever(BuiltInTool):
         behind = self._behind(shown.most if shown else 0)
         ask = _Ask((query, *more_queries), k or self.form.k or DEFAULT_K, page, behind)
         with _as_tool_errors():
-            rankings = await asyncio.gather(
-                *(self.batcher.search(one, ask.depth) for one in ask.queries)
-            )
+            searches = [self.batcher.search(one, ask.depth) for one in ask.queries]
+            # Most calls have one query, which needs no task of its own.
+            is_one = len(searches) == 1
+            rankings = [await searches[0]] if is_one else await asyncio.gather(*searches)
         return ask.result(rankings, self.form, await shown.ids() if shown else ())
 
     def _behind(self, known: int) -> int:

@@ -39,13 +39,12 @@ class Record:
 
     def record(self) -> dict[str, Any]:
         """As it is kept: JSON-serialisable, fields in their order, `more` behind them."""
-        written = {
-            field.name: _written(value)
-            for field in _plan(type(self))
-            for value in [getattr(self, field.name)]
-            if field.name not in self.OPTIONAL or value != field.absent
-        }
-        return {**written, **self.more}
+        written: dict[str, Any] = {}
+        for name, _, _, absent, _, is_optional, is_plain in _plan(type(self)):
+            value = getattr(self, name)
+            if not is_optional or value != absent:
+                written[name] = value if is_plain else _written(value)
+        return {**written, **self.more} if self.more else written
 
     def changed(self, **values: Any) -> Self:
         """The record with other values of these fields, and with what is not known of it."""
@@ -88,13 +87,16 @@ _Reading = tuple[frozenset[Any], Callable[[Any], tuple[Any, bool]], Any]
 
 class _Field(NamedTuple):
     """How a field is read: values of the `accepted` types as they stand, others by `convert`, which
-    says whether they are right; `absent` where there is none."""
+    says whether they are right; `absent` where there is none. `is_optional`: that is not written;
+    `is_plain`: the value is written as it stands, since it holds no record and no tuple."""
 
     name: str
     accepted: frozenset[Any]
     convert: Callable[[Any], tuple[Any, bool]]
     absent: Any
     is_required: bool
+    is_optional: bool
+    is_plain: bool
 
 
 _PLANS: dict[type, tuple[_Field, ...]] = {}
@@ -105,15 +107,17 @@ def _plan(cls: type[Record]) -> tuple[_Field, ...]:
     if (known := _PLANS.get(cls)) is None:
         hints = typing.get_type_hints(cls)
         fields = sorted(dataclasses.fields(cls), key=lambda f: f.name not in cls.__annotations__)
-        known = _PLANS[cls] = tuple(_field(field, hints[field.name]) for field in fields)
+        known = _PLANS[cls] = tuple(_field(cls, field, hints[field.name]) for field in fields)
     return known
 
 
-def _field(field: "dataclasses.Field[Any]", hint: Any) -> _Field:
+def _field(cls: type[Record], field: "dataclasses.Field[Any]", hint: Any) -> _Field:
     accepted, convert, empty = _reading(hint)
     is_required = field.default is field.default_factory is dataclasses.MISSING
     absent = empty if field.default is dataclasses.MISSING else field.default
-    return _Field(field.name, accepted, convert, absent, is_required)
+    is_plain = not accepted.isdisjoint(_PLAIN) and accepted <= _SCALARS
+    is_optional = field.name in cls.OPTIONAL
+    return _Field(field.name, accepted, convert, absent, is_required, is_optional, is_plain)
 
 
 _Convert = Callable[[Any], tuple[Any, bool]]
@@ -146,7 +150,7 @@ def _read(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     absent: dict[str, Any] = {}
     nested, problems = [], []
-    for name, accepted, convert, empty, is_required in _plan(cls):
+    for name, accepted, convert, empty, is_required, *_ in _plan(cls):
         value = data.get(name, _MISSING)
         if type(value) in accepted:
             values[name] = value
@@ -176,7 +180,8 @@ _PLAIN: Mapping[Any, tuple[frozenset[Any], Any]] = {
     float: (frozenset({float, int}), 0.0),
     bool: (frozenset({bool}), False),
 }
-_JSON = frozenset({str, int, float, bool, list, dict, type(None)})
+_SCALARS = frozenset({*_PLAIN, type(None)})
+_JSON = _SCALARS | {list, dict}
 
 
 def _reading(hint: Any) -> _Reading:
