@@ -35,7 +35,7 @@ class Record:
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
         """The record that `data` holds. Never raises."""
-        return _made(cls, _read_as_before(cls, data) or _read(cls, data))
+        return _read_as_before(cls, data) or _made(cls, _read(cls, data))
 
     def record(self) -> dict[str, Any]:
         """As it is kept: JSON-serialisable, fields in their order, `more` behind them."""
@@ -130,8 +130,8 @@ _MOST_SHAPES = 10_000
 """More are not traces of ours."""
 
 
-def _read_as_before(cls: type[Record], data: Any) -> dict[str, Any] | None:
-    """The fields of a record whose like was read without a problem; None of any other."""
+def _read_as_before(cls: type[_R], data: Any) -> _R | None:
+    """A record whose like was read without a problem; None of any other."""
     if type(data) is not dict:
         return None
     if (shape := _SHAPES.get((cls, *data, *map(type, data.values())))) is None:
@@ -142,7 +142,7 @@ def _read_as_before(cls: type[Record], data: Any) -> dict[str, Any] | None:
         values[name], is_right = convert(values[name])
         if not is_right:
             return None
-    return values
+    return _made(cls, values)
 
 
 def _read(cls: type[Record], data: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,8 +236,8 @@ def _is_texts(value: Any) -> bool:
 
 
 def _nested(cls: type[Record], value: Any) -> tuple[Any, bool]:
-    if (values := _read_as_before(cls, value)) is not None:
-        return _made(cls, values), True
+    if (like := _read_as_before(cls, value)) is not None:
+        return like, True
     made = cls.read(mapping(value))
     return made, not made.problems and isinstance(value, Mapping)
 
@@ -248,7 +248,9 @@ def _records(cls: type[Record], value: Any) -> tuple[Any, bool]:
         return (), True
     items, is_right = [], isinstance(value, _LIST)
     for one in value if is_right else ():
-        if isinstance(one, _OBJECT):
+        if (like := _read_as_before(cls, one)) is not None:
+            items.append(like)
+        elif isinstance(one, _OBJECT):
             made, item_right = _nested(cls, one)
             items.append(made)
             is_right = is_right and item_right
