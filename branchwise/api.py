@@ -127,6 +127,7 @@ def resume(
     *,
     corpus: Path | str | None = None,
     retriever: str | None = None,
+    reranker: Path | str | None = None,
     kg: str | None = None,
     model: str | None = None,
     expander: str | None = None,
@@ -144,7 +145,7 @@ def resume(
 ) -> "Run":
     """Continue a run that was killed, interrupted or stopped; nothing recorded is asked for again.
 
-    `run.state` counts the items of the whole run. `corpus` and `kg`: where they are now;
+    `run.state` counts the items of the whole run. `corpus`, `kg`, `reranker`: where they are now;
     `retriever`, `model`, `expander`, `extractor`: the same ones at another address; the rest as in
     `run`. Raises InputError where the system would not be the one that began the run.
     """
@@ -166,6 +167,7 @@ def resume(
             path,
             corpus=Path(corpus) if corpus else None,
             retriever=retriever,
+            reranker=Path(reranker) if reranker else None,
             model=model,
             expander=expander,
             extractor=extractor,

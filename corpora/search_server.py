@@ -86,26 +86,21 @@ class SearchServer:
 
     def _posted(self, body: bytes) -> bytes:
         """The answer, asked for again where a failure may pass, with growing pauses."""
-        from tenacity import RetryCallState, Retrying, retry_if_exception
-
-        end = time.monotonic() + self._bounds.total
-
-        def wait(state: RetryCallState) -> float:
-            error = state.outcome.exception() if state.outcome else None
-            asked = error.wait if isinstance(error, _PostError) else None
-            first = self._bounds.pause
-            return backoff(state.attempt_number, asked, first=first, longest=_LONGEST_BACKOFF)
-
-        def stop(state: RetryCallState) -> bool:
-            late = time.monotonic() + state.upcoming_sleep >= end
-            error = state.outcome.exception() if state.outcome else None
-            silent = isinstance(error, _PostError) and error.sign in ("gone", "lost")
-            most = (self._bounds.attempts, *((self._bounds.silent,) if silent else ()))
-            return late or state.attempt_number >= min(most)
-
-        may_pass = retry_if_exception(lambda e: isinstance(e, _PostError) and e.may_pass)
-        retrying = Retrying(sleep=self._sleep, wait=wait, stop=stop, retry=may_pass, reraise=True)
-        return retrying(self._post, body, end)
+        bounds, end = self._bounds, time.monotonic() + self._bounds.total
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                return self._post(body, end)
+            except _PostError as error:
+                first, longest = bounds.pause, _LONGEST_BACKOFF
+                pause = backoff(attempt, error.wait, first=first, longest=longest)
+                is_late = time.monotonic() + pause >= end
+                is_silent = error.sign in ("gone", "lost")
+                most = min(bounds.attempts, bounds.silent) if is_silent else bounds.attempts
+                if not error.may_pass or is_late or attempt >= most:
+                    raise
+            self._sleep(pause)
 
     def _post(self, body: bytes, end: float) -> bytes:
         """The body of an answer with status 200 to 299. Raises _PostError."""

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from branchwise.agents.journal import item_of
 from branchwise.corpora.absence import Sign
 from branchwise.corpora.graph.answers import GraphError
 from branchwise.corpora.retrieval import RetrieverError
@@ -26,10 +27,10 @@ async def waited_for(
     """
     if server is None or context.outages is None:
         return await search()
-    watch = context.outages.at(server)
+    watch, item = context.outages.at(server), item_of(context.journal)
     for tries_left in reversed(range(_TRIES)):
         try:
-            return await watch.asked(search, of=context.journal, sign=_sign, on_wait=on_wait)
+            return await watch.asked(search, of=item, sign=_sign, on_wait=on_wait)
         except Exception as error:
             if _sign(error) not in ("gone", "lost") or not (tries_left and watch.patience):
                 raise

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, Literal
 
 import orjson
-from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
@@ -26,8 +25,10 @@ from branchwise.graphs.search_outages import waited_for
 from branchwise.graphs.shown import KnownPassages, TurnPassages
 from branchwise.graphs.state import AgentState, GraphNode, ItemContext, Spent
 from branchwise.graphs.system import Budget
+from branchwise.tools.artifacts import ToolArtifact
+from branchwise.tools.built_in import BuiltInTool
 from branchwise.tools.errors import ToolError
-from branchwise.tools.passage_blocks import SHOWN, ShownPassages
+from branchwise.tools.passage_blocks import ShownPassages
 from branchwise.tools.plugins.plugged import PluggedTool
 from branchwise.tools.plugins.results import MAX_RESULT_CHARS
 from branchwise.tools.registry import OPENING_TOOL, SEARCH_TOOL
@@ -118,7 +119,8 @@ class _Called:
     ) -> CallOutcome:
         if isinstance(self.tool, PluggedTool):
             return await _call_plugged(self.tool, call, context, slot, self.caller)
-        return await _invoke(self.tool, call, context, shown, on_wait)
+        assert isinstance(self.tool, BuiltInTool)
+        return await _call_built_in(self.tool, call, context, shown, on_wait)
 
 
 @dataclass(frozen=True)
@@ -217,24 +219,22 @@ def _key(call: Mapping[str, Any]) -> CallKey:
     return CallKey("tool", str(call["name"]), hashlib.sha256(body).hexdigest())
 
 
-async def _invoke(
-    tool: BaseTool,
+async def _call_built_in(
+    tool: BuiltInTool,
     call: Mapping[str, Any],
     context: ItemContext,
     shown: ShownPassages | None,
     on_wait: Callable[[float], None],
 ) -> CallOutcome:
     """Run the tool; whatever it raises becomes a result that the model can act on."""
-    config = RunnableConfig(configurable={SHOWN: shown}) if shown else None
-    request = {"type": "tool_call", "id": call["id"], "name": call["name"], "args": call["args"]}
     limit = max(context.time_left, MIN_TOOL_SECONDS)
 
-    async def invoked() -> Any:
+    async def answer() -> tuple[str, ToolArtifact]:
         async with asyncio.timeout(limit):
-            return await tool.ainvoke(request, config)
+            return await tool.answer(call["args"], shown)
 
     try:
-        message = await waited_for(invoked, getattr(tool, "address", None), context, on_wait)
+        text, artifact = await waited_for(answer, tool.address, context, on_wait)
     except PassEndedError:
         raise
     except TimeoutError:
@@ -244,13 +244,12 @@ async def _invoke(
         where = ".".join(str(part) for part in first["loc"])
         return _failure(f"bad arguments: {where}: {first['msg']}", "arguments")
     except ToolError as error:
-        text = bounded(whole_characters(str(error)))
-        line = one_line(text)[:MAX_ERROR_CHARS]
-        return CallOutcome(f"Error: {text}", {}, line, "failed")
+        told = bounded(whole_characters(str(error)))
+        line = one_line(told)[:MAX_ERROR_CHARS]
+        return CallOutcome(f"Error: {told}", {}, line, "failed")
     except Exception as error:  # noqa: BLE001 - a tool is anyone's code; it must not end the item
         return _failure(f"{type(error).__name__}: {error}")
-    artifact = message.artifact if isinstance(message.artifact, Mapping) else {}
-    return CallOutcome(bounded(whole_characters(message.text)), artifact)
+    return CallOutcome(bounded(whole_characters(text)), artifact)
 
 
 async def _call_plugged(

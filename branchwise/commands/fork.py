@@ -89,7 +89,7 @@ def _run(path: Path, patience: float | None) -> bool:
     from branchwise.ui.console import error_console
     from branchwise.ui.progress import RunProgress
 
-    allow_open_files(1, extract=True)
+    allow_open_files(1, several=True)
     restraints = Restraints(outages=outages_of(patience))
     with RunProgress(1, outages=restraints.outages) as progress:
         state = run_fork(path, observer=progress, restraints=restraints).state

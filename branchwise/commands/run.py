@@ -103,7 +103,8 @@ def run(
     if dry_run and pilot is None:
         wanted.forecast(estimate_from)
         return
-    allow_open_files(concurrency, extract=system.extract)
+    several = system.extract or asks_several(task or loaded.task)
+    allow_open_files(concurrency, several=several)
     made = api.run(
         selected,
         system,
@@ -210,6 +211,9 @@ def resume(
         str | None,
         typer.Option(help="The same retriever elsewhere: http:URL, flashrag:FILE or file.py:NAME."),
     ] = None,
+    reranker: Annotated[
+        Path | None, typer.Option(help="Where the run's cross-encoder is now, if it has moved.")
+    ] = None,
     kg: Annotated[
         str | None, typer.Option(help="Where the run's graph is now, if it has moved.")
     ] = None,
@@ -250,12 +254,13 @@ def resume(
 
     keys = read_keys(key)
     with closing(open_run(path)) as reader:
-        extract = bool(reader.meta["system"].get("extract"))
-    allow_open_files(concurrency, extract=extract)
+        several = bool(reader.meta["system"].get("extract")) or asks_several(reader.task)
+    allow_open_files(concurrency, several=several)
     continued = api.resume(
         path,
         corpus=corpus,
         retriever=retriever,
+        reranker=reranker,
         kg=kg,
         model=model,
         expander=expander,
@@ -273,16 +278,24 @@ def resume(
     finish(continued, keys)
 
 
-def allow_open_files(concurrency: int, *, extract: bool = False, runs: int = 1) -> None:
+def asks_several(task: str) -> bool:
+    """Whether a question of the task may have several conversations at a time."""
+    from branchwise.eval.tasks import get_task
+
+    flow = get_task(task).flow
+    return any(one.conversations > 1 for one in (flow, *flow.protocols.values()))
+
+
+def allow_open_files(concurrency: int, *, several: bool = False, runs: int = 1) -> None:
     """Let this process hold a connection for each question at a time, as far as the system goes.
 
-    With extraction a question has many; each of `runs` has files of its own. Many systems start a
-    process with 256 or 1024 open files and let it ask for more.
+    With extraction and in pipelines a question has `several`; each of `runs` has files of its own.
+    Many systems start a process with 256 or 1024 open files and let it ask for more.
     """
     import resource
 
     # 1,000 connections at a time are the most that the client opens to a server.
-    needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if extract else 0) + 8 * runs
+    needed = 2 * concurrency + 128 + (min(32 * concurrency, 1000) if several else 0) + 8 * runs
     soft, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         allowed = needed if most == resource.RLIM_INFINITY else min(needed, most)

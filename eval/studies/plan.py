@@ -20,6 +20,8 @@ from branchwise.eval.scoring_choice import ScoringChoice
 from branchwise.eval.studies.grading_plan import GradingPlan, grading_plans
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
+from branchwise.eval.tasks import get_task
+from branchwise.eval.tasks.protocols import flow_of
 from branchwise.graphs.ledger import AGENT, EXPANDER, EXTRACTOR
 from branchwise.graphs.system import System
 from branchwise.graphs.system_checks import tools_of
@@ -211,7 +213,10 @@ def plan_systems(
 ) -> StudyPlan:
     """What systems may take over these questions."""
     items = len(questions) * epochs
-    planned = tuple(_system_plan(named, items, prices, pace) for named in systems)
+    planned = tuple(
+        _system_plan(named, items, _conversations(questions, named), prices, pace)
+        for named in systems
+    )
     grading = grading_plans(scoring, questions.task, systems, questions.questions, epochs, prices)
     return StudyPlan(
         name=name,
@@ -240,6 +245,11 @@ class _Role:
     input: int
     output: int
 
+    def times(self, conversations: int) -> "_Role":
+        """Of so many conversations."""
+        calls, late = conversations * self.calls, conversations * self.late
+        return replace(self, calls=calls, late=late)
+
     @property
     def tokens(self) -> int:
         return self.calls * (self.input + self.output)
@@ -249,9 +259,17 @@ class _Role:
         return self.late * (self.input + self.output)
 
 
-def _system_plan(named: NamedSystem, items: int, prices: Prices, pace: PlanPace) -> SystemPlan:
+def _conversations(questions: QuestionSet, named: NamedSystem) -> int:
+    return flow_of(get_task(questions.task), named.system).conversations
+
+
+def _system_plan(
+    named: NamedSystem, items: int, conversations: int, prices: Prices, pace: PlanPace
+) -> SystemPlan:
+    """`conversations`: of an item, each with all turns and calls of the budget."""
     system, sample = named.system, pace.samples.get(named.name)
-    roles, budget = _roles(system), system.budget.tokens
+    roles = [role.times(conversations) for role in _roles(system)]
+    budget = system.budget.tokens
     everything = sum(role.tokens for role in roles)
     # The budget is looked at where there are tools alone: without them nothing can be left out.
     within = min(everything, budget) if tools_of(system) else everything
@@ -262,7 +280,7 @@ def _system_plan(named: NamedSystem, items: int, prices: Prices, pace: PlanPace)
         model=named.model,
         items=items,
         calls={role.role: items * role.calls for role in roles},
-        tool_calls=items * _tool_calls(system),
+        tool_calls=items * conversations * _tool_calls(system),
         within=_bound(roles, within, items, prices),
         at_most=_bound(roles, at_most, items, prices),
         unpriced=tuple(dict.fromkeys(missing)),

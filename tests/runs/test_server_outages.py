@@ -26,7 +26,10 @@ from support.chat_server import Answer, Body, ChatServer, digest, fail, search_t
 from support.loopback import LoopbackServer
 from support.retrieval_server import RetrievalServer, sends
 
-QUESTIONS = 12
+QUESTIONS, AT_ONCE = 16, 4
+STOPS = (2, 6, 10)
+"""Questions that have ended when the server stops: what is under way may end while it is down, so
+that stops are `AT_ONCE` apart, and more than `AT_ONCE` follow the last."""
 MakeSystem = Callable[..., System]
 
 
@@ -103,7 +106,7 @@ def begin(
         str(questions),
         system,
         out=out,
-        concurrency=4,
+        concurrency=AT_ONCE,
         observer=Ending(*servers),
         restraints=Restraints(outages=outages),
     )
@@ -123,14 +126,14 @@ def test_a_model_server_that_goes_away_fails_nothing_and_is_asked_nothing_twice(
     tmp_path: Path,
 ) -> None:
     script, asked = numbered
-    server = Restarted(lambda: ChatServer(script), 2, 5, 8)
+    server = Restarted(lambda: ChatServer(script), *STOPS)
     system = make_system().model_copy(
         update={"model": f"openai:scripted@http://127.0.0.1:{server.port}/v1"}
     )
     made = begin(system, question_file(QUESTIONS), tmp_path / "R", server)
     server.server.stop()
     assert (made.state.done, made.state.failed, made.state.stopped) == (QUESTIONS, 0, None)
-    assert server.starts == 4
+    assert server.starts == 1 + len(STOPS)
     assert asked_again(made.path, asked) == []
 
 
@@ -142,14 +145,14 @@ def test_a_retrieval_server_that_goes_away_is_waited_for_and_no_search_fails(
     tmp_path: Path,
 ) -> None:
     chat_server.play(search_then_answer)
-    server = Restarted(RetrievalServer, 2, 5, 8)
+    server = Restarted(RetrievalServer, *STOPS)
     system = make_system().model_copy(
         update={"corpus": None, "retriever": f"http:http://127.0.0.1:{server.port}/retrieve"}
     )
     made = begin(system, question_file(QUESTIONS), tmp_path / "R", server)
     server.server.stop()
     assert (made.state.done, made.state.failed, made.state.stopped) == (QUESTIONS, 0, None)
-    assert server.starts == 4
+    assert server.starts == 1 + len(STOPS)
     with closing(made.open()) as reader:
         tools = [
             event.data

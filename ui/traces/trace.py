@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from branchwise.corpora.questions import Branch
 from branchwise.eval.errors.gold_evidence import EvidencePlace
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.labels import Label
@@ -27,8 +28,8 @@ class Step:
 
     `seq` is the event's number in the trace, `label` what it did on one line (harmless), `depth` 0
     for the steps of the item, 1 for what belongs to a model turn (its tool calls), 2 for the
-    extraction below its tool call. `failed`: the step brought an error. `gold`: gold answers named
-    in what it brought; None if they were not looked for.
+    extraction below its tool call; within a stage one more. `failed`: the step brought an error.
+    `gold`: gold answers named in what it brought; None if they were not looked for.
     """
 
     seq: int
@@ -75,7 +76,8 @@ class Trace:
 
     `names`: for each gold answer its text and aliases, to be marked in passages. `unjudged`: the
     item, where its errors have yet to be worked out of its events (`reading.judged`). `is_damaged`:
-    its events cannot be read.
+    its events cannot be read. `gold`: the branches that the item is scored against, `gold_set` says
+    in words which they are where its question has several gold sets.
     """
 
     line: ItemLine
@@ -87,6 +89,8 @@ class Trace:
     outcome: Mapping[str, Any] | None = field(default=None, repr=False)
     unjudged: AnsweredItem | None = field(default=None, repr=False)
     is_damaged: bool = False
+    gold: Sequence[Branch] = ()
+    gold_set: str = ""
 
     def event(self, seq: int) -> Event | None:
         """The event of a step; None if the trace has no event with this number."""
