@@ -11,7 +11,7 @@ from branchwise.eval.left_out import run_left_out
 from branchwise.eval.reporting.published import Published
 from branchwise.eval.reporting.study_report import StudyReport, SystemReport
 from branchwise.eval.reporting.tables import terminal_tables
-from branchwise.eval.reporting.tables.properties import breakdown_table
+from branchwise.eval.reporting.tables.properties import breakdown_change_tables, breakdown_table
 from branchwise.eval.reporting.tables.protocols import (
     BY_CONDITIONS,
     by_conditions_table,
@@ -79,6 +79,9 @@ def _analysed(report: StudyReport, by: Sequence[str], *, brief: bool) -> "Iterat
         table = breakdown_table(report, grouping)
         if table.rows:
             yield from drawn(table)
+            for changes in breakdown_change_tables(report, grouping):
+                if changes.rows:
+                    yield from with_notes(changes)
         else:
             yield plain(f"\n{table.title}: no question of these runs has it")
 

@@ -1,15 +1,18 @@
 """The files that `branchwise report` writes: tables and figures of the runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from branchwise.eval.bounds import Intervals
+
 if TYPE_CHECKING:
     from branchwise.eval.reporting.study_report import StudyReport
     from branchwise.eval.reporting.tables import Table
+    from branchwise.ui.exports.latex import LatexLook
 
 FILES = "Files"
 PRINTED = Path("-")
@@ -27,8 +30,34 @@ LatexFile = Annotated[
     Path | None,
     typer.Option(
         "--latex",
-        metavar="FILE",
-        help="Write the tables for LaTeX with booktabs; - prints them.",
+        metavar="DIR|FILE.tex",
+        help="Write the tables for LaTeX with booktabs, a file each; into one FILE.tex; - prints.",
+        rich_help_panel=FILES,
+    ),
+]
+TableNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tables",
+        metavar="NAME,...",
+        help="Write only these tables, by the names of their CSV files: results,changes.",
+        rich_help_panel=FILES,
+    ),
+]
+TableWidth = Annotated[
+    str,
+    typer.Option(
+        "--width",
+        metavar="column|page|LENGTH",
+        help="What LaTeX tables fit into: a column of a two-column paper, a page, or 8.5cm.",
+        rich_help_panel=FILES,
+    ),
+]
+IntervalPlace = Annotated[
+    Intervals,
+    typer.Option(
+        "--intervals",
+        help="Where LaTeX tables have the intervals of means.",
         rich_help_panel=FILES,
     ),
 ]
@@ -46,7 +75,7 @@ FigureFolder = Annotated[
     typer.Option(
         "--figures",
         metavar="DIR",
-        help="Draw the figures as SVG files for papers.",
+        help="Draw the figures for papers: SVG, PDF and PNG files.",
         rich_help_panel=FILES,
     ),
 ]
@@ -54,17 +83,36 @@ FigureFolder = Annotated[
 
 @dataclass(frozen=True)
 class Exports:
-    """Which files to write, and where."""
+    """Which files to write, and where.
+
+    `latex`: a file where it ends in .tex or is -, else a folder. `tables`: by name, in this order;
+    all where it is empty. `width`, `intervals`: of LaTeX tables.
+    """
 
     markdown: Path | None = None
     latex: Path | None = None
     csv: Path | None = None
     figures: Path | None = None
+    tables: tuple[str, ...] = ()
+    width: str = "page"
+    intervals: Intervals = "below"
 
     @property
     def wanted(self) -> bool:
         """Whether any file is requested."""
-        return any(vars(self).values())
+        return any((self.markdown, self.latex, self.csv, self.figures))
+
+    def check(self) -> None:
+        """Raise InputError for what can be refused before anything is read."""
+        from branchwise.corpora.errors import InputError
+        from branchwise.ui.exports.latex import read_width
+
+        read_width(self.width)
+        if self.tables and not (self.markdown or self.latex or self.csv):
+            raise InputError(
+                "--tables chooses among the tables of files, and none is asked for",
+                remedy="add --latex, --csv or --markdown",
+            )
 
     def write(self, report: "StudyReport") -> None:
         """Write the files, and list them on standard error.
@@ -75,7 +123,9 @@ class Exports:
         from branchwise.eval.reporting.tables import report_tables
         from branchwise.ui.console import error_console
 
-        tables = report_tables(report) if self.markdown or self.latex or self.csv else ()
+        tables: Sequence[Table] = ()
+        if self.markdown or self.latex or self.csv:
+            tables = _chosen(report_tables(report), self.tables)
         texts, folders = list(self._texts(report, tables)), list(self._folders(report, tables))
         for path, text in texts:
             _write_text(path, text)
@@ -93,14 +143,18 @@ class Exports:
             from branchwise.ui.exports.markdown import markdown
 
             yield self.markdown, markdown(report, tables)
-        if self.latex:
+        if self.latex and self._is_one_file:
             from branchwise.ui.exports.latex import latex
 
-            yield self.latex, latex(tables)
+            yield self.latex, latex(tables, self._look)
 
     def _folders(
         self, report: "StudyReport", tables: "Sequence[Table]"
     ) -> Iterator[tuple[Path, Mapping[str, bytes]]]:
+        if self.latex and not self._is_one_file:
+            from branchwise.ui.exports.latex import latex_files
+
+            yield self.latex, latex_files(tables, self._look)
         if self.csv:
             from branchwise.ui.exports.csv_files import csv_files
 
@@ -109,6 +163,29 @@ class Exports:
             from branchwise.ui.figures.files import figure_files
 
             yield self.figures, figure_files(report)
+
+    @property
+    def _is_one_file(self) -> bool:
+        assert self.latex is not None
+        return self.latex == PRINTED or self.latex.suffix == ".tex"
+
+    @property
+    def _look(self) -> "LatexLook":
+        from branchwise.ui.exports.latex import LatexLook, read_width
+
+        return LatexLook(read_width(self.width), self.intervals)
+
+
+def _chosen(tables: "Sequence[Table]", names: Sequence[str]) -> "Sequence[Table]":
+    """The tables of these names, in this order; a chosen one is printed everywhere."""
+    from branchwise.corpora.errors import InputError, did_you_mean
+
+    by_name = {table.name: table for table in tables}
+    for name in names:
+        if name not in by_name:
+            remedy = did_you_mean(name, by_name)
+            raise InputError(f"there is no table {name[:60]!r}", where="--tables", remedy=remedy)
+    return [replace(by_name[name], printed=True) for name in dict.fromkeys(names)] or tables
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from branchwise.corpora.errors import InputError, did_you_mean
@@ -38,6 +39,7 @@ class Bins:
         return f"{first:,}" if first == last else f"{first:,}-{last:,}"
 
 
+META = "meta."
 UNKNOWN, OTHERS = "unknown", "others"
 MAX_LABELS = 30
 """Bins of a property that is a word; rarer ones are in `OTHERS`. Words come from question files."""
@@ -53,12 +55,13 @@ class Grouping:
     """A property to break down by: its name, what it says in words, and its bins for an item.
 
     `bins` gives None for an item without the property, and several bins where it has several
-    values: the item counts in each.
+    values: the item counts in each. `is_spent`: it is of what a system did and not of the question.
     """
 
     name: str
     words: str
     bins: Callable[[TracedItem], Sequence[_Place] | None]
+    is_spent: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,11 +137,27 @@ def breakdown(
     return Breakdown(grouping.name, grouping.words, bins)
 
 
+def bins_of(grouping: Grouping, items: Iterable[TracedItem]) -> dict[str, set[str]]:
+    """The ids of the questions in each bin, by its label, in order; without the property, none."""
+    found: dict[_Place, set[str]] = defaultdict(set)
+    placed = {item.key: grouping.bins(item) or () for item in items}
+    kept = _most_common(placed.values())
+    for (id, _), places in placed.items():
+        for place in places:
+            found[place if place in kept else _OTHERS_PLACE].add(id)
+    return {place[1]: found[place] for place in sorted(found)}
+
+
 def get_grouping(name: str) -> Grouping:
-    """The grouping of this name. Raises InputError that says which there are."""
+    """The grouping of this name, or by the values of a key of questions' `meta` (`meta.KEY`).
+
+    Raises InputError that says which there are.
+    """
     if name in GROUPINGS:
         return GROUPINGS[name]
-    remedy = did_you_mean(name, GROUPINGS, cutoff=0.5)
+    if (key := name.removeprefix(META)) != name and key:
+        return Grouping(name, one_line(key)[:_MAX_LABEL], partial(_meta, key))
+    remedy = f"{did_you_mean(name, GROUPINGS, cutoff=0.5)}; or meta.KEY, a key of questions' meta"
     raise InputError(f"there is no breakdown by {name[:80]!r}", remedy=remedy)
 
 
@@ -192,6 +211,20 @@ def _domain(item: TracedItem) -> Sequence[_Place] | None:
     return _labels([item.item.question.meta.get("domain")])
 
 
+def _meta(key: str, item: TracedItem) -> Sequence[_Place]:
+    """The values of a key: words, numbers, or a list of them."""
+    value = item.item.question.meta.get(key)
+    listed = value if isinstance(value, list | tuple) else [value]
+    known = dict.fromkeys(one for one in listed if isinstance(one, str | int | float))
+    return [(_rank(one), label) for one in known for _, label in _labels([str(one)])]
+
+
+def _rank(value: str | float) -> int:
+    """Whole numbers are in their order, before others by their words."""
+    is_small = isinstance(value, int) and 0 <= value < _OTHERS_PLACE[0]
+    return int(value) if is_small else _OTHERS_PLACE[0] - 1
+
+
 def _labels(values: Iterable[Any]) -> Sequence[_Place]:
     """Bins of words; other types give no value."""
     texts = (one_line(v[: 4 * _MAX_LABEL]) for v in values if isinstance(v, str))
@@ -209,11 +242,12 @@ GROUPINGS: Mapping[str, Grouping] = {
         Grouping("operations", "operations in the plan (each of them)", _operations),
         Grouping("domain", "domain", _domain),
         Grouping("answers", "gold answers, all branches together", _binned(_SIZES, _answers)),
-        Grouping("calls", "tool calls made", _binned(Bins((0, 1, 2, 3, 5, 9, 17)), _calls)),
+        Grouping("calls", "tool calls made", _binned(Bins((0, 1, 2, 3, 5, 9, 17)), _calls), True),
         Grouping(
             "tokens",
             "tokens spent, input and output",
             _binned(Bins((0, *(1000 * k for k in _THOUSANDS))), _tokens),
+            True,
         ),
     )
 }
