@@ -85,6 +85,8 @@ def _floats(table: Table, look: LatexLook) -> Iterator[str]:
         more = f" ({number + 1} of {len(pages)})" if len(pages) > 1 else ""
         label = f"\\label{{tab:{table.name}}}\n" if number == 0 else ""
         yield f"\\begin{{{look.environment}}}[tp]\n\\centering\n"
+        if number:  # the same number as the first
+            yield "\\addtocounter{table}{-1}\n"
         yield f"\\fontsize{{{fit.size:g}}}{{{fit.size + 1.5:g}}}\\selectfont\n"
         yield f"\\setlength{{\\tabcolsep}}{{{fit.space:g}pt}}"
         yield "\\setlength{\\belowcaptionskip}{4pt}\n"
