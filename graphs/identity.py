@@ -63,8 +63,7 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     asked = [one.prompts for one in flow.stages or (flow,)]
     names = {prompt for prompts in asked for one, prompt in prompts.items() if one in settings}
     names |= {"repair", *flow.own_prompts}
-    if system.at_most is not None and flow.at_most:
-        names |= {flow.at_most}
+    names |= {name for section in flow.sections(system) for name in section.names}
     if parts.tools:
         tools = [tool.name for tool in parts.tools]
         names |= {"text_protocol", "budget_spent", *sections(tools, system.prompt_set)}

@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from branchwise.agents.journal import Journal
 from branchwise.agents.prediction import Prediction
+from branchwise.graphs.choices import Person
 from branchwise.graphs.lanes import Lanes
 from branchwise.graphs.ledger import Ledger
 from branchwise.trace.events import Body, Tool
@@ -81,8 +82,9 @@ class ItemContext:
 
     `question` is on one line; `ledger` counts model calls. `follow_ups`: what the user says after
     the agent's first answer, in flows of several turns. `asked_back`: the clarification question,
-    where it is given. `waited`: seconds in which the item only waited for its turn at a server with
-    a request limit. `lanes` hold the events of conversations that run at the same time.
+    where it is given; `person`: who says which of its options are meant, if not all of them.
+    `waited`: seconds in which the item only waited for its turn at a server with a request limit,
+    or for a person. `lanes` hold the events of conversations that run at the same time.
     """
 
     journal: Journal
@@ -92,6 +94,7 @@ class ItemContext:
     ledger: Ledger = field(default_factory=Ledger)
     follow_ups: tuple[str, ...] = ()
     asked_back: str = ""
+    person: Person | None = None
     clock: Callable[[], float] = time.monotonic
     waited: float = 0.0
     started: float = field(init=False)

@@ -95,7 +95,8 @@ class System(BaseModel):
     `budget_shown`: the prompt states the budget, and each tool result what is left. `prompt_set`:
     the built-in prompts, and what tools say of themselves (`corpora/prompt_sets.py`). `protocol`
     and `at_most`: how questions are put where a task has several ways, and how much an answer in
-    free text may hold.
+    free text may hold; `shots`: worked examples in the prompt, of which each protocol has its
+    numbers.
     `keys`: by HOST or HOST:PORT the environment variable whose key goes there (`corpora/keys.py`);
     no answer depends on them, nor on `headers`, which go to model servers. `role_decoding`: by role
     the decoding settings that are not the agent's.
@@ -130,7 +131,8 @@ class System(BaseModel):
         _model(
             "Free text: how a question is put (conditions, standard, guided by the gold "
             "conditions, closed book). Ambiguity and questions back: whether all answers are "
-            "listed first to tell it, for the question back or for both, or are the gold ones.",
+            "listed first to tell it, for the question back or for both, or are the gold ones; the "
+            "gold question as part of the question or as a dialogue.",
             later=True,
         ),
     ] = DEFAULT_PROTOCOL
@@ -141,8 +143,18 @@ class System(BaseModel):
             "Free text: conditions, with --protocol standard citations of an answer, at most.",
             none="unbounded",
             later=True,
+            of_flow=True,
         ),
     ] = None
+    shots: Annotated[
+        int,
+        Field(ge=0, le=4),
+        _model(
+            "Worked examples in the prompt: with --protocol dialogue 0 or 4.",
+            later=True,
+            of_flow=True,
+        ),
+    ] = 0
     prompt_set: Annotated[
         PromptSet,
         _model(

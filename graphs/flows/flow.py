@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from branchwise.graphs.models import Models
     from branchwise.graphs.plugins.running import MadeNode
     from branchwise.graphs.state import AgentState, ItemContext
-    from branchwise.graphs.system import Budget
+    from branchwise.graphs.system import Budget, System
     from branchwise.graphs.title_search import TitleSearcher
 
     AgentGraph = CompiledStateGraph[AgentState, ItemContext, Any, Any]
@@ -97,6 +97,29 @@ class GraphBuilder(Protocol):
 
 
 @dataclass(frozen=True)
+class PromptSection:
+    """A part of the system prompt: a prompt file, and the values of its variables, each a text or
+    further prompt files, which are put in one after the other, apart by empty lines."""
+
+    prompt: str
+    values: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> set[str]:
+        """All prompt files that it is made of."""
+        nested = (value for value in self.values.values() if not isinstance(value, str))
+        return {self.prompt, *(name for names in nested for name in names)}
+
+    def rendered(self, prompts: "Prompts") -> str:
+        """Its text."""
+        values = {
+            key: value if isinstance(value, str) else "\n\n".join(map(prompts.render, value))
+            for key, value in self.values.items()
+        }
+        return prompts.render(self.prompt, **values)
+
+
+@dataclass(frozen=True)
 class Flow:
     """How a kind of question flows.
 
@@ -111,7 +134,8 @@ class Flow:
     `protocols`: other ways to put such a question, by their names; its own is `conditions`.
     `tells_conditions`, `tells_answers`: the gold ones are listed below the question;
     `tells_question`: the gold clarification question is asked back. `at_most`: the
-    prompt file that bounds what an answer holds, where there is one.
+    prompt file that bounds what an answer holds, where there is one. `examples`: by how many worked
+    examples a system may want in its prompt (`shots`), the prompt file that has them.
     """
 
     name: str
@@ -127,6 +151,7 @@ class Flow:
     tells_answers: bool = False
     tells_question: bool = False
     at_most: str | None = None
+    examples: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def tells_gold(self) -> bool:
@@ -136,6 +161,21 @@ class Flow:
     def by(self, protocol: str) -> "Flow":
         """The flow of a protocol. Raises KeyError where such questions are not put by it."""
         return self if protocol == DEFAULT_PROTOCOL else self.protocols[protocol]
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """The settings of flows that change something in this one."""
+        found = {"at_most": bool(self.at_most), "shots": bool(self.examples)}
+        return frozenset(name for name, is_taken in found.items() if is_taken)
+
+    def sections(self, system: "System") -> tuple[PromptSection, ...]:
+        """What the system prompt says below the task's prompt by such settings."""
+        found = []
+        if system.at_most is not None and self.at_most:
+            found.append(PromptSection(self.at_most, {"most": str(system.at_most)}))
+        if system.shots in self.examples:
+            found.append(PromptSection(self.examples[system.shots]))
+        return tuple(found)
 
     def setting(self, *, has_tools: bool, has_passages: bool = False) -> FlowSetting:
         """How a question is asked of an agent with or without tools."""
