@@ -49,7 +49,7 @@ def read_choice(said: Any, options: Sequence[str]) -> tuple[str, ...]:
     """
     if isinstance(said, bool) or not isinstance(said, str | int):
         raise ChoiceError(f"that is neither a number nor a text; {_possible(options)}")
-    text = one_line(printable(whole_characters(str(said)), ""))
+    text = one_line(printable(whole_characters(str(said)), " "))
     if text in options:
         return (text,)
     if len(text) > MAX_OWN_WORDS:
