@@ -1,0 +1,83 @@
+"""Rows of CSV files: the first one names the columns. Cells are texts; an empty one is null."""
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import IO
+
+from branchwise.corpora.errors import InputError, Refuse
+from branchwise.corpora.files import MAX_LINE_BYTES, open_data
+from branchwise.corpora.rows import DataRow
+
+_DELIMITERS = ",;\t|"
+csv.field_size_limit(MAX_LINE_BYTES)
+
+
+def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
+    """The rows below the header, each at the line where it begins; blank ones are skipped.
+
+    The delimiter is the one of comma, semicolon, tab and bar that splits the first line into the
+    most columns. Refuses rows with more or fewer cells than the header.
+    """
+    with open_data(path) as stream:
+        table = _Table(stream, path)
+        columns = table.header()
+        while (cells := table.row()) is not None:
+            where = f"{path}:{table.line}"
+            if len(cells) != len(columns):
+                what = f"has {len(cells)} cells, the header {len(columns)}"
+                remedy = "put a cell that holds the delimiter in quotes"
+                refuse("cells", InputError(what, where=where, remedy=remedy))
+            else:
+                found = zip(columns, cells, strict=True)
+                yield DataRow(where, {name: cell or None for name, cell in found})
+
+
+class _Table:
+    """The rows of a stream; `line`: where the last one began."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self._path, self.line, self._behind = path, 0, 0
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        try:
+            first = text.readline(MAX_LINE_BYTES)
+        except UnicodeDecodeError:
+            raise self._not_utf8(1) from None
+        self._rows = csv.reader(chain([first], text), delimiter=_delimiter(first))
+
+    def row(self) -> list[str] | None:
+        """The next row that is not blank; None at the end. Raises InputError."""
+        try:
+            for cells in self._rows:
+                self.line, self._behind = self._behind + 1, self._rows.line_num
+                if any(cells):
+                    return cells
+        except UnicodeDecodeError:
+            raise self._not_utf8(self._behind + 1) from None
+        except csv.Error as error:
+            where, remedy = f"{self._path}:{self._behind + 1}", "close every quotation mark"
+            raise InputError(str(error), where=where, remedy=remedy) from None
+        return None
+
+    def header(self) -> list[str]:
+        """The names of the columns; a column without one has its number. Raises InputError."""
+        names = [name.strip() for name in self.row() or ()]
+        names = [name or f"column {number}" for number, name in enumerate(names, start=1)]
+        if not names:
+            remedy = "write the columns' names into the first line"
+            raise InputError("is empty", where=str(self._path), remedy=remedy)
+        if repeated := [name for name in names if names.count(name) > 1]:
+            what = f"two columns are called {repeated[0]!r}"
+            raise InputError(what, where=f"{self._path}:{self.line}", remedy="rename one")
+        return names
+
+    def _not_utf8(self, line: int) -> InputError:
+        where = f"{self._path}:{line}"
+        return InputError("is not UTF-8 text", where=where, remedy="save it as UTF-8")
+
+
+def _delimiter(header: str) -> str:
+    """Of those that may separate cells, the one that makes the most of this line."""
+    return max(_DELIMITERS, key=lambda one: len(next(csv.reader([header], delimiter=one), [])))

@@ -1,0 +1,78 @@
+"""Rows of a set on the Hugging Face Hub, downloaded once and then read from the disk."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.rows import DataRow
+from branchwise.corpora.rows.parquet_rows import plain
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+PREFIX = "hf:"
+FORM = f"{PREFIX}NAME[:CONFIG[:SPLIT]]"
+
+
+class HubName(NamedTuple):
+    """A set, and which of its configurations and splits, if it has several."""
+
+    name: str
+    config: str | None = None
+    split: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "HubName":
+        """NAME[:CONFIG[:SPLIT]]. Raises InputError."""
+        parts = [part or None for part in text.split(":")]
+        if not parts[0] or len(parts) > 3:
+            raise InputError("names no set", where=f"{PREFIX}{text}", remedy=f"write {FORM}")
+        return cls(parts[0], *parts[1:])
+
+
+def hub_rows(text: str) -> Iterator[DataRow]:
+    """The rows of the set that `text` names: NAME[:CONFIG[:SPLIT]].
+
+    Raises InputError without the library `datasets`, for a set that is neither on this machine nor
+    can be downloaded, and where it has several configurations or splits and none is named.
+    """
+    found = _loaded(HubName.parse(text), f"{PREFIX}{text}")
+    for number, fields in enumerate(found, start=1):
+        yield DataRow(f"{PREFIX}{text}:row {number}", plain(fields))
+
+
+def _loaded(wanted: HubName, where: str) -> "Dataset":
+    try:
+        import datasets
+        from datasets.exceptions import DatasetsError
+    except ImportError:
+        what, remedy = "reading it needs datasets", 'pip install "branchwise[datasets]"'
+        raise InputError(what, where=where, remedy=remedy) from None
+    if not sys.stderr.isatty():
+        datasets.disable_progress_bars()
+    try:
+        found = datasets.load_dataset(wanted.name, wanted.config, split=wanted.split)
+    except (DatasetsError, OSError, RuntimeError, ValueError) as error:
+        raise _unavailable(error, where) from None
+    return found if wanted.split else _only(found, wanted, where)
+
+
+def _only(splits: Any, wanted: HubName, where: str) -> "Dataset":
+    if len(splits) == 1:
+        return next(iter(splits.values()))
+    names = ", ".join(splits)
+    remedy = f"name one: {PREFIX}{wanted.name}:{wanted.config or ''}:{next(iter(splits))}"
+    raise InputError(f"has the splits {names}", where=where, remedy=remedy)
+
+
+def _unavailable(error: Exception, where: str) -> InputError:
+    """Why it cannot be had: the first sentence of what the library says."""
+    said = " ".join(str(error).split())[:300]
+    if isinstance(error, ValueError):
+        return InputError(said, where=where, remedy=f"write {FORM}")
+    return InputError(
+        f"is not on this machine and cannot be downloaded ({said})",
+        where=where,
+        remedy="check its name, or download it where there is a network",
+    )
