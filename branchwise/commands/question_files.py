@@ -76,12 +76,12 @@ def convert(
 
     Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
     """
-    from branchwise.corpora.loaders import load_questions
+    from branchwise.corpora.loaders import each_question
 
     check_place(out, overwrite=overwrite)
-    found = load_questions(read_questions(source, field, separator), require_gold=False).questions
-    write_questions(out, found)
-    typer.echo(f"{out}: {len(found):,} questions")
+    named = read_questions(source, field, separator)
+    count = write_questions(out, (item.question for item in each_question(named)))
+    typer.echo(f"{out}: {count:,} questions")
 
 
 def forms(json_output: AsJson = False) -> None:
@@ -125,16 +125,19 @@ def check_place(out: Path, *, overwrite: bool = True, option: str = "--out") -> 
         raise InputError("already exists", where=str(out), remedy=remedy)
 
 
-def write_questions(out: Path, questions: "Iterable[Question]") -> None:
-    """Write questions as JSONL in our own format, one at a time."""
+def write_questions(out: Path, questions: "Iterable[Question]") -> int:
+    """Write questions as JSONL in our own format, one at a time; how many there were."""
     import orjson
 
     from branchwise.corpora.atomic import new_file
 
+    count = 0
     with new_file(out) as stream:
         for question in questions:
             record = question.model_dump(mode="json")
             stream.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+            count += 1
+    return count
 
 
 def _print(checked: "SetCheck", fix: Path | None) -> None:

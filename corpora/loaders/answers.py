@@ -84,9 +84,9 @@ class RecordReader:
 
     def question_text(self, value: Any, name: str | None = None) -> str:
         """What is asked; `name`: what says it, for messages."""
-        name = name or f'"{self.at.column("question")}"'
         if isinstance(value, str) and value.strip():
             return value
+        name = name or f'"{self.at.column("question")}"'
         found = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
         self.refuse("question", f"lacks {name}" if value is None else f"{name} {found}", _FILL)
         return ""
@@ -216,26 +216,34 @@ class RecordReader:
             what, remedy = f"branch {number} is {json_kind(value)}", "write an object"
             self.refuse("branches", what, remedy)
             return None
-        name = self.text(value.get("name"))
-        place = f"branch {number}" if name is None else f"branch {name!r}"
-        self.keep(value, _BRANCH, place, "branches.", name or str(number))
-        for field in ("name", "answers"):
-            if value.get(field) is None:
-                self.refuse("branches", f'{place} lacks "{field}"')
-        if name is None:
-            if value.get("name") is not None:
-                self.refuse("branches", f'the "name" of {place} is {json_kind(value["name"])}')
+        name, answers = self.text(value.get("name")), value.get("answers")
+        if not _BRANCH.issuperset(value):
+            place = f"branch {number}" if name is None else f"branch {name!r}"
+            self.keep(value, _BRANCH, place, "branches.", name or str(number))
+        if name is None or answers is None:
+            self._lacking(value, name, number)
             return None
-        answers = value.get("answers")
-        return Branch(
-            name=name,
-            answers=self.answers(answers, name) if answers is not None else (),
-            qid=self.optional_text(value.get("qid"), f'the "qid" of {place}'),
-            citations=self.texts(value.get("citations"), f"the citations of {place}", "citations"),
-        )
+        branch = Branch(name=name, answers=self.answers(answers, name))
+        if not (value.get("qid") or value.get("citations")):
+            return branch
+        qid = self.optional_text(value.get("qid"), f'the "qid" of branch {name!r}')
+        cited = self.texts(value.get("citations"), f"the citations of branch {name!r}", "citations")
+        return branch.model_copy(update={"qid": qid, "citations": cited})
+
+    def _lacking(self, value: Mapping[str, Any], name: str | None, number: int) -> None:
+        """Refuse a branch without a name that is a text, or without answers."""
+        place = f"branch {number}" if name is None else f"branch {name!r}"
+        if name is None and value.get("name") is not None:
+            self.refuse("branches", f'the "name" of {place} is {json_kind(value["name"])}')
+        elif name is None:
+            self.refuse("branches", f'{place} lacks "name"')
+        if value.get("answers") is None:
+            self.refuse("branches", f'{place} lacks "answers"')
 
     def _checked(self, found: Sequence[str]) -> Sequence[str]:
         """The names of a question's branches, if they can be told apart."""
+        if len(found) == 1 and found[0].strip():
+            return found
         first: dict[str, str] = {}
         for name in found:
             folded = " ".join(name.split()).casefold()
@@ -296,23 +304,30 @@ class RecordReader:
 
     def _object(self, value: dict[str, Any], place: _Nth) -> Answer | None:
         text = self.text(value.get("text"))
-        self.keep(value, _ANSWER, str(place), "answers.", text or str(place.number or 1))
+        if not _ANSWER.issuperset(value):
+            key = text or str(place.number or 1)
+            self.keep(value, _ANSWER, str(place), "answers.", key)
         if text is None:
             lacks = value.get("text") is None
             found = 'lacks "text"' if lacks else f'has {json_kind(value["text"])} as "text"'
             self.refuse("not-an-answer", f"{place} {found}", _WRITE)
             return None
-        aliases = self.texts(value.get("aliases"), f"the aliases of {text!r}", "aliases")
         if not text.strip():
             self._empty(place)
             return None
+        more = {name: told for name, told in value.items() if told and name != "text"}
+        return Answer(text=text, **self._more(text, more)) if more else Answer(text=text)
+
+    def _more(self, text: str, value: Mapping[str, Any]) -> dict[str, Any]:
+        """What an answer says besides its text."""
+        aliases = self.texts(value.get("aliases"), f"the aliases of {text!r}", "aliases")
         if not all(alias.strip() for alias in aliases):
             what = f"an alias of {text!r} is empty"
             self.at.mend("empty-alias", what, "fill or remove it")
             aliases = tuple(alias for alias in aliases if alias.strip())
         qid = self.optional_text(value.get("qid"), f'the "qid" of {text!r}')
         support = self.texts(value.get("support"), f"the support of {text!r}", "support")
-        return Answer(text=text, aliases=aliases, qid=qid, support=support)
+        return {"aliases": aliases, "qid": qid, "support": support}
 
 
 def _merged(one: Answer, other: Answer) -> Answer:

@@ -69,11 +69,11 @@ class QuestionForm:
         """Its module, with the libraries that it needs."""
         return cast(FormModule, import_module(f"branchwise.corpora.loaders.{self.module}"))
 
-    def rows(self, path: Path, refuse: Refuse) -> Iterator[DataRow]:
-        """The rows of a file of this form, one at a time."""
+    def rows(self, path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
+        """The rows of a file of this form, one at a time; `strict`: as `read_rows` has it."""
         if self.has_rows:
             return cast(_FormWithRows, self.load()).rows(path, refuse)
-        return read_rows(path, self.layout, refuse)
+        return read_rows(path, self.layout, refuse, strict=strict)
 
 
 _OWN = {

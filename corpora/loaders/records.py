@@ -94,6 +94,6 @@ def uniquely_named(branches: Sequence[Branch]) -> tuple[Branch, ...]:
     named = []
     for branch in branches:
         count = seen[branch.name] = seen.get(branch.name, 0) + 1
-        name = branch.name if count == 1 else f"{branch.name} ({count})"
-        named.append(branch.model_copy(update={"name": name}))
+        name = f"{branch.name} ({count})"
+        named.append(branch if count == 1 else branch.model_copy(update={"name": name}))
     return tuple(named)

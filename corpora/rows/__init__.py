@@ -32,13 +32,18 @@ def layout_of(path: Path) -> RowLayout | None:
 
 
 def read_rows(
-    path: Path, layout: RowLayout | None = None, refuse: Refuse = raising
+    path: Path,
+    layout: RowLayout | None = None,
+    refuse: Refuse = raising,
+    *,
+    strict: bool = False,
 ) -> Iterator[DataRow]:
     """The rows of a file in their order, one at a time: memory does not grow with the file.
 
     `layout` None: the one that its name tells, or JSON. What is no row goes to `refuse`, which
-    raises it by default; where it returns, reading goes on behind it, if that is possible. Raises
-    InputError for what has no rows at all.
+    raises it by default; where it returns, reading goes on behind it, if that is possible;
+    `strict`: so does a key that stands twice in an object. Raises InputError for what has no rows
+    at all.
     """
     layout = layout or layout_of(path)
     if layout == "csv":
@@ -51,4 +56,4 @@ def read_rows(
         return parquet_rows(path)
     from branchwise.corpora.rows.json_rows import json_rows
 
-    return json_rows(path, refuse)
+    return json_rows(path, refuse, strict=strict)
