@@ -58,8 +58,10 @@ def test_short_forms_of_answers_are_read(tmp_path: Path) -> None:
         tmp_path,
         {"id": "q1", "answers": ["A", 1995]},
         {"id": "q2", "answers": {"x 1": "B", "x 2": 7}},
+        {"id": "q1", "answers": "A", "epoch": 1},
     )
-    one, two = read_predictions(file, QUESTIONS)
+    one, two, text = read_predictions(file, QUESTIONS)
+    assert text.prediction.answers == {"default": ("A",)}
     assert one.prediction.answers == {"default": ("A", "1995")}
     assert two.prediction.answers == {"x 1": ("B",), "x 2": ("7",)}
 
@@ -112,7 +114,7 @@ BAD = [
     ('{"id": "q1", ', "not valid JSON"),
     ('["q1"]', "expected a JSON object, found an array"),
     ('{"id": "q1"}', '"answers" is missing'),
-    ('{"id": "q1", "answers": "A"}', '"answers" must be an object, found a string'),
+    ('{"id": "q1", "answers": true}', '"answers.default[0]" is true or false, not a text'),
     (
         '{"id": "q1", "answers": {"default": [["A"]]}}',
         '"answers.default[0]" is an array, not a text',
