@@ -134,7 +134,8 @@ def write_questions(out: Path, questions: "Iterable[Question]") -> int:
     count = 0
     with new_file(out) as stream:
         for question in questions:
-            record = question.model_dump(mode="json")
+            unknown = {"ambiguous"} - question.model_fields_set
+            record = question.model_dump(mode="json", exclude=unknown)
             stream.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
             count += 1
     return count
@@ -164,13 +165,13 @@ def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
 
     mistakes, mended = sum(checked.counts.values()), sum(checked.mended.values())
     source = checked.source.text
-    yield f"{source}: {counted(checked.rows, 'question')}, {counted(mistakes, 'mistake')}"
+    yield f"{source}: {counted(checked.rows, 'question')} read, {counted(mistakes, 'mistake')}"
     if fix is not None:
         yield f"{fix}: {counted(checked.good, 'question')}"
         for kind, count in checked.mended.items():
             yield f"  {MENDED[kind]}: {count:,}"
         if left := mistakes - mended:
-            yield f"  yours to mend: {counted(left, 'mistake')}; their questions are not in it"
+            yield f"  yours to mend: {counted(left, 'mistake')}, as above"
     elif mended:
         words = " ".join(shlex.quote(word) for word in checked.source.words)
         yield f"next: branchwise questions check {words} --fix FILE   # mends {mended:,} of them"

@@ -13,6 +13,11 @@ _FILL = "write what is asked"
 _WRITE = 'write a text, a list of its forms, or {"text": ..., "aliases": [...]}'
 
 
+def folded_name(name: str) -> str:
+    """A branch's name as it is compared with others: in any case, and in any white space."""
+    return " ".join(name.split()).casefold()
+
+
 class _Nth(NamedTuple):
     """Which answer of a branch, for messages; number 0: the only one."""
 
@@ -57,7 +62,6 @@ class RecordReader:
                 what = f"{what} has {name!r}" if what else f"has a field {name!r}"
                 self.refuse("misspelt-field", what, f"did you mean {near!r}?")
             elif value is not None:
-                self.at.keep(f"{prefix}{name}")
                 yield f"{prefix}{name}", value
 
     def keep(
@@ -226,15 +230,15 @@ class RecordReader:
         branch = Branch(name=name, answers=self.answers(answers, name))
         if not (value.get("qid") or value.get("citations")):
             return branch
-        qid = self.optional_text(value.get("qid"), f'the "qid" of branch {name!r}')
-        cited = self.texts(value.get("citations"), f"the citations of branch {name!r}", "citations")
+        qid = self.optional_text(value.get("qid"), f'"qid" of branch {name!r}')
+        cited = self.texts(value.get("citations"), f'"citations" of branch {name!r}', "citations")
         return branch.model_copy(update={"qid": qid, "citations": cited})
 
     def _lacking(self, value: Mapping[str, Any], name: str | None, number: int) -> None:
         """Refuse a branch without a name that is a text, or without answers."""
         place = f"branch {number}" if name is None else f"branch {name!r}"
         if name is None and value.get("name") is not None:
-            self.refuse("branches", f'the "name" of {place} is {json_kind(value["name"])}')
+            self.refuse("branches", f'"name" of {place} is {json_kind(value["name"])}')
         elif name is None:
             self.refuse("branches", f'{place} lacks "name"')
         if value.get("answers") is None:
@@ -246,14 +250,14 @@ class RecordReader:
             return found
         first: dict[str, str] = {}
         for name in found:
-            folded = " ".join(name.split()).casefold()
+            folded = folded_name(name)
             if not folded:
                 self.refuse("branch-name", "a branch has an empty name", 'use "default"')
             elif folded in first:
                 same = first[folded]
                 what = f"branch {name!r} appears twice"
                 if same != name:
-                    what = f"the branches {same!r} and {name!r} differ in letters' case or spaces"
+                    what = f"the branches {same!r} and {name!r} differ only in case or spaces"
                 self.refuse("repeated-branch", what, "merge the answers, or rename one")
             first.setdefault(folded, name)
         if DEFAULT_BRANCH in found and len(found) > 1:
@@ -320,13 +324,13 @@ class RecordReader:
 
     def _more(self, text: str, value: Mapping[str, Any]) -> dict[str, Any]:
         """What an answer says besides its text."""
-        aliases = self.texts(value.get("aliases"), f"the aliases of {text!r}", "aliases")
+        aliases = self.texts(value.get("aliases"), f'"aliases" of {text!r}', "aliases")
         if not all(alias.strip() for alias in aliases):
             what = f"an alias of {text!r} is empty"
             self.at.mend("empty-alias", what, "fill or remove it")
             aliases = tuple(alias for alias in aliases if alias.strip())
-        qid = self.optional_text(value.get("qid"), f'the "qid" of {text!r}')
-        support = self.texts(value.get("support"), f"the support of {text!r}", "support")
+        qid = self.optional_text(value.get("qid"), f'"qid" of {text!r}')
+        support = self.texts(value.get("support"), f'"support" of {text!r}', "support")
         return {"aliases": aliases, "qid": qid, "support": support}
 
 

@@ -34,9 +34,10 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     if not _set_answers(found, at):
         return None
     meta = {name: value for name, value in rest.items() if value is not None}
-    for name in meta:
+    read = native.question({**found, "meta": meta}, at)
+    for name in meta if read else ():
         at.keep(name)
-    return native.question({**found, "meta": meta}, at)
+    return read
 
 
 def _has_columns(record: Mapping[str, Any], found: Mapping[str, Any], at: RowPlace) -> bool:

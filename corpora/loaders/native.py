@@ -7,7 +7,7 @@ import orjson
 from pydantic import ValidationError
 
 from branchwise.corpora.files import json_kind
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import RecordReader, folded_name
 from branchwise.corpora.loaders.format_fields import PASSAGE, QUESTION, names
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.passages import Passage, passage_id
@@ -59,7 +59,7 @@ def _plain(record: Mapping[str, Any]) -> Question | None:
         return None
     if len(read.branches) < 2:
         return read
-    names = {" ".join(branch.name.split()).casefold() for branch in read.branches}
+    names = {folded_name(branch.name) for branch in read.branches}
     named = len(names) == len(read.branches) and DEFAULT_BRANCH not in names
     return read if named and read.ambiguous else None
 
@@ -100,6 +100,8 @@ class _QuestionReader(RecordReader):
             fields["meta"] = meta
         if self.refused:
             return None
+        for name in self.extra:
+            self.at.keep(name)
         read = Question(**fields)
         if _is_too_deep(read):
             self.refuse("too-deep", "is nested too deeply", "reduce the nesting of meta or plan")
@@ -144,19 +146,32 @@ class _QuestionReader(RecordReader):
             what, remedy = f"passage {number} is {json_kind(value)}", "write an object"
             self.refuse("passages", what, remedy)
             return None
-        id, title, text = (record.get(name) for name in ("id", "title", "text"))
-        title = "" if title is None else title
-        if not isinstance(title, str) or not isinstance(text, str) or not text.strip():
-            what = f"passage {number} has no text, or a title that is none"
-            self.refuse("passages", what, 'write {"title": "...", "text": "..."}')
+        title = self._written(record, "title", number)
+        text = self._written(record, "text", number)
+        if title is None or text is None:
             return None
-        id = passage_id(title, text) if id is None else self.text(id)
+        given = record.get("id")
+        id = passage_id(title, text) if given is None else self.text(given)
         if id is None or not id.strip():
-            what = f"the id of passage {number} is empty or no text"
+            what = f"the id of passage {number} is empty, or no text"
             self.refuse("passage-id", what, "write a text, or leave it out")
             return None
         self.keep(record, _PASSAGE, f"passage {number}", "passages.", id)
         return Passage(id=id, title=title, text=text)
+
+    def _written(self, record: Mapping[str, Any], name: str, number: int) -> str | None:
+        """The title or the text of a passage; only a title may be missing or empty."""
+        value = record.get(name)
+        if value is None and name == "title":
+            return ""
+        if isinstance(value, str) and (value.strip() or name == "title"):
+            return value
+        found = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
+        what = f'"{name}" of passage {number} {found}'
+        if value is None:
+            what = f'passage {number} lacks "{name}"'
+        self.refuse("passages", what, 'write {"title": "...", "text": "..."}')
+        return None
 
     def _plan(self, value: Any) -> tuple[Any, ...]:
         if isinstance(value, list):

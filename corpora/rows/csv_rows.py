@@ -1,7 +1,6 @@
 """Rows of CSV files: the first one names the columns. Cells are texts; an empty one is null."""
 
 import csv
-import io
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -40,12 +39,9 @@ class _Table:
 
     def __init__(self, stream: IO[bytes], path: Path) -> None:
         self._path, self.line, self._behind = path, 0, 0
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        try:
-            first = text.readline(MAX_LINE_BYTES)
-        except UnicodeDecodeError:
-            raise self._not_utf8(1) from None
-        self._rows = csv.reader(chain([first], text), delimiter=_delimiter(first))
+        lines = self._lines(stream)
+        first = next(lines, "")
+        self._rows = csv.reader(chain([first], lines), delimiter=_delimiter(first))
 
     def row(self) -> list[str] | None:
         """The next row that is not blank; None at the end. Raises InputError."""
@@ -54,12 +50,21 @@ class _Table:
                 self.line, self._behind = self._behind + 1, self._rows.line_num
                 if any(cells):
                     return cells
-        except UnicodeDecodeError:
-            raise self._not_utf8(self._behind + 1) from None
         except csv.Error as error:
             where, remedy = f"{self._path}:{self._behind + 1}", "close every quotation mark"
             raise InputError(str(error), where=where, remedy=remedy) from None
         return None
+
+    def _lines(self, stream: IO[bytes]) -> Iterator[str]:
+        """The lines with their ends; one that is too long in pieces, which the reader refuses."""
+        number = 0
+        while line := stream.readline(MAX_LINE_BYTES):
+            number += 1
+            try:
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                where, remedy = f"{self._path}:{number}", "save it as UTF-8"
+                raise InputError("is not UTF-8 text", where=where, remedy=remedy) from None
 
     def header(self) -> list[str]:
         """The names of the columns; a column without one has its number. Raises InputError."""
@@ -72,10 +77,6 @@ class _Table:
             what = f"two columns are called {repeated[0]!r}"
             raise InputError(what, where=f"{self._path}:{self.line}", remedy="rename one")
         return names
-
-    def _not_utf8(self, line: int) -> InputError:
-        where = f"{self._path}:{line}"
-        return InputError("is not UTF-8 text", where=where, remedy="save it as UTF-8")
 
 
 def _delimiter(header: str) -> str:

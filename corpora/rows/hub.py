@@ -1,5 +1,6 @@
 """Rows of a set on the Hugging Face Hub, downloaded once and then read from the disk."""
 
+import logging
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -49,6 +50,7 @@ def _loaded(wanted: HubName, where: str) -> "Dataset":
     except ImportError:
         what, remedy = "reading it needs datasets", 'pip install "branchwise[datasets]"'
         raise InputError(what, where=where, remedy=remedy) from None
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it tells of each retry
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
     try:
@@ -67,12 +69,10 @@ def _only(splits: Any, wanted: HubName, where: str) -> "Dataset":
 
 
 def _unavailable(error: Exception, where: str) -> InputError:
-    """Why it cannot be had: the first sentence of what the library says."""
-    said = " ".join(str(error).split())[:300]
+    """Why it cannot be had."""
+    said = " ".join(str(error).split()).partition(" Example of usage")[0][:300].rstrip(".")
     if isinstance(error, ValueError):
         return InputError(said, where=where, remedy=f"write {FORM}")
-    return InputError(
-        f"is not on this machine and cannot be downloaded ({said})",
-        where=where,
-        remedy="check its name, or download it where there is a network",
-    )
+    remedy = "check its name, or load it where there is a network"
+    what = f"is not on this machine, and cannot be loaded from the hub ({said})"
+    return InputError(what, where=where, remedy=remedy)

@@ -216,7 +216,8 @@ def _decoded(data: bytes, *, strict: bool) -> Any:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        return _scan_unique(data.decode("utf-8"))
+        data.decode("utf-8")  # which tells better what is wrong
+        raise
     if strict and orjson.dumps(value) != data.rstrip():
         _check(value, data.decode("utf-8"), strict)
     return value
