@@ -24,7 +24,6 @@ from branchwise.corpora.rows.json_rows import json_object
 from branchwise.corpora.text import one_line
 
 _NO_CONTEXT = "No context provided"
-_SPLIT = "split"
 _SPLITS = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{')
 
 
@@ -40,7 +39,7 @@ def rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
         for id, entry in entries.items():
             where = f"{path}:{split} {id}"
             if isinstance(entry, dict):
-                yield DataRow(where, {"sample_id": id, _SPLIT: split, **entry})
+                yield DataRow(where, {"sample_id": id, "split": split, **entry})
             else:
                 what = f"expected a JSON object, found {json_kind(entry)}"
                 refuse("not-an-object", InputError(what, where=where))
@@ -57,12 +56,11 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     reader = RecordReader(at)
     name = "ambiguous_question" if "ambiguous_question" in record else "question"
     branches, contexts = _branches(record.get("qa_pairs"), reader)
-    told = {_SPLIT: record.get(_SPLIT), "contexts": contexts}
     return reader.made(
         id=reader.id(record.get("sample_id")),
         question=one_line(reader.question_text(record.get(name), f'"{name}"')),
         branches=branches,
-        meta={"benchmark": "asqa", **{key: value for key, value in told.items() if value}},
+        meta={"benchmark": "asqa", **({"contexts": contexts} if contexts else {})},
     )
 
 

@@ -134,7 +134,7 @@ _FORMS = (
             "question": "question",
             "qa_pairs": "branches: each its question and the forms of its answer",
         },
-        keeps=("annotations", "answer", "wikipages"),
+        keeps=("annotations", "answer", "split", "wikipages"),
         mark=("qa_pairs",),
         origin="https://github.com/google-research/language/tree/master/language/asqa",
         licence="Apache-2.0",

@@ -45,7 +45,7 @@ def _plain(record: Mapping[str, Any]) -> Question | None:
         ]
         if len(given["branches"]) < len(answers):
             return None
-    if given.get("branches"):
+    if isinstance(given.get("branches"), list) and given["branches"]:
         given.setdefault("ambiguous", len(given["branches"]) > 1)
     if not isinstance(given.get("ambiguous", True), bool):
         return None
@@ -81,15 +81,16 @@ class _QuestionReader(RecordReader):
         """The question, as far as it could be read."""
         if not _QUESTION.issuperset(record):
             self.extra.update(self.unknown(record, _QUESTION, ""))
-        if "answers" in record and "branches" in record:
+        answers, branches = record.get("answers"), record.get("branches")
+        if answers is not None and branches is not None:
             self.refuse("answers-and-branches", 'has both "answers" and "branches"', "keep one")
         fields: dict[str, Any] = {
             "id": self.id(record.get("id")),
             "question": self.question_text(record.get("question")),
         }
-        if (answers := record.get("answers")) is not None:
+        if answers is not None:
             fields["branches"] = self.branches(answers)
-        elif (branches := record.get("branches")) is not None:
+        elif branches is not None:
             fields["branches"] = self.listed_branches(branches)
         self._add_ambiguous(record.get("ambiguous"), fields)
         if passages := record.get("passages"):
