@@ -1,8 +1,10 @@
 """Rows of a set on the Hugging Face Hub, downloaded once and then read from the disk."""
 
 import logging
+import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from branchwise.corpora.errors import InputError
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 PREFIX = "hf:"
+_HUB = "https://huggingface.co"
 FORM = f"{PREFIX}NAME[:CONFIG[:SPLIT]]"
 
 
@@ -44,6 +47,8 @@ def hub_rows(text: str) -> Iterator[DataRow]:
 
 
 def _loaded(wanted: HubName, where: str) -> "Dataset":
+    if not Path(wanted.name).exists():
+        _go_offline_if_unreachable()
     try:
         import datasets
         from datasets.exceptions import DatasetsError
@@ -58,6 +63,19 @@ def _loaded(wanted: HubName, where: str) -> "Dataset":
     except (DatasetsError, OSError, RuntimeError, ValueError) as error:
         raise _unavailable(error, where) from None
     return found if wanted.split else _only(found, wanted, where)
+
+
+def _go_offline_if_unreachable() -> None:
+    """Ask the hub once, for five seconds: its library would ask in silence for half a minute before
+    it takes what is on this machine. The library reads the variable when it is imported."""
+    import httpx
+
+    if os.environ.get("HF_HUB_OFFLINE"):
+        return
+    try:
+        httpx.head(os.environ.get("HF_ENDPOINT", _HUB), timeout=5)
+    except (httpx.HTTPError, httpx.InvalidURL):
+        os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def _only(splits: Any, wanted: HubName, where: str) -> "Dataset":

@@ -1,6 +1,5 @@
 """Question sets of which the user says which column is which field: CSV, JSON, Parquet, a hub."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -15,13 +14,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.questions import Question
 from support.corpora.hub_server import hub
-from support.needs import needs
-
-needs_datasets = needs(
-    "datasets",
-    importlib.util.find_spec("datasets") is not None,
-    'pip install "branchwise[datasets]"',
-)
+from support.needs import FLASHRAG, needs_datasets
 
 
 def gold(question: Question) -> dict[str, list[tuple[str, ...]]]:
@@ -211,6 +204,7 @@ FILES = {
 def test_a_set_of_a_hub_is_loaded_once_and_then_without_it(tmp_path: Path) -> None:
     """The library itself against a hub on the loopback; it reads the hub's address at import."""
     environment = {**os.environ, "HF_HOME": str(tmp_path / "home")}
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, FLASHRAG))
     environment.pop("HF_HUB_OFFLINE", None)
 
     def check(*arguments: str, **more: str) -> tuple[int, str]:
@@ -221,30 +215,20 @@ def test_a_set_of_a_hub_is_loaded_once_and_then_without_it(tmp_path: Path) -> No
         said = [line for line in ended.stderr.splitlines() if line.startswith("branchwise: ")]
         return ended.returncode, "\n".join([*said, *ended.stdout.splitlines()])
 
-    named = ("--field", "answers=golden_answers")
     with hub("me/films", FILES) as address:
         there = {"HF_ENDPOINT": address}
-        assert check("flashrag:hf:me/films:films:test", **there) == (
-            0,
-            "flashrag:hf:me/films:films:test: 1 question read, 0 mistakes",
+        read = "flashrag:hf:me/films:films:test: 1 question read, 0 mistakes"
+        assert check("flashrag:hf:me/films:films:test", **there) == (0, read)
+        several = "has the splits test, train; name one: hf:me/films:films:test"
+        assert check("hf:me/films:films", **there) == (
+            2,
+            f"branchwise: hf:me/films:films: {several}",
         )
-        read = "hf:me/films:songs: 1 question read, 0 mistakes"
-        assert check("hf:me/films:songs", *named, **there) == (0, read)
-        code, said = check("hf:me/films", *named, **there)
-        assert code == 2
-        assert said.startswith("branchwise: hf:me/films: Config name is missing")
-        assert said.endswith("['films', 'songs']; write hf:NAME[:CONFIG[:SPLIT]]")
-        code, said = check("hf:me/films:films", *named, **there)
-        assert said == (
-            "branchwise: hf:me/films:films: has the splits test, train; "
-            "name one: hf:me/films:films:test"
-        )
-    for without in (there, {"HF_HUB_OFFLINE": "1"}):
-        assert check("hf:me/films:songs", *named, **without) == (0, read)
-        code, said = check("hf:me/others", *named, **without)
-        assert code == 2
-        assert said.startswith("branchwise: hf:me/others: is not on this machine, and cannot be")
-        assert "\n" not in said
+    assert check("flashrag:hf:me/films:films:test", **there) == (0, read)
+    code, said = check("hf:me/others", **there)
+    assert code == 2
+    assert said.startswith("branchwise: hf:me/others: is not on this machine, and cannot be loaded")
+    assert "\n" not in said
 
 
 def test_without_the_library_a_hub_set_says_what_to_install(monkeypatch: Any) -> None:
