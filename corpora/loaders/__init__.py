@@ -97,9 +97,9 @@ def questions_digest(questions: Sequence[Question]) -> str:
 def _check_form(source: QuestionSource, row: DataRow) -> None:
     """Raise InputError if the first row is of another form than the one that was named."""
     form, fields = source.form, row.fields
-    fitting = form_of(fields)
-    if form.takes_fields or fitting is form:
+    if form.takes_fields or form.fits(fields):
         return
+    fitting = form_of(fields)
     if fitting and (mark := _first(fitting.mark, fields)) not in form.reads:
         place = f"{fitting.name}:{source.place}" if fitting.name else source.place
         what, remedy = f'it has "{mark}"', f"its fields fit {place}"

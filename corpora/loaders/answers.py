@@ -1,15 +1,14 @@
 """Gold answers in every way of writing them: a text, a list, forms of one entity, objects."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from branchwise.corpora.files import json_kind
-from branchwise.corpora.loaders.format_fields import ANSWER, BRANCH, misspelt, names
-from branchwise.corpora.loaders.reading import RowPlace
-from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
+from branchwise.corpora.loaders.format_fields import ANSWER, BRANCH, names
+from branchwise.corpora.loaders.record_reader import RecordReader
+from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch
 
 _ANSWER, _BRANCH = names(ANSWER), names(BRANCH)
-_FILL = "write what is asked"
 _WRITE = 'write a text, a list of its forms, or {"text": ..., "aliases": [...]}'
 
 
@@ -29,71 +28,8 @@ class _Nth(NamedTuple):
         return f"answer {self.number}{of}" if self.number else f"the answer{of}"
 
 
-class RecordReader:
-    """Reads what a question says of itself; what is wrong goes to its place.
-
-    `refused`: how many mistakes leave it out. `extra`: fields that the format does not have, to
-    be kept in `meta`; those of answers, branches and passages by the name of what they are of.
-    """
-
-    def __init__(self, at: RowPlace) -> None:
-        self.at = at
-        self.refused = 0
-        self.extra: dict[str, Any] = {}
-
-    def refuse(self, kind: str, what: str, remedy: str | None = None) -> None:
-        """Take a mistake that leaves the question out."""
-        self.refused += 1
-        self.at.refuse(kind, what, remedy)
-
-    def unknown(
-        self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str = ""
-    ) -> Iterator[tuple[str, Any]]:
-        """The fields that the format does not have, by the names that they get in `meta`.
-
-        Those that look misspelt are refused. `what`: the thing that has them, for messages.
-        """
-        absent: frozenset[str] | None = None
-        for name, value in record.items():
-            if name in fields:
-                continue
-            absent = fields.difference(record) if absent is None else absent
-            if near := misspelt(name, absent):
-                what = f"{what} has {name!r}" if what else f"has a field {name!r}"
-                self.refuse("misspelt-field", what, f"did you mean {near!r}?")
-            elif value is not None:
-                yield f"{prefix}{name}", value
-
-    def keep(
-        self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str, key: str
-    ) -> None:
-        """Keep such fields of an answer, branch or passage under its name, `key`."""
-        if not fields.issuperset(record):
-            for name, value in self.unknown(record, fields, what, prefix):
-                self.extra.setdefault(name, {})[key] = value
-
-    def id(self, value: Any) -> str:
-        """A question's id; without one it gets its row's number."""
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if value is None:
-            if self.at.loading.source.form.is_own:
-                self.at.mend("no-id", 'lacks "id"', "number the questions")
-            return str(self.at.number)
-        found = "has an empty id" if isinstance(value, str) else f"has {json_kind(value)} as id"
-        self.refuse("id", found, "write a text or a whole number")
-        return ""
-
-    def question_text(self, value: Any, name: str | None = None) -> str:
-        """What is asked; `name`: what says it, for messages."""
-        if isinstance(value, str) and value.strip():
-            return value
-        name = name or f'"{self.at.column("question")}"'
-        found = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
-        self.refuse("question", f"lacks {name}" if value is None else f"{name} {found}", _FILL)
-        return ""
+class GoldReader(RecordReader):
+    """Reads the gold answers of a record, too."""
 
     def one_of(self, value: Any, name: str) -> Answer | None:
         """The one answer that a text or a list of its forms says; `name`: of the field."""
@@ -111,32 +47,17 @@ class RecordReader:
             self.refuse("no-answers", f'"{name}" holds no answer')
         return found
 
-    def entries(self, value: Any, name: str) -> list[Any]:
-        """The members of a list; none of null. `name`: of the field."""
-        if value is None or isinstance(value, list):
-            return value or []
-        self.refuse("form", f'"{name}" is {json_kind(value)}', "it is a list")
-        return []
-
     def only(self, answer: Answer | None) -> tuple[Branch, ...]:
         """The only branch with its only answer; none without one."""
         return (Branch(name=DEFAULT_BRANCH, answers=(answer,)),) if answer else ()
-
-    def made(self, *, branches: tuple[Branch, ...], **fields: Any) -> Question | None:
-        """The question, if nothing was refused. It is ambiguous if it has several branches."""
-        if self.refused:
-            return None
-        if branches:
-            fields |= {"branches": branches, "ambiguous": len(branches) > 1}
-        return Question(**fields)
 
     def branches(self, value: Any) -> tuple[Branch, ...]:
         """The branches in `answers`: one branch's answers, or an object of them by branch."""
         if not isinstance(value, dict):
             return self._only(value)
-        if "text" in value and _ANSWER.issuperset(value):
-            what, remedy = '"answers" looks like one answer', "write a list around it"
-            self.refuse("answer-without-list", what, remedy)
+        if "text" in value:  # also of SQuAD's {"text": [...], "answer_start": [...]}
+            what = '"answers" looks like one answer'
+            self.refuse("answer-without-list", what, "write a list around it")
             return ()
         named = self._checked(list(value))
         return tuple(
@@ -162,55 +83,26 @@ class RecordReader:
         An answer is a text, a number, a list of forms (its text, then its aliases), or an object.
         """
         members = value if isinstance(value, list) else [value]
-        found: dict[tuple[str, str | None], Answer] = {}
+        found: list[Answer] = []
+        by_text: dict[str, list[int]] = {}
         before = self.refused
         for number, member in enumerate(members, start=1):
             place = _Nth(number if len(members) > 1 else 0, branch)
-            answer = self._answer(member, place)
-            if answer is None:
+            if (answer := self._answer(member, place)) is None:
                 continue
-            key = (answer.text, answer.qid)
-            if earlier := found.get(key):
-                self.at.mend(
-                    "repeated-answer",
-                    f"{place} repeats {answer.text!r}",
-                    "write each answer once",
-                )
-                found[key] = _merged(earlier, answer)
+            same = by_text.setdefault(answer.text, [])
+            at = next((n for n in same if _is_one_entity(found[n], answer)), None)
+            if at is None:
+                same.append(len(found))
+                found.append(answer)
             else:
-                found[key] = answer
+                what = f"{place} repeats {answer.text!r}"
+                self.at.mend("repeated-answer", what, "write each answer once")
+                found[at] = _merged(found[at], answer)
         if not found and self.refused == before:
             what = f"branch {branch!r} has no answers"
             self.refuse("no-answers", what, "add some, or leave the branch out")
-        return tuple(found.values())
-
-    def text(self, value: Any) -> str | None:
-        """A text, or a number as text; None if it is neither."""
-        if isinstance(value, str):
-            return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            written = str(value)
-            return None if "e" in written else written
-        return None
-
-    def texts(self, value: Any, what: str, kind: str) -> tuple[str, ...]:
-        """A list of texts; one text is a list of one, null is none."""
-        if value is None:
-            return ()
-        members = value if isinstance(value, list) else [value]
-        found = [self.text(member) for member in members]
-        for number, (member, text) in enumerate(zip(members, found, strict=True), start=1):
-            if text is None:
-                place = f"entry {number} of {what}" if isinstance(value, list) else what
-                self.refuse(kind, f"{place} is {json_kind(member)}", "write a list of texts")
-        return tuple(text for text in found if text is not None)
-
-    def optional_text(self, value: Any, what: str) -> str | None:
-        """A text, or None for null."""
-        if value is None or isinstance(value, str):
-            return value
-        self.refuse("not-a-text", f"{what} is {json_kind(value)}", "write a text")
-        return None
+        return tuple(found)
 
     def _only(self, value: Any) -> tuple[Branch, ...]:
         return (Branch(name=DEFAULT_BRANCH, answers=self.answers(value)),)
@@ -334,7 +226,13 @@ class RecordReader:
         return {"aliases": aliases, "qid": qid, "support": support}
 
 
+def _is_one_entity(one: Answer, other: Answer) -> bool:
+    """Whether answers of one text are one: unless both have items, and different ones."""
+    return one.qid is None or other.qid is None or one.qid == other.qid
+
+
 def _merged(one: Answer, other: Answer) -> Answer:
     aliases = dict.fromkeys((*one.aliases, *other.aliases))
     support = dict.fromkeys((*one.support, *other.support))
-    return one.model_copy(update={"aliases": tuple(aliases), "support": tuple(support)})
+    told = {"aliases": tuple(aliases), "support": tuple(support), "qid": one.qid or other.qid}
+    return one.model_copy(update=told)

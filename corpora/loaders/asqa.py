@@ -15,7 +15,7 @@ from typing import Any
 
 from branchwise.corpora.errors import InputError, Refuse
 from branchwise.corpora.files import MAX_JSON_BYTES, json_kind, open_data
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import uniquely_named
 from branchwise.corpora.questions import Branch, Question
@@ -53,7 +53,7 @@ def _has_splits(path: Path) -> bool:
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry; None if something in it was refused."""
-    reader = RecordReader(at)
+    reader = GoldReader(at)
     name = "ambiguous_question" if "ambiguous_question" in record else "question"
     branches, contexts = _branches(record.get("qa_pairs"), reader)
     return reader.made(
@@ -64,7 +64,7 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     )
 
 
-def _branches(pairs: Any, reader: RecordReader) -> tuple[tuple[Branch, ...], dict[str, str]]:
+def _branches(pairs: Any, reader: GoldReader) -> tuple[tuple[Branch, ...], dict[str, str]]:
     """The readings, and the passages that annotators saw beside them."""
     found, contexts = [], []
     for number, pair in enumerate(reader.entries(pairs, "qa_pairs"), start=1):

@@ -7,7 +7,7 @@ import orjson
 from pydantic import ValidationError
 
 from branchwise.corpora.files import json_kind
-from branchwise.corpora.loaders.answers import RecordReader, folded_name
+from branchwise.corpora.loaders.answers import GoldReader, folded_name
 from branchwise.corpora.loaders.format_fields import PASSAGE, QUESTION, names
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.passages import Passage, passage_id
@@ -74,7 +74,7 @@ def _is_plain(branch: Branch) -> bool:
     )
 
 
-class _QuestionReader(RecordReader):
+class _QuestionReader(GoldReader):
     """Reads a whole question."""
 
     def read(self, record: Mapping[str, Any]) -> Question | None:

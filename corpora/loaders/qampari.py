@@ -8,14 +8,14 @@ each a list of forms; github.com/princeton-nlp/ALCE).
 from collections.abc import Mapping
 from typing import Any
 
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Branch, Question
 
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry; None if something in it was refused."""
-    reader = RecordReader(at)
+    reader = GoldReader(at)
     name = "question_text" if "question_text" in record else "question"
     id = record.get("qid")
     return reader.made(
@@ -26,7 +26,7 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     )
 
 
-def _branches(record: Mapping[str, Any], reader: RecordReader) -> tuple[Branch, ...]:
+def _branches(record: Mapping[str, Any], reader: GoldReader) -> tuple[Branch, ...]:
     for name in ("answer_list", "answers"):
         if (listed := record.get(name)) is not None:
             return reader.branches([*map(_forms, reader.entries(listed, name))])

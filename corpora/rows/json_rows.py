@@ -14,8 +14,9 @@ from typing import IO, Any, cast
 
 import orjson
 
+from branchwise.corpora import files
 from branchwise.corpora.errors import InputError, Refuse
-from branchwise.corpora.files import MAX_LINE_BYTES, json_kind, lines_of, open_data
+from branchwise.corpora.files import json_kind, lines_of, open_data
 from branchwise.corpora.rows import DataRow
 
 _CHUNK = 2**20
@@ -168,8 +169,8 @@ class _Window:
         if self._end:
             return False
         rest = self._text[self._at :]
-        if len(rest) > MAX_LINE_BYTES:
-            what = f"the entry is longer than {MAX_LINE_BYTES // 2**20} MiB"
+        if len(rest) > files.MAX_LINE_BYTES:
+            what = f"the entry is longer than {files.MAX_LINE_BYTES // 2**20} MiB"
             raise InputError(what, where=f"{self._path}:{self.line}")
         data = self._stream.read(max(_CHUNK, len(rest)))
         self._end = not data
