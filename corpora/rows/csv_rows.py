@@ -41,7 +41,11 @@ class _Table:
         self._path, self.line, self._behind = path, 0, 0
         lines = self._lines(stream)
         first = next(lines, "")
-        self._rows = csv.reader(chain([first], lines), delimiter=_delimiter(first))
+        try:
+            delimiter = _delimiter(first)
+        except csv.Error as error:
+            raise self._wrong(error) from None
+        self._rows = csv.reader(chain([first], lines), delimiter=delimiter)
 
     def row(self) -> list[str] | None:
         """The next row that is not blank; None at the end. Raises InputError."""
@@ -51,9 +55,13 @@ class _Table:
                 if any(cells):
                     return cells
         except csv.Error as error:
-            where, remedy = f"{self._path}:{self._behind + 1}", "close every quotation mark"
-            raise InputError(str(error), where=where, remedy=remedy) from None
+            raise self._wrong(error) from None
         return None
+
+    def _wrong(self, error: csv.Error) -> InputError:
+        what, _, _ = str(error).partition(" - ")
+        remedy = "close every quotation mark, and end lines with a line feed"
+        return InputError(what, where=f"{self._path}:{self._behind + 1}", remedy=remedy)
 
     def _lines(self, stream: IO[bytes]) -> Iterator[str]:
         """The lines with their ends; one that is too long in pieces, which the reader refuses."""
