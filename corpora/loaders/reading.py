@@ -1,5 +1,6 @@
 """What is noticed while a question set is read: mistakes, what was mended, what was kept."""
 
+import shlex
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,7 +60,8 @@ class Loading:
     def mend(self, kind: str, error: InputError) -> None:
         """Take a mistake that the caller then mends."""
         if self.source.form.is_own:
-            mend = f"`branchwise questions check {self.source.text} --fix FILE` mends it"
+            words = f"branchwise questions check {shlex.quote(self.source.text)} --fix FILE"
+            mend = f"`{words}` mends it"
             raise InputError(
                 error.what,
                 where=error.where,
