@@ -429,8 +429,8 @@ def test_questions_that_cannot_be_had_are_said_of_the_study_or_of_their_file(
     )
     (parts / "broken.jsonl").write_text("{}\n")
     assert problem("broken.jsonl").startswith(f"{parts}/broken.jsonl:1: ")
-    assert problem("hg:someone/something").startswith(
-        f"{study}2: questions: unknown question form 'hg'; did you mean hf:someone/something?"
+    assert problem("ambgnq:none.json").startswith(
+        f"{study}2: questions: unknown question form 'ambgnq'; did you mean ambignq:"
     )
     monkeypatch.setitem(sys.modules, "datasets", None)
     assert problem("hf:someone/something") == (
