@@ -163,6 +163,7 @@ def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
     """What it lacks, and how to add it."""
     if gold == "label":
         return "gold label", 'add "ambiguous": true or false'
-    empty = next((branch.name for branch in question.branches if not branch.answers), None)
+    branches = (branch for gold in question.gold_sets for branch in gold)
+    empty = next((branch.name for branch in branches if not branch.answers), None)
     of = f" in branch {empty!r}" if empty else ""
     return f"gold answers{of}", 'add "answers": ["..."]'

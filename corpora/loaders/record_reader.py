@@ -12,19 +12,25 @@ from branchwise.corpora.questions import Branch, Question
 class RecordReader:
     """Reads a record; what is wrong goes to its place.
 
-    `refused`: how many mistakes leave it out. `extra`: fields that the format does not have, to
+    `refused`: how many mistakes leave it out. `part`: the part of it that is being read, for
+    messages, where it has several like that. `extra`: fields that the format does not have, to
     be kept in `meta`; those of answers, branches and passages by the name of what they are of.
     """
 
     def __init__(self, at: RowPlace) -> None:
         self.at = at
         self.refused = 0
+        self.part = ""
         self.extra: dict[str, Any] = {}
 
     def refuse(self, kind: str, what: str, remedy: str | None = None) -> None:
         """Take a mistake that leaves the question out."""
         self.refused += 1
-        self.at.refuse(kind, what, remedy)
+        self.at.refuse(kind, what, remedy, self.part)
+
+    def mend(self, kind: str, what: str, remedy: str) -> None:
+        """Take a mistake that the caller then mends."""
+        self.at.mend(kind, what, remedy, self.part)
 
     def unknown(
         self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str = ""
@@ -95,7 +101,7 @@ class RecordReader:
             return str(value)
         if value is None:
             if self.at.loading.source.form.is_own:
-                self.at.mend("no-id", 'lacks "id"', "number the questions")
+                self.mend("no-id", 'lacks "id"', "number the questions")
             return str(self.at.number)
         found = "has an empty id" if isinstance(value, str) else f"has {json_kind(value)} as id"
         self.refuse("id", found, "write a text or a whole number")
