@@ -102,8 +102,7 @@ def _check_form(source: QuestionSource, row: DataRow) -> None:
         return
     fitting = form_of(fields)
     if fitting and (mark := _first(fitting.mark, fields)) not in form.reads:
-        place = f"{fitting.name}:{source.place}" if fitting.name else source.place
-        what, remedy = f'it has "{mark}"', f"its fields fit {place}"
+        what, remedy = f'it has "{mark}"', f"its fields fit {source.as_form(fitting)}"
     elif form.is_own or fitting or _first(("answer", "answers"), form.reads.keys() & fields):
         return
     else:

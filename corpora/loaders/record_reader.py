@@ -1,6 +1,7 @@
 """Reading what a question says of itself: texts, lists, other fields, and what is wrong."""
 
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from branchwise.corpora.files import json_kind
@@ -56,7 +57,8 @@ class RecordReader:
         """Keep such fields of an answer, branch or passage under its name, `key`."""
         if not fields.issuperset(record):
             for name, value in self.unknown(record, fields, what, prefix):
-                self.extra.setdefault(name, {})[key] = value
+                kept = self.extra.setdefault(name, {})
+                kept[_free(kept, key, value)] = value
 
     def text(self, value: Any) -> str | None:
         """A text, or a number as text; None if it is neither."""
@@ -127,3 +129,9 @@ class RecordReader:
         if branches:
             fields |= {"branches": branches, "ambiguous": len(branches) > 1}
         return Question(**fields)
+
+
+def _free(kept: Mapping[str, Any], key: str, value: Any) -> str:
+    """The key, with a number if something else is kept under it."""
+    numbered = (key if number == 1 else f"{key} ({number})" for number in count(1))
+    return next(name for name in numbered if name not in kept or kept[name] == value)

@@ -234,6 +234,14 @@ def test_other_fields_are_kept_and_told_once(write):
     assert two.passages[0].id == "5"
 
 
+def test_answers_of_one_name_keep_what_each_says(write):
+    gold = {"x": [{"text": "Etna", "note": 1}], "y": [{"text": "Etna", "note": 2}]}
+    path = write("q.jsonl", question(answers=gold))
+    with pytest.warns(UserWarning, match="answers.note"):
+        [read] = load_questions(str(path)).questions
+    assert read.meta == {"answers.note": {"Etna": 1, "Etna (2)": 2}}
+
+
 def test_passages_may_be_texts_and_lack_a_title(write):
     path = write("q.jsonl", question(answers=GOLD, passages=["x", {"text": "x"}]))
     one, two = load_questions(str(path)).questions[0].passages
