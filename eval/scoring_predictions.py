@@ -9,6 +9,7 @@ from typing import Any
 from branchwise.agents.prompt_files import Prompts
 from branchwise.agents.spec import check_ready
 from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.usage import Costs, file_costs
@@ -16,6 +17,7 @@ from branchwise.eval.cycle_collector import without_cycle_search
 from branchwise.eval.errors.attribution import attribute
 from branchwise.eval.errors.item_errors import ItemErrors
 from branchwise.eval.errors.totals import ErrorTotals, totals
+from branchwise.eval.gold_sets import each_gold_set
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.judging.scorers import scorer_of, spent_by
 from branchwise.eval.judging.settle import Settled, Settling
@@ -67,7 +69,7 @@ class ScoredFile:
 
 
 def score_predictions(
-    questions: str,
+    questions: str | QuestionSource,
     predictions: Path,
     task_name: str | None = None,
     settings: ScoringSettings | None = None,
@@ -87,7 +89,8 @@ def score_predictions(
         settings.check.require_grades(choice, task.name)
     choice = choice.resolved(None)
     prompts, metrics = Prompts.load(), load_metrics((*settings.metrics, *choice.metrics))
-    settled = _settled(items, predictions, task, choice, prompts, settings)
+    settled = _settled(each_gold_set(items), predictions, task, choice, prompts, settings)
+    settled = settled.decided(get_task(task.name, choice.variant_of(task.name)))
 
     def scores_of(chosen: Sequence[AnsweredItem], by: ScoringChoice) -> Scores:
         scorer = scorer_of(task, by, prompts, settled, settings.roles)

@@ -51,6 +51,9 @@ from branchwise.trace.events import Event, Start
 if TYPE_CHECKING:
     from branchwise.graphs.flows.flow import AgentGraph
 
+# LangGraph reads the keys of its output after every step, in its first version twice.
+_OUTCOME = ("prediction", "how", "problem", "evidence", "spent")
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -186,7 +189,10 @@ class Agent:
             context.event(self._start(brief))
         limit = RunnableConfig(recursion_limit=recursion_limit(self.system.budget, len(self.nodes)))
         graph = self._graph_at(entry.node)
-        end = await graph.ainvoke(entry.state, config=limit, context=context)
+        ended = await graph.ainvoke(
+            entry.state, config=limit, context=context, output_keys=_OUTCOME, version="v2"
+        )
+        end = ended.value
         return Outcome(
             prediction=end["prediction"],
             how=end["how"],

@@ -14,6 +14,7 @@ from branchwise.corpora.keys import Keys
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.rows.fields import OPTION
 from branchwise.eval.experiment import Selection
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.paths import absolute, question_source
@@ -109,11 +110,14 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
     source, file = question_source(asked.source, loaded.folder)
     task = _task(loaded)
     try:
-        found = load_questions(source, gold_of=gold_of(task))
+        found = load_questions(
+            source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
+        )
     except InputError as error:
         if file is not None and error.where and error.where.startswith(str(file)):
             raise
-        where = loaded.where("questions", "source")
+        of_fields = error.where and error.where.startswith(OPTION)
+        where = loaded.where("questions", "fields" if of_fields else "source")
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
     found = replace(found, task=task or found.task)
     _check_task(loaded, found.task)

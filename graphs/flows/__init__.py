@@ -7,11 +7,21 @@ from branchwise.graphs.flows.branches import BRANCHES
 from branchwise.graphs.flows.clarify import CLARIFICATION, CLARIFIED, CLARIFY
 from branchwise.graphs.flows.conditions import CONDITIONS
 from branchwise.graphs.flows.flow import Brief, Flow, FlowSetting, GraphParts
+from branchwise.graphs.flows.keyed import KEYED
 
 __all__ = ["DEFAULT", "FLOWS", "Brief", "Flow", "FlowSetting", "GraphParts"]
 
 FLOWS: Mapping[str, Flow] = {
-    flow.name: flow for flow in (BRANCHES, CONDITIONS, AMBIGUITY, CLARIFICATION, CLARIFIED, CLARIFY)
+    flow.name: flow
+    for flow in (
+        BRANCHES,
+        CONDITIONS,
+        AMBIGUITY,
+        CLARIFICATION,
+        CLARIFIED,
+        CLARIFY,
+        KEYED,
+    )
 }
 DEFAULT = BRANCHES
 """The flow of a question that comes without a question set."""

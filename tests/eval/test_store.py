@@ -164,9 +164,9 @@ def test_unfolding_restores_any_record(passages, pieces):
     )
     record = {"content": content, "artifact": {"passages": listed}, "error": None}
     slim, stored = fold(record)
-    lookup = {p.hash: p for p in stored}.__getitem__
-    assert unfold(slim, lookup) == record
-    brief = unfold(slim, lookup, contents=False)
+    by_hash = {p.hash: p for p in stored}
+    assert unfold(slim, by_hash) == record
+    brief = unfold(slim, by_hash, contents=False)
     assert {**brief, "content": content} == record
     assert brief["content"] == content or content.endswith(tuple(p["text"] for p in listed))
 
