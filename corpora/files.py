@@ -110,24 +110,32 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                     remedy="write one JSON object per line",
                 )
             if number == 1:
-                line = line.removeprefix(codecs.BOM_UTF8)  # some editors begin a file with one
+                line = without_mark(line, path)
             if line and not line.isspace():
                 yield number, line
 
 
-def parse_object(line: bytes, where: str) -> dict[str, Any]:
-    """The JSON object on a line. Raises InputError for anything else."""
+def without_mark(start: bytes, path: Path) -> bytes:
+    """The start of a text file without the mark (BOM) with which some editors begin it.
+
+    Raises InputError where the mark is UTF-16's.
+    """
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError("is UTF-16", where=str(path), remedy="save it as UTF-8")
+    return start.removeprefix(codecs.BOM_UTF8)
+
+
+def parse_object(
+    line: bytes, where: str, remedy: str = "write one object per line"
+) -> dict[str, Any]:
+    """The JSON object in `line`. Raises InputError for anything else."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise InputError(
-            f"not valid JSON ({_short(error)})", where=where, remedy="write one object per line"
-        ) from None
+        raise InputError(f"not valid JSON ({_short(error)})", where=where, remedy=remedy) from None
     if not isinstance(value, dict):
         raise InputError(
-            f"expected a JSON object, found {json_kind(value)}",
-            where=where,
-            remedy="write one object per line, without a list around them",
+            f"expected a JSON object, found {json_kind(value)}", where=where, remedy=remedy
         )
     return value
 

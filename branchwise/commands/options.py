@@ -1,8 +1,12 @@
 """The options that many commands share."""
 
+import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
+import click
 import typer
+from typer.core import TyperCommand
 
 from branchwise.corpora.keys import HELP, METAVAR, OPTION
 
@@ -17,6 +21,38 @@ QUESTION_FORMATS = "ambignq:PATH, cambignq:PATH or condambigqa:PATH"
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Key = Annotated[list[str] | None, typer.Option(OPTION, metavar=METAVAR, help=HELP)]
+
+FieldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--field",
+        metavar="OURS=THEIRS ...",
+        help="What the source calls our fields: text=body title=doc.name.",
+    ),
+]
+
+
+class FieldCommand(TyperCommand):
+    """A command whose `FieldOption` takes several names at once: `--field text=body title=name`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, spread_fields(args))
+
+
+_PAIR = re.compile(r"[a-z_]+=")
+
+
+def spread_fields(args: Iterable[str]) -> list[str]:
+    """Arguments with `--field` before each of the names that follow one."""
+    spread: list[str] = []
+    naming = False
+    for arg in args:
+        follows = naming and _PAIR.match(arg) is not None
+        if follows and spread[-1] != "--field":
+            spread.append("--field")
+        spread.append(arg)
+        naming = follows or arg == "--field" or arg.startswith("--field=")
+    return spread
 
 
 def read_keys(given: list[str] | None) -> "Keys":
