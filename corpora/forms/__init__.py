@@ -1,0 +1,201 @@
+"""The forms of passage collections that a corpus is built from: a row here for each.
+
+`corpus build --from`, `corpus forms`, its refusals and docs/data.md are made of the rows.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+from branchwise.corpora.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from branchwise.corpora.forms.omissions import Omissions
+    from branchwise.corpora.forms.passages import PlacedPassage
+
+
+class PassageSource(Protocol):
+    """A collection that can be read, and read again."""
+
+    def read(self, omissions: "Omissions") -> "Iterator[PlacedPassage]":
+        """Its passages in their order; what is left out is noted. Raises InputError."""
+        ...
+
+
+@dataclass(frozen=True)
+class CorpusForm:
+    """A form, written `NAME:PLACE`.
+
+    `fields`: what a passage has there, ours in brackets where they are called otherwise. `source`,
+    `licence`: of the published collection, if it is one. `split`: how its texts are split unless
+    `--split` says otherwise. `renames`: whether `--field` may say what its fields are called.
+    `module`: of this folder, whose `open_form` opens it.
+    """
+
+    name: str
+    place: str
+    about: str
+    fields: str
+    source: str = ""
+    licence: str = ""
+    split: str = ""
+    renames: bool = False
+    module: str = "passages"
+
+
+SPLIT_HELP = (
+    "How texts become passages: words:N (of N words each), paragraphs, headings (one for each "
+    "section) or whole. Default: documents as words:100, passages as they are."
+)
+_ANY_FIELDS = "id or _id (optional), title (optional), text; or contents"
+CORPUS_FORMS: Mapping[str, CorpusForm] = {
+    form.name: form
+    for form in (
+        CorpusForm("jsonl", "FILE", "JSON lines, as FlashRAG's", _ANY_FIELDS, renames=True),
+        CorpusForm("json", "FILE", "one JSON array of objects", _ANY_FIELDS, renames=True),
+        CorpusForm("csv", "FILE", "CSV with a header", _ANY_FIELDS, renames=True),
+        CorpusForm("tsv", "FILE", "CSV with tabs and a header", _ANY_FIELDS, renames=True),
+        CorpusForm("parquet", "FILE", "parquet", _ANY_FIELDS, renames=True),
+        CorpusForm(
+            "hf",
+            "NAME[:CONFIG[:SPLIT]]",
+            "a data set of the Hugging Face hub",
+            _ANY_FIELDS,
+            "https://huggingface.co/datasets",
+            "see its card",
+            renames=True,
+        ),
+        CorpusForm(
+            "folder",
+            "DIR",
+            "Markdown, HTML and text files",
+            "the file's title or name (title), its content (text)",
+            split="words:100",
+            module="folder",
+        ),
+        CorpusForm(
+            "beir",
+            "DIR",
+            "a data set of BEIR: corpus.jsonl, with queries.jsonl and qrels/ for `corpus eval`",
+            "_id (id), title, text",
+            "https://github.com/beir-cellar/beir",
+            "its data set's",
+        ),
+        CorpusForm(
+            "dpr",
+            "FILE",
+            "DPR's passages of Wikipedia, psgs_w100.tsv",
+            "id, text, title",
+            "https://github.com/facebookresearch/DPR",
+            "CC BY-NC 4.0; texts CC BY-SA 3.0",
+        ),
+        CorpusForm(
+            "hipporag",
+            "FILE",
+            "HippoRAG's passages, NAME_corpus.json",
+            "title, text",
+            "https://github.com/OSU-NLP-Group/HippoRAG",
+            "MIT; texts CC BY-SA",
+        ),
+        CorpusForm(
+            "kilt",
+            "FILE",
+            "KILT's pages of Wikipedia, kilt_knowledgesource.json",
+            "wikipedia_id (id), wikipedia_title (title), text",
+            "https://github.com/facebookresearch/KILT",
+            "MIT; texts CC BY-SA 3.0",
+            split="words:100",
+            module="kilt",
+        ),
+    )
+}
+
+
+def open_source(source: str, fields: Sequence[str] = (), split: str | None = None) -> PassageSource:
+    """The collection that `FORM:PLACE` names, a place whose form is found out, or a question set,
+    whose own passages are meant.
+
+    `fields`: `OURS=THEIRS` each. Raises InputError, also where they are given to a form that has
+    names of its own.
+    """
+    from branchwise.corpora.loaders import FORMATS
+
+    prefix, colon, place = source.partition(":")
+    if colon and prefix in CORPUS_FORMS:
+        return _open(CORPUS_FORMS[prefix], place, fields, split)
+    is_known = colon and prefix in FORMATS
+    if not is_known and not Path(source).exists():
+        raise _missing(source, prefix if colon else "")
+    if is_known or _is_question_set(source):
+        return _of_questions(source, fields, split)
+    form, place = _found_out(source, bool(fields))
+    return _open(CORPUS_FORMS[form], place, fields, split)
+
+
+def _open(form: CorpusForm, place: str, fields: Sequence[str], split: str | None) -> PassageSource:
+    from branchwise.corpora.documents.splitting import parse_split
+    from branchwise.corpora.forms.passages import FIELDS
+    from branchwise.corpora.rows.fields import FieldNames
+
+    if fields and not form.renames:
+        raise _fixed_fields(f"{form.name}: has fields of its own", fields)
+    way = split or form.split
+    module = import_module(f"branchwise.corpora.forms.{form.module}")
+    opened = module.open_form(
+        form.name, place, FieldNames.parse(fields, FIELDS), parse_split(way) if way else None
+    )
+    return cast(PassageSource, opened)
+
+
+def _of_questions(source: str, fields: Sequence[str], split: str | None) -> PassageSource:
+    from branchwise.corpora.forms.questions import QuestionPassages
+
+    if fields or split:
+        raise _fixed_fields("a question set brings its passages as they are", fields or (split,))
+    return QuestionPassages(source)
+
+
+def _fixed_fields(what: str, given: Sequence[str | None]) -> InputError:
+    return InputError(f"{what}", where=str(given[0]), remedy="leave out --field and --split")
+
+
+def _found_out(source: str, renames: bool) -> tuple[str, str]:
+    """The form of what is at a place, and the place."""
+    from branchwise.corpora.forms.fitting import fitting
+    from branchwise.corpora.rows import form_of
+
+    if renames and (form := form_of(Path(source))):
+        return form.name, source
+    if fits := fitting(source):
+        form, _, place = fits.partition(":")
+        return form, place
+    if Path(source).is_dir():
+        raise InputError(
+            "there are no passages, and no Markdown, HTML or text files, in the folder",
+            where=source,
+            remedy="`branchwise corpus forms` lists what a corpus is built from",
+        )
+    return "jsonl", source  # whose reader says what is wrong with it
+
+
+def _missing(source: str, prefix: str) -> InputError:
+    from branchwise.corpora.loaders import FORMATS
+
+    if prefix and prefix.isidentifier():
+        known = did_you_mean(prefix, [*CORPUS_FORMS, *FORMATS])
+        return InputError(f"there is no form {prefix!r}", where=source, remedy=known)
+    return InputError("no such file", where=source, remedy="check the path")
+
+
+def _is_question_set(source: str) -> bool:
+    """Whether the first row of a JSON file is a question. Raises InputError."""
+    from branchwise.corpora.rows import form_of, read_rows
+
+    path = Path(source)
+    form = form_of(path)
+    if path.is_dir() or (form and form.module != "json_rows"):
+        return False
+    row = next(read_rows(f"jsonl:{source}"), None)
+    return row is not None and "question" in row.fields and "contents" not in row.fields
