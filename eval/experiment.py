@@ -15,6 +15,7 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.keys import NO_KEYS, Keys
 from branchwise.corpora.loaders import load_questions, questions_digest
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.open import absolute_name
 from branchwise.corpora.plugins.specs import absolute_spec
 from branchwise.corpora.prompt_sets import PromptSet
@@ -77,7 +78,7 @@ class Selection:
 
 
 def run(
-    questions: str | QuestionSet,
+    questions: str | QuestionSource | QuestionSet,
     system: System,
     *,
     out: Path | str | None = None,
@@ -97,10 +98,10 @@ def run(
     the folder cannot be written.
     """
     _check_at_least_one(epochs=epochs, concurrency=concurrency)
-    if isinstance(questions, str):
-        loaded = load_questions(questions, gold_of=gold_of(task))
-    else:
+    if isinstance(questions, QuestionSet):
         loaded = questions
+    else:
+        loaded = load_questions(questions, gold_of=gold_of(task))
     chosen = selection.of(loaded)
     check_scoring(scoring, system, task or chosen.task)
     path = Path(out) if out else _default_folder()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import click
 import typer
 
-from branchwise.commands.options import AsJson, FieldCommand, FieldOption, Key, read_keys
+from branchwise.commands.options import AsJson, Field, FieldCommand, Key, read_keys
 from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
 from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
 from branchwise.corpora.retrieval import MAX_K
@@ -52,7 +52,7 @@ def build(
         ),
     ],
     out: Annotated[Path, typer.Option(help="Corpus folder to make.")],
-    field: FieldOption = None,
+    field: Field = None,
     split: Annotated[str | None, typer.Option(help=SPLIT_HELP)] = None,
     json_output: AsJson = False,
 ) -> None:

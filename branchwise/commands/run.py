@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from branchwise.commands.options import QUESTION_FORMATS, Key, read_keys
+from branchwise.commands.options import QUESTIONS, Field, Key, Separator, read_keys, read_questions
 from branchwise.commands.scoring_options import (
     Judge,
     JudgeEntities,
@@ -37,10 +37,10 @@ QuestionConcurrency = Annotated[
 
 @with_system_options
 def run(
-    questions: Annotated[
-        str, typer.Option(help=f"Question set: a native JSONL file, or {QUESTION_FORMATS}.")
-    ],
+    questions: Annotated[str, typer.Option(help=f"Question set: {QUESTIONS}.")],
     system: "System",
+    field: Field = None,
+    separator: Separator = None,
     out: Annotated[
         Path | None, typer.Option(help="Run folder to make. Default: runs/DATE-TIME.")
     ] = None,
@@ -79,7 +79,7 @@ def run(
     from branchwise.eval.tasks import gold_of
     from branchwise.ui.progress import RunProgress
 
-    loaded = load_questions(questions, gold_of=gold_of(task))
+    loaded = load_questions(read_questions(questions, field, separator), gold_of=gold_of(task))
     selection = experiment.Selection(_read_ids(ids), limit)
     total = len(selection.of(loaded)) * epochs
     with RunProgress(total) as progress:

@@ -49,20 +49,20 @@ SPLIT_HELP = (
     "How texts become passages: words:N (of N words each), paragraphs, headings (one for each "
     "section) or whole. Default: documents as words:100, passages as they are."
 )
-_ANY_FIELDS = "id or _id (optional), title (optional), text; or contents"
+_FIELDS = "id or _id (optional), title (optional), text; or contents"
 CORPUS_FORMS: Mapping[str, CorpusForm] = {
     form.name: form
     for form in (
-        CorpusForm("jsonl", "FILE", "JSON lines, as FlashRAG's", _ANY_FIELDS, renames=True),
-        CorpusForm("json", "FILE", "one JSON array of objects", _ANY_FIELDS, renames=True),
-        CorpusForm("csv", "FILE", "CSV with a header", _ANY_FIELDS, renames=True),
-        CorpusForm("tsv", "FILE", "CSV with tabs and a header", _ANY_FIELDS, renames=True),
-        CorpusForm("parquet", "FILE", "parquet", _ANY_FIELDS, renames=True),
+        CorpusForm(
+            "jsonl", "PATH", "JSON, a line each (as FlashRAG's) or one array", _FIELDS, renames=True
+        ),
+        CorpusForm("csv", "PATH", "CSV or TSV with a header", _FIELDS, renames=True),
+        CorpusForm("parquet", "PATH", "Parquet", _FIELDS, renames=True),
         CorpusForm(
             "hf",
             "NAME[:CONFIG[:SPLIT]]",
-            "a data set of the Hugging Face hub",
-            _ANY_FIELDS,
+            "a set of the Hugging Face Hub",
+            _FIELDS,
             "https://huggingface.co/datasets",
             "see its card",
             renames=True,
@@ -120,12 +120,12 @@ def open_source(source: str, fields: Sequence[str] = (), split: str | None = Non
     `fields`: `OURS=THEIRS` each. Raises InputError, also where they are given to a form that has
     names of its own.
     """
-    from branchwise.corpora.loaders import FORMATS
+    from branchwise.corpora.loaders.forms import FORMS
 
     prefix, colon, place = source.partition(":")
     if colon and prefix in CORPUS_FORMS:
         return _open(CORPUS_FORMS[prefix], place, fields, split)
-    is_known = colon and prefix in FORMATS
+    is_known = colon and prefix in FORMS
     if not is_known and not Path(source).exists():
         raise _missing(source, prefix if colon else "")
     if is_known or _is_question_set(source):
@@ -144,7 +144,7 @@ def _open(form: CorpusForm, place: str, fields: Sequence[str], split: str | None
     way = split or form.split
     module = import_module(f"branchwise.corpora.forms.{form.module}")
     opened = module.open_form(
-        form.name, place, FieldNames.parse(fields, FIELDS), parse_split(way) if way else None
+        form.name, place, FieldNames.of(fields, FIELDS), parse_split(way) if way else None
     )
     return cast(PassageSource, opened)
 
@@ -163,11 +163,11 @@ def _fixed_fields(what: str, given: Sequence[str | None]) -> InputError:
 
 def _found_out(source: str, renames: bool) -> tuple[str, str]:
     """The form of what is at a place, and the place."""
-    from branchwise.corpora.forms.fitting import fitting
-    from branchwise.corpora.rows import form_of
+    from branchwise.corpora.forms.fitting import FORM_OF_LAYOUT, fitting
+    from branchwise.corpora.rows import layout_of
 
-    if renames and (form := form_of(Path(source))):
-        return form.name, source
+    if renames and not Path(source).is_dir():
+        return FORM_OF_LAYOUT[layout_of(Path(source)) or "json"], source
     if fits := fitting(source):
         form, _, place = fits.partition(":")
         return form, place
@@ -181,21 +181,20 @@ def _found_out(source: str, renames: bool) -> tuple[str, str]:
 
 
 def _missing(source: str, prefix: str) -> InputError:
-    from branchwise.corpora.loaders import FORMATS
+    from branchwise.corpora.loaders.forms import FORMS
 
     if prefix and prefix.isidentifier():
-        known = did_you_mean(prefix, [*CORPUS_FORMS, *FORMATS])
+        known = did_you_mean(prefix, [*CORPUS_FORMS, *FORMS])
         return InputError(f"there is no form {prefix!r}", where=source, remedy=known)
     return InputError("no such file", where=source, remedy="check the path")
 
 
 def _is_question_set(source: str) -> bool:
     """Whether the first row of a JSON file is a question. Raises InputError."""
-    from branchwise.corpora.rows import form_of, read_rows
+    from branchwise.corpora.rows import layout_of, read_rows
 
     path = Path(source)
-    form = form_of(path)
-    if path.is_dir() or (form and form.module != "json_rows"):
+    if path.is_dir() or layout_of(path) not in (None, "json"):
         return False
-    row = next(read_rows(f"jsonl:{source}"), None)
+    row = next(read_rows(path, "json", careful=False), None)
     return row is not None and "question" in row.fields and "contents" not in row.fields

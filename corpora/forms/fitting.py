@@ -4,18 +4,19 @@ from itertools import islice
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.rows import Row, form_of, read_rows
+from branchwise.corpora.rows import DataRow, RowLayout, layout_of, read_rows
 
 BEIR_CORPUS = ("corpus.jsonl", "corpus.jsonl.gz", "corpus.jsonl.zst")
 BEIR_QUERIES = tuple(f"queries{name.removeprefix('corpus')}" for name in BEIR_CORPUS)
 DPR = ("id", "text", "title")
 HIPPORAG = ("title", "text")
 KILT = ("wikipedia_id", "wikipedia_title", "text")
+FORM_OF_LAYOUT: dict[RowLayout, str] = {"json": "jsonl", "csv": "csv", "parquet": "parquet"}
 _LOOKED_AT = 1_000
 """Names in a folder that are looked at."""
 
 
-def check_form(form: str, fields: tuple[str, ...], row: Row, place: str) -> None:
+def check_form(form: str, fields: tuple[str, ...], row: DataRow, place: str) -> None:
     """Raise InputError where a source's first row lacks a field of the form."""
     missing = [name for name in fields if name not in row.fields]
     if missing:
@@ -52,8 +53,8 @@ def _of_folder(path: Path) -> str | None:
     if corpus := beir_file(path, BEIR_CORPUS):
         return f"beir:{path}" if beir_file(path, BEIR_QUERIES) else f"jsonl:{corpus}"
     for file in islice(path.iterdir(), _LOOKED_AT):
-        if (form := form_of(file)) and file.is_file():
-            return f"{form.name}:{path}"
+        if (layout := layout_of(file)) and file.is_file():
+            return f"{FORM_OF_LAYOUT[layout]}:{path}"
         if file.suffix.lower() in READ_AS:
             return f"folder:{path}"
     return None
@@ -64,18 +65,17 @@ def _of_file(path: Path) -> str | None:
 
     if path.suffix.lower() in READ_AS:
         return f"folder:{path}"
-    form = form_of(path)
-    name = form.name if form else "jsonl"
-    row = next(read_rows(f"{name}:{path}"), None)
+    layout = layout_of(path) or "json"
+    row = next(read_rows(path, layout), None)
     if row is None:
         return None
     fields = set(row.fields)
-    if fields >= set(KILT):
+    if layout == "json" and fields >= set(KILT):
         return f"kilt:{path}"
-    if name == "tsv" and fields >= set(DPR):
+    if layout == "csv" and fields >= set(DPR) and path.name.removesuffix(".gz").endswith(".tsv"):
         return f"dpr:{path}"
     if ":entry " in row.where and fields >= set(HIPPORAG):
         return f"hipporag:{path}"
     if path.name in BEIR_CORPUS and beir_file(path.parent, BEIR_QUERIES):
         return f"beir:{path.parent}"
-    return f"{name}:{path}"
+    return f"{FORM_OF_LAYOUT[layout]}:{path}"

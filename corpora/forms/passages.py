@@ -1,13 +1,13 @@
 """Passages of sources whose rows are passages: their fields, and which of them is what."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from branchwise.corpora.documents.blocks import paragraphs
 from branchwise.corpora.documents.splitting import Split
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, did_you_mean
 from branchwise.corpora.files import json_kind
 from branchwise.corpora.forms.fitting import (
     BEIR_CORPUS,
@@ -19,7 +19,7 @@ from branchwise.corpora.forms.fitting import (
 )
 from branchwise.corpora.forms.omissions import Omissions
 from branchwise.corpora.records import CorpusRecord, read_id, to_passage
-from branchwise.corpora.rows import Row, read_rows
+from branchwise.corpora.rows import DataRow, RowLayout, files_of, layout_of, read_rows
 from branchwise.corpora.rows.fields import FieldNames
 from branchwise.corpora.text import one_line
 
@@ -38,25 +38,29 @@ class PlacedPassage(NamedTuple):
 
 @dataclass(frozen=True)
 class RowPassages:
-    """The passages of a source of rows (FORM:PLACE of `read_rows`).
+    """The passages of a file of rows, of the files of that layout in a folder, or of a set of the
+    hub (layout `hf`).
 
-    `named`: the form of corpora that the source is said to have, and the fields that it then has.
+    `form`: the form that the source is said to have, and `marks`, the fields that it then has.
     `split`: how each row's text is split, if at all; the parts of a passage with an id of its own
     are numbered, `ID#1`.
     """
 
-    rows: str
+    form: str
+    place: str
+    layout: RowLayout | Literal["hf"]
     names: FieldNames
     split: Split | None = None
-    named: tuple[str, tuple[str, ...]] | None = None
+    marks: tuple[str, ...] = ()
 
     def read(self, omissions: Omissions) -> Iterator[PlacedPassage]:
         """The passages in the source's order. Raises InputError for what is none."""
-        if first := next(read_rows(self.rows), None):
+        if first := next(self._rows(), None):
             self._check(first)
-        for row in read_rows(self.rows, self.names.wanted((*FIELDS, OTHER_ID))):
-            fields = self.names.read(row)
-            record = passage_record(fields, row.where)
+        names = (self.names.columns.get(name, name) for name in (*FIELDS, OTHER_ID))
+        wanted = {column for name in names for column in (name, name.partition(".")[0])}
+        for row in self._rows(wanted):
+            record = passage_record(self._fields(row), row.where)
             if record is None:
                 omissions.add("empty", row.where)
             elif self.split:
@@ -64,16 +68,41 @@ class RowPassages:
             else:
                 yield PlacedPassage(row.where, record)
 
-    def _check(self, row: Row) -> None:
-        if self.named:
-            check_form(*self.named, row, self.rows.partition(":")[2])
-        self.names.check(row)
-        fields = self.names.read(row)
+    def _rows(self, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
+        if self.layout == "hf":
+            from branchwise.corpora.rows.hub import hub_rows
+
+            yield from hub_rows(self.place, wanted)
+            return
+        for file in files_of(Path(self.place), self.layout):
+            if layout_of(file) not in (None, self.layout):
+                raise misfit(self.form, str(file), "its name says otherwise")
+            yield from read_rows(file, self.layout, wanted=wanted, careful=False)
+
+    def _fields(self, row: DataRow) -> dict[str, Any]:
+        """A row's fields by our names; those that were not named keep their own."""
+        if not self.names.columns:
+            return row.fields
+        found, rest = self.names.split(row.fields)
+        return rest | dict.fromkeys(self.names.columns) | found
+
+    def _check(self, first: DataRow) -> None:
+        """Raise InputError where the first row lacks a field that it should have."""
+        if self.marks:
+            check_form(self.form, self.marks, first, self.place)
+        if lacking := self.names.missing(first.fields):
+            field, column = lacking
+            raise InputError(
+                f"there is no column {column!r}",
+                where=first.where,
+                remedy=f"correct --field {field}={column}: {did_you_mean(column, first.fields)}",
+            )
+        fields = self._fields(first)
         if "text" not in fields and "contents" not in fields:
             raise InputError(
-                f"has no field 'text' (its fields are {', '.join(row.fields) or 'none'})",
-                where=row.where,
-                remedy=f"name the field that holds it: --field text={_likely(row.fields)}",
+                f"there is no field 'text' (there are {', '.join(first.fields) or 'none'})",
+                where=first.where,
+                remedy=f"name it: --field text={_likely(first.fields)}",
             )
 
 
@@ -83,14 +112,20 @@ def open_form(form: str, place: str, names: FieldNames, split: Split | None) -> 
         corpus = beir_file(Path(place), BEIR_CORPUS)
         if corpus is None:
             raise misfit(form, place, f"there is no {BEIR_CORPUS[0]} in it")
-        return RowPassages(f"jsonl:{corpus}", names, split, (form, ("_id", "text")))
-    if form in _NAMED:
-        rows, fields = _NAMED[form]
-        return RowPassages(f"{rows}:{place}", names, split, (form, fields))
-    return RowPassages(f"{form}:{place}", names, split)
+        place = str(corpus)
+    layout, marks = _LAYOUTS[form]
+    return RowPassages(form, place, layout, names, split, marks)
 
 
-_NAMED = {"dpr": ("tsv", DPR), "hipporag": ("json", HIPPORAG)}
+_LAYOUTS: Mapping[str, tuple[RowLayout | Literal["hf"], tuple[str, ...]]] = {
+    "jsonl": ("json", ()),
+    "csv": ("csv", ()),
+    "parquet": ("parquet", ()),
+    "hf": ("hf", ()),
+    "beir": ("json", ("_id", "text")),
+    "dpr": ("csv", DPR),
+    "hipporag": ("json", HIPPORAG),
+}
 
 
 def passage_record(fields: Mapping[str, Any], where: str) -> CorpusRecord | None:

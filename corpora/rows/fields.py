@@ -1,93 +1,85 @@
-"""Names of fields: what a file calls what we read (`--field text=body title=doc.name`)."""
+"""Which column of a row is which field: `question=extra_info.question`."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.rows import Row
 
-_ABSENT = object()
+OPTION = "--field"
+_MISSING = object()
 
 
+def _pair(text: str) -> tuple[str, str]:
+    field, _, column = text.partition("=")
+    if not field or not column:
+        raise InputError("is not FIELD=COLUMN", where=f"{OPTION} {text}")
+    return field, column
+
+
+@dataclass(frozen=True)
 class FieldNames:
-    """What a file's fields are called, by our names; a dotted name leads into nested fields.
+    """Fields to the columns that hold them; a field without one is called as its column.
 
-    `named`: the file's names by ours, as they were given.
+    A column within another one is written behind a dot, an entry of a list by its number from 0:
+    `extra_info.question`, `prompt.0.content`. A column whose own name has dots comes first.
     """
 
-    def __init__(self, named: Mapping[str, str]) -> None:
-        self.named = named
+    columns: Mapping[str, str]
 
     @classmethod
-    def parse(cls, given: Iterable[str], known: Collection[str]) -> "FieldNames":
-        """Of `OURS=THEIRS`, where ours is one of the `known`. Raises InputError."""
-        named: dict[str, str] = {}
-        for one in given:
-            ours, equals, theirs = (part.strip() for part in one.partition("="))
-            where = f"--field {one}"
-            if not equals or not ours or not theirs:
-                raise InputError("is not OURS=THEIRS", where=where, remedy="write text=body")
-            if ours not in known:
-                raise InputError(
-                    f"there is no field {ours!r}", where=where, remedy=did_you_mean(ours, known)
-                )
-            if named.setdefault(ours, theirs) != theirs:
-                raise InputError(f"{ours!r} is given twice", where=where, remedy="keep one")
-        return cls(named)
+    def of(cls, given: Mapping[str, str] | Sequence[str], known: Collection[str]) -> "FieldNames":
+        """What `--field` says: FIELD=COLUMN each, or a mapping. `known`: the fields that there are.
 
-    def wanted(self, ours: Iterable[str]) -> frozenset[str]:
-        """The file's fields that are needed to read some of ours."""
-        theirs = {self.named.get(name, name) for name in ours}
-        return frozenset(theirs | {name.partition(".")[0] for name in theirs})
+        Raises InputError for what is neither, and for a field that is not known or given twice.
+        """
+        pairs = [*given.items()] if isinstance(given, Mapping) else [_pair(one) for one in given]
+        for field, _ in pairs:
+            where = f"{OPTION} {field}=..."
+            if field not in known:
+                what, remedy = f"there is no field {field!r}", did_you_mean(field, known)
+                raise InputError(what, where=where, remedy=remedy)
+            if [name for name, _ in pairs].count(field) > 1:
+                raise InputError(f"{field} is given twice", where=where, remedy="keep one")
+        return cls(dict(pairs))
 
-    def check(self, row: Row) -> None:
-        """Raise InputError where a row, best a file's first, lacks a field that was named."""
-        for ours, theirs in self.named.items():
-            if _at(row.fields, theirs) is _ABSENT:
-                paths = list(_paths(row.fields))
-                raise InputError(
-                    f"has no field {theirs!r}",
-                    where=row.where,
-                    remedy=did_you_mean(
-                        theirs, paths, else_=f"its fields are {', '.join(paths)}"
-                    ).replace("did you mean ", f"did you mean --field {ours}="),
-                )
+    def split(self, row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The fields that have columns, and the row without those columns.
 
-    def read(self, row: Row) -> dict[str, Any]:
-        """A row's fields by our names; those that were not named keep their own."""
-        if not self.named:
-            return dict(row.fields)
-        renamed = set(self.named.values())
-        fields = {name: value for name, value in row.fields.items() if name not in renamed}
-        for ours, theirs in self.named.items():
-            if (value := _at(row.fields, theirs)) is _ABSENT:
-                fields.pop(ours, None)
-            else:
-                fields[ours] = value
-        return fields
+        A field whose column the row lacks is left out.
+        """
+        found, rest = {}, dict(row)
+        for field, column in self.columns.items():
+            value = _at(row, column)
+            if value is not _MISSING:
+                found[field], rest = value, _without(rest, column)
+        return found, rest
+
+    def missing(self, row: Mapping[str, Any]) -> tuple[str, str] | None:
+        """The first field whose column the row lacks, and the column."""
+        lacking = (pair for pair in self.columns.items() if _at(row, pair[1]) is _MISSING)
+        return next(lacking, None)
 
 
-def _at(fields: Any, path: str) -> Any:
-    """The value at a path; of a list of objects, the list of their values."""
-    if isinstance(fields, list):
-        values = [_at(one, path) for one in fields]
-        return (
-            _ABSENT
-            if not values or all(v is _ABSENT for v in values)
-            else [value for value in values if value is not _ABSENT]
-        )
-    if not isinstance(fields, Mapping):
-        return _ABSENT
-    if path in fields:
-        return fields[path]
-    head, dot, rest = path.partition(".")
-    return _at(fields[head], rest) if dot and head in fields else _ABSENT
+def _at(value: Any, column: str) -> Any:
+    if isinstance(value, Mapping) and column in value:
+        return value[column]
+    if isinstance(value, list) and column.isdigit():
+        return value[int(column)] if int(column) < len(value) else _MISSING
+    name, dot, inner = column.partition(".")
+    if not dot:
+        return _MISSING
+    outer = _at(value, name)
+    return _MISSING if outer is _MISSING else _at(outer, inner)
 
 
-def _paths(fields: Mapping[str, Any], before: str = "") -> Iterable[str]:
-    """The paths to what a row holds."""
-    for name, value in fields.items():
-        inner = value[0] if isinstance(value, list) and value else value
-        yield before + name
-        if isinstance(inner, Mapping):
-            yield from _paths(inner, f"{before}{name}.")
+def _without(value: Any, column: str) -> Any:
+    """A copy without that column; of a list nothing is taken, whose entries would move up."""
+    if not isinstance(value, Mapping):
+        return value
+    if column in value:
+        return {name: member for name, member in value.items() if name != column}
+    name, _, inner = column.partition(".")
+    left = _without(value[name], inner)
+    others = {other: member for other, member in value.items() if other != name}
+    return {**others, name: left} if left else others

@@ -1,81 +1,83 @@
-"""Data sets of the Hugging Face hub, or local ones that `datasets` loads.
-
-What was loaded before comes from the cache of `datasets`, also without a network. Data sets with
-code of their own are refused by it.
-"""
+"""Rows of a set on the Hugging Face Hub, downloaded once and then read from the disk."""
 
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.rows import Row, Wanted
-from branchwise.corpora.rows.arrow import BATCH, batch_rows
+from branchwise.corpora.rows import DataRow
+from branchwise.corpora.rows.parquet_rows import AT_ONCE, plain_rows
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-_HINT = "name it as hf:NAME[:CONFIG[:SPLIT]]"
+PREFIX = "hf:"
+FORM = f"{PREFIX}NAME[:CONFIG[:SPLIT]]"
 
 
-def read(place: str, wanted: Wanted = None) -> Iterator[Row]:
-    """The rows of `NAME[:CONFIG[:SPLIT]]`; memory holds a thousand of them.
+class HubName(NamedTuple):
+    """A set, and which of its configurations and splits, if it has several."""
 
-    A configuration or a split may be left out where there is only one. Raises InputError where the
-    data set cannot be had, several are possible, and without the package.
+    name: str
+    config: str | None = None
+    split: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "HubName":
+        """NAME[:CONFIG[:SPLIT]]. Raises InputError."""
+        parts = [part or None for part in text.split(":")]
+        if not parts[0] or len(parts) > 3:
+            raise InputError("names no set", where=f"{PREFIX}{text}", remedy=f"write {FORM}")
+        return cls(parts[0], *parts[1:])
+
+
+def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
+    """The rows of the set that `text` names: NAME[:CONFIG[:SPLIT]]; a thousand are in memory.
+
+    `wanted`: columns, beside which others may be left out. Raises InputError without the library
+    `datasets`, for a set that is neither on this machine nor can be downloaded, and where it has
+    several configurations or splits and none is named.
     """
-    where = f"hf:{place}"
-    data = _loaded(place, where)
-    if wanted is not None and (columns := [name for name in data.column_names if name in wanted]):
-        data = data.select_columns(columns)
-    first = 1
-    for table in data.with_format("arrow").iter(BATCH):
-        yield from batch_rows(table, where, first)
-        first += table.num_rows
+    found = _loaded(HubName.parse(text), f"{PREFIX}{text}")
+    if wanted and (columns := [name for name in found.column_names if name in wanted]):
+        found = found.select_columns(columns)
+    tables = found.with_format("arrow").iter(AT_ONCE)
+    rows = (fields for table in tables for fields in plain_rows(table))
+    for number, fields in enumerate(rows, start=1):
+        yield DataRow(f"{PREFIX}{text}:row {number}", fields)
 
 
-def _loaded(place: str, where: str) -> "Dataset":
-    name, _, rest = place.partition(":")
-    config, _, split = rest.partition(":")
-    if not name:
-        raise InputError("names no data set", where=where, remedy=_HINT)
-    datasets = _datasets(where)
-    try:
-        found = datasets.load_dataset(name, config or None, split=split or None)
-    except Exception as error:  # noqa: BLE001 - from the hub, its servers, and files of any form
-        raise _refusal(error, name, where) from None
-    if isinstance(found, datasets.Dataset):
-        return found
-    if len(found) > 1:
-        splits = ", ".join(found)
-        raise InputError(
-            f"has several splits ({splits})",
-            where=where,
-            remedy=f"name one: hf:{name}:{config}:{next(iter(found))}",
-        )
-    return next(iter(found.values()))
-
-
-def _datasets(where: str) -> Any:
+def _loaded(wanted: HubName, where: str) -> "Dataset":
     try:
         import datasets
+        from datasets.exceptions import DatasetsError
     except ImportError:
-        raise InputError(
-            "data sets of the hub need the package datasets",
-            where=where,
-            remedy='install it: pip install "branchwise[datasets]"',
-        ) from None
+        what, remedy = "reading it needs datasets", 'pip install "branchwise[datasets]"'
+        raise InputError(what, where=where, remedy=remedy) from None
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
-    return datasets
+    try:
+        found = datasets.load_dataset(wanted.name, wanted.config, split=wanted.split)
+    except (DatasetsError, OSError, RuntimeError, ValueError) as error:
+        raise _unavailable(error, where) from None
+    return found if wanted.split else _only(found, wanted, where)
 
 
-def _refusal(error: Exception, name: str, where: str) -> InputError:
-    said = " ".join(str(error).split())
-    if isinstance(error, ConnectionError):
-        return InputError(
-            "is not in the cache, and the hub cannot be reached",
-            where=where,
-            remedy="load it once with a network, or give its files as jsonl:, csv: or parquet:",
-        )
-    return InputError(f"cannot be loaded ({said})", where=where, remedy=_HINT)
+def _only(splits: Any, wanted: HubName, where: str) -> "Dataset":
+    if len(splits) == 1:
+        return next(iter(splits.values()))
+    names = ", ".join(splits)
+    remedy = f"name one: {PREFIX}{wanted.name}:{wanted.config or ''}:{next(iter(splits))}"
+    raise InputError(f"has the splits {names}", where=where, remedy=remedy)
+
+
+def _unavailable(error: Exception, where: str) -> InputError:
+    """Why it cannot be had: the first sentence of what the library says."""
+    said = " ".join(str(error).split())[:300]
+    if isinstance(error, ValueError):
+        return InputError(said, where=where, remedy=f"write {FORM}")
+    return InputError(
+        f"is not on this machine and cannot be downloaded ({said})",
+        where=where,
+        remedy="check its name, or download it where there is a network",
+    )

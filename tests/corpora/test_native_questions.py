@@ -6,9 +6,8 @@ import json
 import orjson
 import pytest
 
-from branchwise.commands.options import QUESTION_FORMATS
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders import FORMATS, load_questions
+from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.passages import passage_id
 
 GOLD = {"default": ["Etna"]}
@@ -92,17 +91,15 @@ def test_the_digest_follows_content_and_not_layout(write):
     ("lines", "message"),
     [
         ([], r"q\.jsonl: holds no questions"),
-        (["[1]"], r"q\.jsonl:1: expected a JSON object, found an array"),
+        (["7"], r"q\.jsonl:1: expected a JSON object, found a number"),
         ([question(), question()], r"q\.jsonl:2: question id 'q1' is already used by .*:1"),
-        ([{"id": "q1", "answers": GOLD}], r"q\.jsonl:1: question: Field required"),
-        ([question(answers={"default": []})], r"q\.jsonl:1: .*no gold answers in branch 'default'"),
+        ([{"id": "q1", "answers": GOLD}], r'q\.jsonl:1: lacks "question"'),
+        ([question(answers={"default": []})], r"q\.jsonl:1: branch 'default' has no answers"),
         ([{"id": "q1", "question": "?"}], r"q\.jsonl:1: question 'q1' has no gold answers;"),
-        ([question(answers={"default": "Etna"})], r"q\.jsonl:1: \"answers\" must map"),
         ([question(answers=GOLD, branches=[])], r"q\.jsonl:1: has both"),
         ([question(answers={"": ["Etna"]})], r"q\.jsonl:1: a branch has an empty name"),
-        ([question(answers={"default": [" "]})], r"q\.jsonl:1: has an empty gold answer"),
+        ([question(answers={"default": [" "]})], r"q\.jsonl:1: the answer is empty"),
         ([question(" ")], r"q\.jsonl:1: has an empty id"),
-        ([question(answers=GOLD, colour="red")], r"q\.jsonl:1: colour: Extra inputs"),
         (
             [question(branches=[{"name": "x", "answers": [{"text": "1"}]}] * 2)],
             r"q\.jsonl:1: branch 'x' appears twice",
@@ -137,11 +134,10 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path):
 
 
 def test_an_unknown_format_names_the_known_ones():
-    with pytest.raises(InputError, match=r"unknown question format 'squad'.*condambigqa:PATH"):
-        load_questions("squad:dev.json")
+    with pytest.raises(InputError, match=r"unknown question form 'xyz'.*condambigqa"):
+        load_questions("xyz:dev.json")
     with pytest.raises(InputError, match=r"did you mean condambigqa:dev\.json\?"):
         load_questions("condambiqa:dev.json")
-    assert all(f"{name}:PATH" in QUESTION_FORMATS for name in FORMATS)
 
 
 def test_an_overlong_line_is_refused_before_it_is_parsed(write, monkeypatch):

@@ -12,26 +12,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.rows import read_rows
+from branchwise.corpora.rows import files_of, read_rows
 
 
-def rows(path: Path, content: bytes | str) -> list[tuple[str, dict[str, Any]]]:
+def rows(
+    path: Path, content: bytes | str, careful: bool = True
+) -> list[tuple[str, dict[str, Any]]]:
     """Of a file with that content: places in it, without its path, and fields."""
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return [(row.where.removeprefix(f"{path}:"), dict(row.fields)) for row in read_rows(str(path))]
+    found = read_rows(path, careful=careful)
+    return [(row.where.removeprefix(f"{path}:"), row.fields) for row in found]
 
 
-def refusal(path: Path, content: bytes | str) -> str:
+def refusal(path: Path, content: bytes | str, careful: bool = True) -> str:
     with pytest.raises(InputError) as caught:
-        rows(path, content)
+        rows(path, content, careful)
     return str(caught.value).removeprefix(str(path))
 
 
-def test_lines_and_the_entries_of_an_array_are_rows(tmp_path: Path) -> None:
-    lines = '{"a": 1}\n\n{"a": 2}\n'
-    assert rows(tmp_path / "f.jsonl", lines) == [("1", {"a": 1}), ("3", {"a": 2})]
-    array = '\ufeff [{"a": "]},\\"{["}, {"a": [[1], {"b": 2}]}\n]\n'
-    expected = [("entry 1", {"a": ']},"{['}), ("entry 2", {"a": [[1], {"b": 2}]})]
+@pytest.mark.parametrize("careful", [True, False])
+def test_lines_and_the_entries_of_an_array_are_rows(tmp_path: Path, careful: bool) -> None:
+    lines = '\ufeff{"a": 1}\n\n{"a": 2}\n'
+    assert rows(tmp_path / "f.jsonl", lines, careful) == [("1", {"a": 1}), ("3", {"a": 2})]
+    array = '\ufeff [{"a": "]},\\"{["},\n {"a": [[1], {"b": 2}]}\n]\n'
+    expected = [("entry 1", {"a": ']},"{['}), ("entry 2, line 2", {"a": [[1], {"b": 2}]})]
     assert rows(tmp_path / "f.json", array) == expected
     assert rows(tmp_path / "f.jsonl", array) == expected, "the first character counts"
     assert rows(tmp_path / "f.json", "[ ]") == []
@@ -62,33 +66,61 @@ def test_arrays_are_split_wherever_a_chunk_ends(
     assert [fields for _, fields in found] == entries
 
 
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        ('[{"a": 1},]', ":entry 2: not valid JSON"),
-        ("[3]", ":entry 1: expected a JSON object, found a number; write an array of objects"),
-        ("[{]},{}]", ":entry 1: not valid JSON"),
-        ("[}]", ":entry 1: not valid JSON"),
-        ('[{"a": 1}', ":entry 1: the JSON array has no end"),
-        ('[{"a": 1}, {"a": "', ":entry 2: the JSON array has no end"),
-        ("[{}] {}", ": something follows the JSON array"),
-        ("[" * 100_000 + "]" * 100_000, ":entry 1: not valid JSON (depth limit"),
-        ("[{}," + '{"a":' * 5_000 + "1" + "}" * 5_000 + "]", ":entry 2: not valid JSON"),
-        ('{"a": 1}\n3\n', ":2: expected a JSON object, found a number"),
-        ("\ufeff{}".encode("utf-16-le"), ": is UTF-16; save it as UTF-8"),
-        (b'[{"a": "\xff"}]', ":entry 1: not valid JSON"),
-    ],
-)
+NOT_JSON = [
+    ('[{"a": 1},]', ":1: not valid JSON"),
+    ("[3]", ":entry 1: expected a JSON object, found a number"),
+    ("[{]},{}]", ":1: not valid JSON"),
+    ("[}]", ":1: not valid JSON"),
+    ('[{"a": 1}', ":1: not valid JSON"),
+    ('[{"a": 1},\n {"a": "', ":2: not valid JSON"),
+    ("[{}] {}", ":1: not valid JSON (more text behind the array)"),
+    ("[" * 100_000 + "]" * 100_000, ":1: is nested too deeply"),
+    ('{"a": 1}\n3\n', ":2: expected a JSON object, found a number"),
+    ('{"a": 1}\n{"a"\n', ":2: not valid JSON"),
+    ('{"a": NaN}\n', ":1: not valid JSON"),
+    ('{"a": "\\ud800"}\n', ":1: not valid JSON"),
+    (b'{"a": "\xff"}\n', ":1: "),
+]
+
+
+@pytest.mark.parametrize("careful", [True, False])
+@pytest.mark.parametrize(("content", "line"), NOT_JSON)
 def test_what_is_not_json_is_refused_with_its_place(
-    tmp_path: Path, content: str | bytes, line: str
+    tmp_path: Path, content: str | bytes, line: str, careful: bool
 ) -> None:
-    assert refusal(tmp_path / "f.json", content).startswith(line)
+    assert refusal(tmp_path / "f.json", content, careful).startswith(line)
+
+
+@pytest.mark.parametrize("careful", [True, False])
+@pytest.mark.parametrize("before", ["", "["])
+def test_numbers_and_nesting_without_end_are_refused(
+    tmp_path: Path, before: str, careful: bool
+) -> None:
+    deep = before + '{"a":' * 200_000
+    assert refusal(tmp_path / "f.json", deep, careful).startswith(":1: ")
+    long = f'{before}{{"a": {"9" * 5_000}}}'
+    assert ":1: " in refusal(tmp_path / "f.json", long, careful)
+
+
+def test_utf_16_is_named(tmp_path: Path) -> None:
+    for name in ("f.jsonl", "f.csv"):
+        assert refusal(tmp_path / name, "\ufeffa,b".encode("utf-16-le")).startswith(": is UTF-16")
+
+
+@pytest.mark.parametrize("careful", [True, False])
+def test_reading_goes_on_behind_what_is_refused(tmp_path: Path, careful: bool) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text('{"a": 1}\n{"a"\n3\n{"a": 4}\n')
+    refused: list[str] = []
+    found = read_rows(path, refuse=lambda kind, error: refused.append(kind), careful=careful)
+    assert [row.fields["a"] for row in found] == [1, 4]
+    assert len(refused) == 2
 
 
 def test_an_entry_without_end_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("branchwise.corpora.rows.json_rows.MAX_LINE_BYTES", 2**20)
-    packed = gzip.compress(b'[{"a": "' + bytes(2**25))
-    assert refusal(tmp_path / "f.json.gz", packed) == ":entry 1: takes more than 1 MiB"
+    packed = gzip.compress(b'[{"a": "' + b"x" * 2**25)
+    assert refusal(tmp_path / "f.json.gz", packed) == ":1: the entry is longer than 1 MiB"
 
 
 def test_csv_as_spreadsheets_write_it(tmp_path: Path) -> None:
@@ -115,7 +147,8 @@ def test_what_python_writes_as_csv_is_read_back(
     csv.writer(written, delimiter=delimiter).writerows([("a", "b"), *table])
     path = tmp_path_factory.mktemp("csv") / "f.csv"
     found = rows(path, written.getvalue())
-    assert [tuple(fields.values()) for _, fields in found] == table
+    expected = [tuple(cell or None for cell in row) for row in table if any(row)]
+    assert [tuple(fields.values()) for _, fields in found] == expected
 
 
 @pytest.mark.parametrize(
@@ -123,12 +156,11 @@ def test_what_python_writes_as_csv_is_read_back(
     [
         ("", ": is empty"),
         ("a,a\n", ":1: two columns are called 'a'"),
-        ("a,b\n1,2\n3\n", ":3: the header has 2 columns, this row 1"),
-        ("a,b\n1,2,3\n", ":2: the header has 2 columns, this row 3"),
-        ('a,b\n1,"x\n2,y\n', ":2: is not CSV (a quoted text has no end)"),
-        ('a,b\n1,"x"y\n', ":2: is not CSV"),
+        ("a,b\n1,2\n3\n", ":3: has 1 cells, the header 2"),
+        ("a,b\n1,2,3\n", ":2: has 3 cells, the header 2"),
+        ('a,b\n\n1,"x\n2,y\n', ":3: a quotation mark is never closed"),
+        ('a,b\n1,"x"y\n', ":2: ',' expected after '\"'"),
         (b"a,b\n1,2\n3,\xff\n", ":3: is not UTF-8"),
-        ("a,b".encode("utf-16"), ": is UTF-16; save it as UTF-8"),
     ],
 )
 def test_what_is_not_csv_is_refused_with_its_place(
@@ -138,22 +170,14 @@ def test_what_is_not_csv_is_refused_with_its_place(
 
 
 def test_a_row_without_end_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("branchwise.corpora.rows.delimited._MOST_BYTES", 2**20)
+    monkeypatch.setattr("branchwise.corpora.rows.csv_rows._MOST_BYTES", 2**20)
     packed = gzip.compress(b"a,b\n" + b'"\n",' * 2**20)
-    assert refusal(tmp_path / "f.csv.gz", packed).startswith(":2: the row takes more than 1 MiB")
+    assert refusal(tmp_path / "f.csv.gz", packed).startswith(":2: the row is longer than")
 
 
-def test_the_rows_of_a_folder_are_those_of_its_files(tmp_path: Path) -> None:
-    for name in ("b.csv", "a.csv", "c.jsonl"):
-        (tmp_path / name).write_text('n\n"' + name + '"\n')
-    found = [row.fields["n"] for row in read_rows(f"csv:{tmp_path}")]
-    assert found == ["a.csv", "b.csv"]
-    with pytest.raises(InputError, match=r"is a folder without a \*\.tsv"):
-        list(read_rows(f"tsv:{tmp_path}"))
-
-
-def test_a_name_that_says_no_form_is_refused() -> None:
-    with pytest.raises(InputError, match=r"f\.txt: its name does not say .* \(jsonl:, json:, csv:"):
-        read_rows("f.txt")
-    with pytest.raises(InputError, match=r"f\.csv: no such file"):
-        list(read_rows("jsonl:f.csv"))
+def test_the_files_of_a_folder_are_those_of_the_layout(tmp_path: Path) -> None:
+    for name in ("b.csv", "a.csv.gz", "c.jsonl", "d.tsv"):
+        (tmp_path / name).touch()
+    assert [path.name for path in files_of(tmp_path, "csv")] == ["a.csv.gz", "b.csv", "d.tsv"]
+    with pytest.raises(InputError, match=r"is a folder without a \*\.parquet or \*\.pq"):
+        files_of(tmp_path, "parquet")

@@ -1,0 +1,156 @@
+"""What is noticed while a question set is read: mistakes, what was mended, what was kept."""
+
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.questions import Question
+
+if TYPE_CHECKING:
+    from branchwise.corpora.loaders.source import QuestionSource
+
+MENDED: Mapping[str, str] = {
+    "empty-answer": "empty answers left out",
+    "empty-alias": "empty aliases left out",
+    "repeated-answer": "repeated answers left out",
+    "repeated-question": "repeated questions left out",
+    "no-id": "ids added",
+}
+"""The kinds of mistakes that have one remedy without a guess, and what it is."""
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """Something wrong with a question; `mended`: read as if it had been mended."""
+
+    kind: str
+    error: InputError
+    mended: bool = False
+
+
+class Loading:
+    """A question set as it is read for use: the first mistake raises. `rows`: read so far.
+
+    Mistakes of `MENDED` raise too where the file is in our own format, whose writer can mend it;
+    of what others published they are mended, and counted.
+    """
+
+    def __init__(self, source: "QuestionSource") -> None:
+        self.source = source
+        self.rows = 0
+        self._kept: Counter[str] = Counter()
+        self._mended: dict[str, list[str]] = defaultdict(list)
+
+    def refuse(self, kind: str, error: InputError) -> None:
+        """Take a mistake that cannot be read past."""
+        raise error
+
+    def mend(self, kind: str, error: InputError) -> None:
+        """Take a mistake that the caller then mends."""
+        if self.source.form.is_own:
+            mend = f"`branchwise questions check {self.source.text} --fix FILE` mends it"
+            raise InputError(
+                error.what,
+                where=error.where,
+                remedy=f"{error.remedy}, or: {mend}" if error.remedy else mend,
+            )
+        self._mended[kind].append(error.where or "")
+
+    def keep(self, field: str) -> None:
+        """Count a field that is not of the format, and is kept in `meta`."""
+        self._kept[field] += 1
+
+    def notes(self) -> Iterator[str]:
+        """What was kept and what was mended, a line each."""
+        if self._kept:
+            counted = (f"{name} ({count:,})" for name, count in self._kept.items())
+            yield f"{self.source.text}: kept in meta: {', '.join(counted)}"
+        for kind, places in self._mended.items():
+            yield f"{self.source.text}: {MENDED[kind]}: {len(places):,} ({_named(places)})"
+
+    def warn(self) -> None:
+        """Say so, once."""
+        for note in self.notes():
+            warnings.warn(note, stacklevel=3)
+
+
+def _named(places: Sequence[str]) -> str:
+    """The first places, without the file, which they share."""
+    shown = [place.rpartition(":")[2] for place in dict.fromkeys(places)]
+    more = ", …" if len(shown) > _NAMED else ""
+    return ", ".join(shown[:_NAMED]) + more
+
+
+class Checking(Loading):
+    """A question set as it is read to be checked: mistakes are collected.
+
+    `counts`: how many of each kind there are. `mistakes`: the first of each kind, in their order,
+    at most `most` of a kind: a file of another form has the same one in every row.
+    """
+
+    def __init__(self, source: "QuestionSource", most: int = 1_000) -> None:
+        super().__init__(source)
+        self.mistakes: list[Mistake] = []
+        self.counts: Counter[str] = Counter()
+        self._most = most
+
+    def refuse(self, kind: str, error: InputError) -> None:
+        """Take a mistake that leaves its question out."""
+        self._take(Mistake(kind, error))
+
+    def mend(self, kind: str, error: InputError) -> None:
+        """Take a mistake that the caller then mends."""
+        self._take(Mistake(kind, error, mended=True))
+
+    def _take(self, mistake: Mistake) -> None:
+        self.counts[mistake.kind] += 1
+        if self.counts[mistake.kind] <= self._most:
+            self.mistakes.append(mistake)
+
+
+class PlacedQuestion(NamedTuple):
+    """A question, and where its row is: `file:line`, `file:entry n`, `file:row n`."""
+
+    where: str
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlace:
+    """A row while it is read: its place in the file, and its number (from 1)."""
+
+    loading: Loading
+    where: str
+    number: int
+
+    def refuse(self, kind: str, what: str, remedy: str | None = None, of: str = "") -> None:
+        """Take a mistake that cannot be read past; `of`: where it is within the question."""
+        self.loading.refuse(kind, self._error(what, remedy, of))
+
+    def mend(self, kind: str, what: str, remedy: str | None = None, of: str = "") -> None:
+        """Take a mistake of one of the kinds in `MENDED`, which the caller then mends."""
+        self.loading.mend(kind, self._error(what, remedy, of))
+
+    def keep(self, field: str) -> None:
+        """Count a field that is kept in `meta`."""
+        self.loading.keep(field)
+
+    def column(self, field: str) -> str:
+        """What the file calls a field."""
+        return self.loading.source.fields.columns.get(field, field)
+
+    def attempt(self, read: Callable[[], Question]) -> Question | None:
+        """What `read` returns; None where it raises InputError, which is then a mistake."""
+        try:
+            return read()
+        except InputError as error:
+            self.loading.refuse("form", error)
+            return None
+
+    def _error(self, what: str, remedy: str | None, of: str) -> InputError:
+        where = f"{self.where}, {of}" if of else self.where
+        return InputError(what, where=where, remedy=remedy)
