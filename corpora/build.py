@@ -14,8 +14,8 @@ from branchwise.corpora.files import MAX_LINE_BYTES
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
 from branchwise.corpora.forms import PassageSource, open_source
 from branchwise.corpora.forms.omissions import Omissions
-from branchwise.corpora.forms.passages import PlacedPassage
 from branchwise.corpora.progress import Progress, silent
+from branchwise.corpora.records import CorpusRecord
 from branchwise.corpora.scan import id_key, repeated_keys
 
 _REPORT_EVERY = 10_000
@@ -146,42 +146,40 @@ class _Writer:
         self._suspects, self._seen = suspects, dict[str, tuple[str, str]]()
 
     def write(self, passages: PassageSource) -> None:
-        for number, placed in enumerate(passages.read(self.omissions), start=1):
-            if self._is_new(placed):
-                line = placed.record.line()
+        for number, (where, record) in enumerate(passages.read(self.omissions), start=1):
+            hash = record.hash
+            if self._is_new(record, hash, where):
+                line = record.line(hash)
                 if len(line) > MAX_LINE_BYTES:
                     raise InputError(
                         f"the passage takes more than {MAX_LINE_BYTES // 2**20} MiB",
-                        where=placed.where,
+                        where=where,
                         remedy="split it: --split words:100",
                     )
                 self._out.write(line)
                 self.written += 1
             else:
-                self.omissions.add("double", placed.where)
+                self.omissions.add("double", where)
             if number % _REPORT_EVERY == 0:
                 self._progress(number, 0)
 
-    def _is_new(self, placed: PlacedPassage) -> bool:
-        record = placed.record
+    def _is_new(self, record: CorpusRecord, hash: str, where: str) -> bool:
         if record.id is None:
-            key = int(record.hash, 16)
-            if key in self._hashes:
-                return False
-            self._hashes.add(key)
-            return True
+            count = len(self._hashes)
+            self._hashes.add(int(hash, 16))
+            return len(self._hashes) > count
         key = id_key(record.id)
         self.own_ids.append(key)
         if key not in self._suspects:
             return True
         if record.id not in self._seen:
-            self._seen[record.id] = record.hash, placed.where
+            self._seen[record.id] = hash, where
             return True
-        hash, earlier = self._seen[record.id]
-        if hash != record.hash:
+        hash_there, earlier = self._seen[record.id]
+        if hash_there != hash:
             raise InputError(
                 f"id {record.id!r} is already used by another text, at {earlier}",
-                where=placed.where,
+                where=where,
                 remedy="give each passage an id of its own, or none at all",
             )
         return False

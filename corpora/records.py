@@ -24,9 +24,8 @@ class CorpusRecord(NamedTuple):
         title, _, text = self.contents.partition("\n")
         return passage_id(title, text)
 
-    def line(self) -> bytes:
-        """The record as a corpus line; without an id of its own the content hash is the id."""
-        hash = self.hash
+    def line(self, hash: str) -> bytes:
+        """The record, whose hash is given, as a corpus line; the hash is the id of what has none."""
         fields = {"id": self.id or hash, "contents": self.contents}
         if fields["id"] != hash:
             fields["hash"] = hash

@@ -131,6 +131,8 @@ _LAYOUTS: Mapping[str, tuple[RowLayout | Literal["hf"], tuple[str, ...]]] = {
 def passage_record(fields: Mapping[str, Any], where: str) -> CorpusRecord | None:
     """The passage that a row is; None without a text and a title. Raises InputError."""
     if (contents := fields.get("contents")) is None:
+        if "text" not in fields and "title" not in fields:
+            raise InputError('lacks "text" (or "contents")', where=where, remedy=_WRITE)
         title, text = (_text(fields.get(name), name, where) for name in ("title", "text"))
         contents = f"{one_line(title)}\n{text}"
     elif not isinstance(contents, str):
@@ -141,6 +143,7 @@ def passage_record(fields: Mapping[str, Any], where: str) -> CorpusRecord | None
     return CorpusRecord(read_id(fields.get(OTHER_ID) if id is None else id, where), contents)
 
 
+_WRITE = 'write {"title": "...", "text": "..."}'
 _TEXTS = "write texts"
 
 
