@@ -25,7 +25,7 @@ class CorpusRecord(NamedTuple):
         return passage_id(title, text)
 
     def line(self, hash: str) -> bytes:
-        """The record, whose hash is given, as a corpus line; the hash is the id of what has none."""
+        """The record as a corpus line; its `hash` is the id of one that has none."""
         fields = {"id": self.id or hash, "contents": self.contents}
         if fields["id"] != hash:
             fields["hash"] = hash

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 import click
 import typer
 
+from branchwise.commands.corpus_eval import evaluate
 from branchwise.commands.options import AsJson, Field, FieldCommand, Key, read_keys
 from branchwise.corpora.forms import CORPUS_FORMS, SPLIT_HELP
 from branchwise.corpora.kinds import DEFAULT, INDEX_KINDS, NAMES
@@ -218,6 +219,9 @@ def search(
     else:
         for rank, hit in enumerate(hits, start=1):
             _show(f"{rank}.", hit.passage, f"  ({hit.score:.4f})")
+
+
+corpus_app.command(name="eval", cls=FieldCommand)(evaluate)
 
 
 @corpus_app.command()

@@ -141,6 +141,17 @@ _FORMS = (
         has_rows=True,
     ),
     QuestionForm(
+        name="beir",
+        title="BEIR's data sets (without answers: for `corpus eval`)",
+        module="beir",
+        reads={"_id": "id", "text": "question", "qrels": "meta: the judged passages"},
+        keeps=("metadata",),
+        mark=("qrels",),
+        origin="https://github.com/beir-cellar/beir",
+        licence="that of each set",
+        has_rows=True,
+    ),
+    QuestionForm(
         name="cambignq",
         title="CAmbigNQ",
         module="cambignq",

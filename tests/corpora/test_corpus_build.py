@@ -122,7 +122,9 @@ def test_one_id_for_two_passages_of_different_questions_is_refused(write, tmp_pa
             for t in ("T", "U")
         ),
     )
-    with pytest.raises(InputError, match="question 'U': id 'p' is already used by another .*question 'T'"):
+    with pytest.raises(
+        InputError, match=r"question 'U': id 'p' is already used by another .*question 'T'"
+    ):
         build_corpus(str(source), tmp_path / "C")
 
 
