@@ -134,6 +134,14 @@ def open_source(source: str, fields: Sequence[str] = (), split: str | None = Non
     return _open(CORPUS_FORMS[form], place, fields, split)
 
 
+def source_at(named: str) -> str | None:
+    """FORM:PLACE that is named, or that what is at a place may be read as; None for neither."""
+    from branchwise.corpora.forms.fitting import fitting
+
+    form, colon, _ = named.partition(":")
+    return named if colon and form in CORPUS_FORMS else fitting(named)
+
+
 def _open(form: CorpusForm, place: str, fields: Sequence[str], split: str | None) -> PassageSource:
     from branchwise.corpora.documents.splitting import parse_split
     from branchwise.corpora.forms.passages import FIELDS

@@ -53,11 +53,16 @@ def _of_folder(path: Path) -> str | None:
     if corpus := beir_file(path, BEIR_CORPUS):
         return f"beir:{path}" if beir_file(path, BEIR_QUERIES) else f"jsonl:{corpus}"
     for file in islice(path.iterdir(), _LOOKED_AT):
-        if (layout := layout_of(file)) and file.is_file():
+        if (layout := layout_of(file)) and _has_passages(file):
             return f"{FORM_OF_LAYOUT[layout]}:{path}"
         if file.suffix.lower() in READ_AS:
             return f"folder:{path}"
     return None
+
+
+def _has_passages(file: Path) -> bool:
+    row = next(read_rows(file), None) if file.is_file() else None
+    return row is not None and not {"text", "contents"}.isdisjoint(row.fields)
 
 
 def _of_file(path: Path) -> str | None:
@@ -70,6 +75,8 @@ def _of_file(path: Path) -> str | None:
     if row is None:
         return None
     fields = set(row.fields)
+    if "question" in fields and not fields & {"text", "contents"}:
+        return None
     if layout == "json" and fields >= set(KILT):
         return f"kilt:{path}"
     if layout == "csv" and fields >= set(DPR) and path.name.removesuffix(".gz").endswith(".tsv"):
