@@ -148,7 +148,7 @@ def _open(form: CorpusForm, place: str, fields: Sequence[str], split: str | None
     from branchwise.corpora.rows.fields import FieldNames
 
     if fields and not form.renames:
-        raise _fixed_fields(f"{form.name}: has fields of its own", fields)
+        raise _not_taken(f"{form.name} has fields of its own", "--field", fields[0])
     way = split or form.split
     module = import_module(f"branchwise.corpora.forms.{form.module}")
     opened = module.open_form(
@@ -160,13 +160,16 @@ def _open(form: CorpusForm, place: str, fields: Sequence[str], split: str | None
 def _of_questions(source: str, fields: Sequence[str], split: str | None) -> PassageSource:
     from branchwise.corpora.forms.questions import QuestionPassages
 
-    if fields or split:
-        raise _fixed_fields("a question set brings its passages as they are", fields or (split,))
+    what = "a question set brings its passages as they are"
+    if fields:
+        raise _not_taken(what, "--field", fields[0])
+    if split:
+        raise _not_taken(what, "--split", split)
     return QuestionPassages(source)
 
 
-def _fixed_fields(what: str, given: Sequence[str | None]) -> InputError:
-    return InputError(f"{what}", where=str(given[0]), remedy="leave out --field and --split")
+def _not_taken(what: str, option: str, value: str) -> InputError:
+    return InputError(what, where=f"{option} {value}", remedy=f"leave out {option}")
 
 
 def _found_out(source: str, renames: bool) -> tuple[str, str]:

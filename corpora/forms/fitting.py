@@ -20,10 +20,12 @@ def check_form(form: str, fields: tuple[str, ...], row: DataRow, place: str) -> 
     """Raise InputError where a source's first row lacks a field of the form."""
     missing = [name for name in fields if name not in row.fields]
     if missing:
-        found = ", ".join(map(str, row.fields)) or "none"
-        raise misfit(
-            form, place, f"has no field {missing[0]!r} (its fields are {found})", row.where
-        )
+        raise misfit(form, place, no_field(missing[0], row), row.where)
+
+
+def no_field(name: str, row: DataRow) -> str:
+    """That a row lacks a field, and which it has."""
+    return f"there is no field {name!r} (there are {', '.join(row.fields) or 'none'})"
 
 
 def misfit(form: str, place: str, what: str, where: str | None = None) -> InputError:

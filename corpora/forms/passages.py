@@ -16,6 +16,7 @@ from branchwise.corpora.forms.fitting import (
     beir_file,
     check_form,
     misfit,
+    no_field,
 )
 from branchwise.corpora.forms.omissions import Omissions
 from branchwise.corpora.records import CorpusRecord, read_id, to_passage
@@ -100,7 +101,7 @@ class RowPassages:
         fields = self._fields(first)
         if "text" not in fields and "contents" not in fields:
             raise InputError(
-                f"there is no field 'text' (there are {', '.join(first.fields) or 'none'})",
+                no_field("text", first),
                 where=first.where,
                 remedy=f"name it: --field text={_likely(first.fields)}",
             )
