@@ -12,7 +12,7 @@ from branchwise.corpora.atomic import new_folder, remove_abandoned
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import MAX_LINE_BYTES
 from branchwise.corpora.folder import CORPUS_FILE, Corpus
-from branchwise.corpora.forms import PassageSource, open_source
+from branchwise.corpora.forms import PassageSource, find_source, open_source
 from branchwise.corpora.forms.omissions import Omissions
 from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.records import CorpusRecord
@@ -23,9 +23,10 @@ _REPORT_EVERY = 10_000
 
 @dataclass(frozen=True)
 class Built:
-    """A new corpus, and what it was built without."""
+    """A new corpus, what it was built from (`find_source`), and what was left out."""
 
     corpus: Corpus
+    source: str
     omissions: Omissions
 
 
@@ -52,6 +53,7 @@ def build_corpus(
     `out` holds anything else. After an error, Ctrl-C or a kill, no corpus is left there.
     """
     out = Path(out)
+    source = find_source(source, fields)
     passages = open_source(source, fields, split)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         return _built_before(passages, source, out, progress)
@@ -62,7 +64,7 @@ def build_corpus(
             omissions = _write(passages, source, _File(stream), progress)
         unfinished.rename(folder / CORPUS_FILE)
         Corpus.open(folder)
-    return Built(Corpus.open(out), omissions)
+    return Built(Corpus.open(out), source, omissions)
 
 
 def _built_before(passages: PassageSource, source: str, out: Path, progress: Progress) -> Built:
@@ -72,7 +74,7 @@ def _built_before(passages: PassageSource, source: str, out: Path, progress: Pro
         omissions = _write(passages, source, digest, progress)
         if digest.hexdigest() == corpus.sha256:
             remove_abandoned(out)
-            return Built(corpus, omissions)
+            return Built(corpus, source, omissions)
     raise InputError("already exists", where=str(out), remedy="choose another --out")
 
 

@@ -67,6 +67,7 @@ def build(
     """
     from branchwise.commands.passage_progress import showing
     from branchwise.corpora.build import build_corpus
+    from branchwise.corpora.text import printable
 
     with showing("reading", "passages") as progress:
         built = build_corpus(source, out, progress, fields=field or (), split=split)
@@ -74,6 +75,7 @@ def build(
     if json_output:
         _print_json(
             {
+                "source": built.source,
                 "passages": len(corpus),
                 "bytes": corpus.bytes,
                 "sha256": corpus.sha256,
@@ -83,6 +85,8 @@ def build(
         )
         return
     typer.echo(f"{out}: {len(corpus):,} passages, {corpus.bytes / 2**20:.1f} MiB")
+    if built.source != source:
+        typer.echo(printable(f"read as {built.source}"))
     for line in built.omissions.lines():
         typer.echo(f"left out: {line}")
     typer.echo("for example:")

@@ -22,7 +22,7 @@ def _names(text: str) -> frozenset[str]:
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = _names(
-    "address article aside blockquote body br caption center dd details div dl dt fieldset "
+    "address article aside blockquote body caption center dd details div dl dt fieldset "
     "figcaption figure footer form header hgroup hr legend li main ol p pre section summary table "
     "tbody tfoot thead tr ul"
 )
@@ -200,6 +200,8 @@ class _Gathered:
             self._end_line()
             self._groups += 1
             self._as_written += tag == "pre"
+        elif tag == "br":
+            self._end_line()
         elif tag in _BLOCKS:
             yield from self._end_block()
 
@@ -217,7 +219,7 @@ class _Gathered:
         elif tag in _HEADINGS and not self._groups:
             yield from self.rest()
         elif tag in _BLOCKS:
-            yield from self._end_block(tag == "br")
+            yield from self._end_block()
 
     def rest(self) -> Iterator[TextBlock]:
         """The block that has been gathered."""
@@ -226,8 +228,8 @@ class _Gathered:
             yield TextBlock("\n".join(self._lines), self._level)
         self._lines, self._level = [], 0
 
-    def _end_block(self, only_line: bool = False) -> Iterator[TextBlock]:
-        if self._groups or self._level or only_line:
+    def _end_block(self) -> Iterator[TextBlock]:
+        if self._groups or self._level:
             self._end_line()
         else:
             yield from self.rest()

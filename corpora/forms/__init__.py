@@ -114,24 +114,28 @@ CORPUS_FORMS: Mapping[str, CorpusForm] = {
 
 
 def open_source(source: str, fields: Sequence[str] = (), split: str | None = None) -> PassageSource:
-    """The collection that `FORM:PLACE` names, a place whose form is found out, or a question set,
-    whose own passages are meant.
+    """The collection of FORM:PLACE as `find_source` gives it, or the passages of a question set.
 
-    `fields`: `OURS=THEIRS` each. Raises InputError, also where they are given to a form that has
+    `fields`: `FIELD=COLUMN` each. Raises InputError, also where they are given to a form that has
     names of its own.
     """
+    prefix, _, place = source.partition(":")
+    if prefix in CORPUS_FORMS:
+        return _open(CORPUS_FORMS[prefix], place, fields, split)
+    return _of_questions(source, fields, split)
+
+
+def find_source(named: str, fields: Sequence[str] = ()) -> str:
+    """FORM:PLACE of what is named: itself, or the form that a file or a folder shows; a question
+    set as it is named. Raises InputError where nothing is there, or no form shows."""
     from branchwise.corpora.loaders.forms import FORMS
 
-    prefix, colon, place = source.partition(":")
-    if colon and prefix in CORPUS_FORMS:
-        return _open(CORPUS_FORMS[prefix], place, fields, split)
-    is_known = colon and prefix in FORMS
-    if not is_known and not Path(source).exists():
-        raise _missing(source, prefix if colon else "")
-    if is_known or _is_question_set(source):
-        return _of_questions(source, fields, split)
-    form, place = _found_out(source, bool(fields))
-    return _open(CORPUS_FORMS[form], place, fields, split)
+    prefix, colon, _ = named.partition(":")
+    if colon and (prefix in CORPUS_FORMS or prefix in FORMS):
+        return named
+    if not Path(named).exists():
+        raise _missing(named, prefix if colon else "")
+    return named if _is_question_set(named) else _shown(named, bool(fields))
 
 
 def source_at(named: str) -> str | None:
@@ -172,23 +176,22 @@ def _not_taken(what: str, option: str, value: str) -> InputError:
     return InputError(what, where=f"{option} {value}", remedy=f"leave out {option}")
 
 
-def _found_out(source: str, renames: bool) -> tuple[str, str]:
-    """The form of what is at a place, and the place."""
+def _shown(place: str, renames: bool) -> str:
+    """FORM:PLACE of what is at a place. Raises InputError for a folder of nothing that is read."""
     from branchwise.corpora.forms.fitting import FORM_OF_LAYOUT, fitting
     from branchwise.corpora.rows import layout_of
 
-    if renames and not Path(source).is_dir():
-        return FORM_OF_LAYOUT[layout_of(Path(source)) or "json"], source
-    if fits := fitting(source):
-        form, _, place = fits.partition(":")
-        return form, place
-    if Path(source).is_dir():
+    if renames and not Path(place).is_dir():
+        return f"{FORM_OF_LAYOUT[layout_of(Path(place)) or 'json']}:{place}"
+    if fits := fitting(place):
+        return fits
+    if Path(place).is_dir():
         raise InputError(
             "there are no passages, and no Markdown, HTML or text files, in the folder",
-            where=source,
+            where=place,
             remedy="`branchwise corpus forms` lists what a corpus is built from",
         )
-    return "jsonl", source  # whose reader says what is wrong with it
+    return f"jsonl:{place}"  # whose reader says what is wrong with it
 
 
 def _missing(source: str, prefix: str) -> InputError:
@@ -202,10 +205,12 @@ def _missing(source: str, prefix: str) -> InputError:
 
 def _is_question_set(source: str) -> bool:
     """Whether the first row of a JSON file is a question. Raises InputError."""
+    from branchwise.corpora.documents.files import READ_AS
     from branchwise.corpora.rows import layout_of, read_rows
 
     path = Path(source)
-    if path.is_dir() or layout_of(path) not in (None, "json"):
+    is_json = layout_of(path) in (None, "json") and path.suffix.lower() not in READ_AS
+    if path.is_dir() or not is_json:
         return False
     row = next(read_rows(path, "json", careful=False), None)
     return row is not None and "question" in row.fields and "contents" not in row.fields

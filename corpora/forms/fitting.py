@@ -50,16 +50,15 @@ def beir_file(folder: Path, names: tuple[str, ...]) -> Path | None:
 
 
 def _of_folder(path: Path) -> str | None:
-    from branchwise.corpora.documents.files import READ_AS
+    from branchwise.corpora.documents.files import READ_AS, walk
 
     if corpus := beir_file(path, BEIR_CORPUS):
         return f"beir:{path}" if beir_file(path, BEIR_QUERIES) else f"jsonl:{corpus}"
-    for file in islice(path.iterdir(), _LOOKED_AT):
+    for file in sorted(islice(path.iterdir(), _LOOKED_AT)):
         if (layout := layout_of(file)) and _has_passages(file):
             return f"{FORM_OF_LAYOUT[layout]}:{path}"
-        if file.suffix.lower() in READ_AS:
-            return f"folder:{path}"
-    return None
+    documents = (file for file in islice(walk(path), _LOOKED_AT) if file.kind in READ_AS.values())
+    return f"folder:{path}" if any(documents) else None
 
 
 def _has_passages(file: Path) -> bool:

@@ -230,7 +230,7 @@ def test_sections_of_kilt_are_headings(write: Callable[..., Path], tmp_path: Pat
         ("lacking.jsonl", 'lacking.jsonl:2: lacks "text" (or "contents"); write {"title"'),
         (
             "blank.jsonl",
-            "blank.jsonl: holds no passages; left out: 1 passage without a text: blank",
+            "jsonl:blank.jsonl: holds no passages; left out: 1 passage without a text: blank",
         ),
     ],
 )
