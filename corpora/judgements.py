@@ -15,13 +15,15 @@ META_KEY = "qrels"
 
 
 def grades_of(question: Question) -> Grades:
-    """The judged passages of a question, or else those that its gold answers are stated in.
+    """The judged passages of a question, or else those that its gold answers are stated in and
+    its gold branches cite.
 
     Raises InputError where `meta` has something else than grades.
     """
     judged = question.meta.get(META_KEY)
     if judged is None:
-        return dict.fromkeys(sorted(question.support), 1)
+        cited = (id for branch in question.branches for id in branch.citations)
+        return dict.fromkeys(sorted(question.support.union(cited)), 1)
     where = f"question {question.id!r}"
     if not isinstance(judged, Mapping):
         found = json_kind(judged)
