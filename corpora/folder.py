@@ -116,7 +116,7 @@ def is_source(path: Path) -> bool:
     """Whether what stands in a folder's corpus file are passages with a title and a text, as
     others write them and a corpus is built from."""
     try:
-        first = next(read_rows(path / CORPUS_FILE, "json", careful=False), None)
+        first = next(read_rows(path / CORPUS_FILE, "json"), None)
     except InputError:
         return False
     return first is not None and "contents" not in first.fields and "text" in first.fields

@@ -76,12 +76,12 @@ def convert(
 
     Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
     """
-    from branchwise.corpora.loaders import load_questions
+    from branchwise.corpora.loaders import each_question
 
     check_place(out, overwrite=overwrite)
-    found = load_questions(read_questions(source, field, separator), require_gold=False).questions
-    write_questions(out, found)
-    typer.echo(f"{out}: {len(found):,} questions")
+    named = read_questions(source, field, separator)
+    count = write_questions(out, (item.question for item in each_question(named)))
+    typer.echo(f"{out}: {count:,} questions")
 
 
 def forms(json_output: AsJson = False) -> None:
@@ -125,16 +125,20 @@ def check_place(out: Path, *, overwrite: bool = True, option: str = "--out") -> 
         raise InputError("already exists", where=str(out), remedy=remedy)
 
 
-def write_questions(out: Path, questions: "Iterable[Question]") -> None:
-    """Write questions as JSONL in our own format, one at a time."""
+def write_questions(out: Path, questions: "Iterable[Question]") -> int:
+    """Write questions as JSONL in our own format, one at a time; how many there were."""
     import orjson
 
     from branchwise.corpora.atomic import new_file
 
+    count = 0
     with new_file(out) as stream:
         for question in questions:
-            record = question.model_dump(mode="json")
+            unknown = {"ambiguous"} - question.model_fields_set
+            record = question.model_dump(mode="json", exclude=unknown)
             stream.write(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+            count += 1
+    return count
 
 
 def _print(checked: "SetCheck", fix: Path | None) -> None:
@@ -161,13 +165,13 @@ def _summary(checked: "SetCheck", fix: Path | None) -> Iterable[str]:
 
     mistakes, mended = sum(checked.counts.values()), sum(checked.mended.values())
     source = checked.source.text
-    yield f"{source}: {counted(checked.rows, 'question')}, {counted(mistakes, 'mistake')}"
+    yield f"{source}: {counted(checked.rows, 'question')} read, {counted(mistakes, 'mistake')}"
     if fix is not None:
         yield f"{fix}: {counted(checked.good, 'question')}"
         for kind, count in checked.mended.items():
             yield f"  {MENDED[kind]}: {count:,}"
         if left := mistakes - mended:
-            yield f"  yours to mend: {counted(left, 'mistake')}; their questions are not in it"
+            yield f"  yours to mend: {counted(left, 'mistake')}, as above"
     elif mended:
         words = " ".join(shlex.quote(word) for word in checked.source.words)
         yield f"next: branchwise questions check {words} --fix FILE   # mends {mended:,} of them"

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from branchwise.commands.options import QUESTIONS, Field, Key, Separator, read_keys, read_questions
-from branchwise.commands.question_files import check, check_place, convert, forms, schema
+from branchwise.commands.question_files import (
+    check,
+    check_place,
+    convert,
+    forms,
+    schema,
+    write_questions,
+)
 from branchwise.corpora.text import one_line
 
 if TYPE_CHECKING:
@@ -68,7 +75,6 @@ def generate(
     """
     from contextlib import ExitStack
 
-    from branchwise.corpora.atomic import write_bytes
     from branchwise.corpora.synthesis.settings import GenerationTally, Settings
 
     check_place(out)
@@ -79,9 +85,9 @@ def generate(
         settings = Settings(n, ambiguous, source.domains, source.common, seed)
         words = _words(source, settings, writer, reviewer, keys, opened)
         tally = GenerationTally()
-        lines = list(_lines(_made(source, settings, tally, words)))
-    if lines:
-        write_bytes(out, b"".join(lines))
+        made = list(_made(source, settings, tally, words))
+    if made:
+        write_questions(out, made)
     _report(out, tally, words, settings)
 
 
@@ -273,14 +279,6 @@ def _made(
             _complain("the model failed", error)
         except GraphError as error:
             _complain("the graph failed", error)
-
-
-def _lines(questions: "Iterator[Question] | tuple[Question, ...]") -> "Iterator[bytes]":
-    """Questions as native JSONL."""
-    import orjson
-
-    for question in questions:
-        yield orjson.dumps(question.model_dump(mode="json"), option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _report(out: Path, tally: "GenerationTally", words: "Verbalizer", settings: "Settings") -> None:

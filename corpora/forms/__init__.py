@@ -212,5 +212,5 @@ def _is_question_set(source: str) -> bool:
     is_json = layout_of(path) in (None, "json") and path.suffix.lower() not in READ_AS
     if path.is_dir() or not is_json:
         return False
-    row = next(read_rows(path, "json", careful=False), None)
+    row = next(read_rows(path, "json"), None)
     return row is not None and "question" in row.fields and "contents" not in row.fields

@@ -36,7 +36,7 @@ class KiltPages:
 
     def read(self, omissions: Omissions) -> Iterator[PlacedPassage]:
         """The passages in the file's order. Raises InputError for what is no page."""
-        for number, row in enumerate(read_rows(Path(self.place), "json", careful=False)):
+        for number, row in enumerate(read_rows(Path(self.place), "json")):
             if not number:
                 check_form("kilt", KILT, row, self.place)
             title, blocks = _page(row.fields, row.where)

@@ -78,7 +78,7 @@ class RowPassages:
         for file in files_of(Path(self.place), self.layout):
             if layout_of(file) not in (None, self.layout):
                 raise misfit(self.form, str(file), "its name says otherwise")
-            yield from read_rows(file, self.layout, wanted=wanted, careful=False)
+            yield from read_rows(file, self.layout, wanted=wanted)
 
     def _fields(self, row: DataRow) -> dict[str, Any]:
         """A row's fields by our names; those that were not named keep their own."""

@@ -35,23 +35,41 @@ def load_questions(
     chosen = source
     if isinstance(chosen, str):
         chosen = QuestionSource.parse(chosen, fields, separator)
-    loading = Loading(chosen)
-    placed = list(read_questions(chosen, loading))
-    if not placed:
-        raise InputError("holds no questions", where=chosen.place, remedy="write one per line")
-    _check_ids(placed)
+    placed = list(each_question(chosen))
     if require_gold:
         _check_gold(placed, gold_of(chosen.form.task))
-    loading.warn()
     questions = tuple(item.question for item in placed)
     return QuestionSet(chosen.text, chosen.form.task, questions, questions_digest(questions))
+
+
+def each_question(source: QuestionSource) -> Iterator[PlacedQuestion]:
+    """The questions of a set one at a time; in memory are their ids.
+
+    Raises InputError at the first mistake, a repeated id, or where there are none. Warns at the
+    end.
+    """
+    loading = Loading(source)
+    first: dict[str, str] = {}
+    for item in read_questions(source, loading):
+        if (earlier := first.setdefault(item.question.id, item.where)) != item.where:
+            raise InputError(
+                f"question id {item.question.id!r} is already used by {earlier}",
+                where=item.where,
+                remedy="give each question its own id",
+            )
+        yield item
+    if not first:
+        remedy = "write one per line"
+        raise InputError("holds no questions", where=source.place, remedy=remedy)
+    loading.warn()
 
 
 def read_questions(source: QuestionSource, loading: Loading) -> Iterator[PlacedQuestion]:
     """The questions of a set in their order, one at a time. What is wrong goes to `loading`."""
     form = source.form
     module = form.load()
-    for number, row in enumerate(source.rows(loading.refuse), start=1):
+    rows = source.rows(loading.refuse, strict=loading.is_strict)
+    for number, row in enumerate(rows, start=1):
         if number == 1:
             _check_form(source, row)
         loading.rows = number
@@ -79,7 +97,7 @@ def questions_digest(questions: Sequence[Question]) -> str:
 def _check_form(source: QuestionSource, row: DataRow) -> None:
     """Raise InputError if the first row is of another form than the one that was named."""
     form, fields = source.form, row.fields
-    if form.takes_fields or _first(form.mark, fields):
+    if form.takes_fields or form.fits(fields):
         return
     fitting = form_of(fields)
     if fitting and (mark := _first(fitting.mark, fields)) not in form.reads:
@@ -89,7 +107,7 @@ def _check_form(source: QuestionSource, row: DataRow) -> None:
         return
     else:
         what = f'it lacks "{form.mark[0]}"'
-        named = f"jsonl:{source.place} --field question=FIELD --field answers=FIELD"
+        named = f"{source.by_fields} --field question=FIELD --field answers=FIELD"
         remedy = f"name its fields: {named} (they are {', '.join(fields)})"
     named = "our own format" if form.is_own else f"the form {form.name}"
     raise InputError(f"{named} does not fit: {what}", where=row.where, remedy=remedy)
@@ -112,17 +130,6 @@ def _with_rest(question: Question, row: DataRow, form: QuestionForm, at: RowPlac
             at.keep(name)
         rest[name] = value
     return question.model_copy(update={"meta": {**rest, **question.meta}}) if rest else question
-
-
-def _check_ids(placed: Sequence[PlacedQuestion]) -> None:
-    first: dict[str, str] = {}
-    for item in placed:
-        if (earlier := first.setdefault(item.question.id, item.where)) != item.where:
-            raise InputError(
-                f"question id {item.question.id!r} is already used by {earlier}",
-                where=item.where,
-                remedy="give each question its own id",
-            )
 
 
 def _check_gold(placed: Sequence[PlacedQuestion], gold: Gold) -> None:

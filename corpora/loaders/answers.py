@@ -1,16 +1,20 @@
 """Gold answers in every way of writing them: a text, a list, forms of one entity, objects."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from branchwise.corpora.files import json_kind
-from branchwise.corpora.loaders.format_fields import ANSWER, BRANCH, misspelt, names
-from branchwise.corpora.loaders.reading import RowPlace
-from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
+from branchwise.corpora.loaders.format_fields import ANSWER, BRANCH, names
+from branchwise.corpora.loaders.record_reader import RecordReader
+from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch
 
 _ANSWER, _BRANCH = names(ANSWER), names(BRANCH)
-_FILL = "write what is asked"
 _WRITE = 'write a text, a list of its forms, or {"text": ..., "aliases": [...]}'
+
+
+def folded_name(name: str) -> str:
+    """A branch's name as it is compared with others: in any case, and in any white space."""
+    return " ".join(name.split()).casefold()
 
 
 class _Nth(NamedTuple):
@@ -24,72 +28,8 @@ class _Nth(NamedTuple):
         return f"answer {self.number}{of}" if self.number else f"the answer{of}"
 
 
-class RecordReader:
-    """Reads what a question says of itself; what is wrong goes to its place.
-
-    `refused`: how many mistakes leave it out. `extra`: fields that the format does not have, to
-    be kept in `meta`; those of answers, branches and passages by the name of what they are of.
-    """
-
-    def __init__(self, at: RowPlace) -> None:
-        self.at = at
-        self.refused = 0
-        self.extra: dict[str, Any] = {}
-
-    def refuse(self, kind: str, what: str, remedy: str | None = None) -> None:
-        """Take a mistake that leaves the question out."""
-        self.refused += 1
-        self.at.refuse(kind, what, remedy)
-
-    def unknown(
-        self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str = ""
-    ) -> Iterator[tuple[str, Any]]:
-        """The fields that the format does not have, by the names that they get in `meta`.
-
-        Those that look misspelt are refused. `what`: the thing that has them, for messages.
-        """
-        absent: frozenset[str] | None = None
-        for name, value in record.items():
-            if name in fields:
-                continue
-            absent = fields.difference(record) if absent is None else absent
-            if near := misspelt(name, absent):
-                what = f"{what} has {name!r}" if what else f"has a field {name!r}"
-                self.refuse("misspelt-field", what, f"did you mean {near!r}?")
-            elif value is not None:
-                self.at.keep(f"{prefix}{name}")
-                yield f"{prefix}{name}", value
-
-    def keep(
-        self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str, key: str
-    ) -> None:
-        """Keep such fields of an answer, branch or passage under its name, `key`."""
-        if not fields.issuperset(record):
-            for name, value in self.unknown(record, fields, what, prefix):
-                self.extra.setdefault(name, {})[key] = value
-
-    def id(self, value: Any) -> str:
-        """A question's id; without one it gets its row's number."""
-        if isinstance(value, str) and value.strip():
-            return value
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
-        if value is None:
-            if self.at.loading.source.form.is_own:
-                self.at.mend("no-id", 'lacks "id"', "number the questions")
-            return str(self.at.number)
-        found = "has an empty id" if isinstance(value, str) else f"has {json_kind(value)} as id"
-        self.refuse("id", found, "write a text or a whole number")
-        return ""
-
-    def question_text(self, value: Any, name: str | None = None) -> str:
-        """What is asked; `name`: what says it, for messages."""
-        name = name or f'"{self.at.column("question")}"'
-        if isinstance(value, str) and value.strip():
-            return value
-        found = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
-        self.refuse("question", f"lacks {name}" if value is None else f"{name} {found}", _FILL)
-        return ""
+class GoldReader(RecordReader):
+    """Reads the gold answers of a record, too."""
 
     def one_of(self, value: Any, name: str) -> Answer | None:
         """The one answer that a text or a list of its forms says; `name`: of the field."""
@@ -107,32 +47,17 @@ class RecordReader:
             self.refuse("no-answers", f'"{name}" holds no answer')
         return found
 
-    def entries(self, value: Any, name: str) -> list[Any]:
-        """The members of a list; none of null. `name`: of the field."""
-        if value is None or isinstance(value, list):
-            return value or []
-        self.refuse("form", f'"{name}" is {json_kind(value)}', "it is a list")
-        return []
-
     def only(self, answer: Answer | None) -> tuple[Branch, ...]:
         """The only branch with its only answer; none without one."""
         return (Branch(name=DEFAULT_BRANCH, answers=(answer,)),) if answer else ()
-
-    def made(self, *, branches: tuple[Branch, ...], **fields: Any) -> Question | None:
-        """The question, if nothing was refused. It is ambiguous if it has several branches."""
-        if self.refused:
-            return None
-        if branches:
-            fields |= {"branches": branches, "ambiguous": len(branches) > 1}
-        return Question(**fields)
 
     def branches(self, value: Any) -> tuple[Branch, ...]:
         """The branches in `answers`: one branch's answers, or an object of them by branch."""
         if not isinstance(value, dict):
             return self._only(value)
-        if "text" in value and _ANSWER.issuperset(value):
-            what, remedy = '"answers" looks like one answer', "write a list around it"
-            self.refuse("answer-without-list", what, remedy)
+        if "text" in value:  # also of SQuAD's {"text": [...], "answer_start": [...]}
+            what = '"answers" looks like one answer'
+            self.refuse("answer-without-list", what, "write a list around it")
             return ()
         named = self._checked(list(value))
         return tuple(
@@ -158,55 +83,26 @@ class RecordReader:
         An answer is a text, a number, a list of forms (its text, then its aliases), or an object.
         """
         members = value if isinstance(value, list) else [value]
-        found: dict[tuple[str, str | None], Answer] = {}
+        found: list[Answer] = []
+        by_text: dict[str, list[int]] = {}
         before = self.refused
         for number, member in enumerate(members, start=1):
             place = _Nth(number if len(members) > 1 else 0, branch)
-            answer = self._answer(member, place)
-            if answer is None:
+            if (answer := self._answer(member, place)) is None:
                 continue
-            key = (answer.text, answer.qid)
-            if earlier := found.get(key):
-                self.at.mend(
-                    "repeated-answer",
-                    f"{place} repeats {answer.text!r}",
-                    "write each answer once",
-                )
-                found[key] = _merged(earlier, answer)
+            same = by_text.setdefault(answer.text, [])
+            at = next((n for n in same if _is_one_entity(found[n], answer)), None)
+            if at is None:
+                same.append(len(found))
+                found.append(answer)
             else:
-                found[key] = answer
+                what = f"{place} repeats {answer.text!r}"
+                self.at.mend("repeated-answer", what, "write each answer once")
+                found[at] = _merged(found[at], answer)
         if not found and self.refused == before:
             what = f"branch {branch!r} has no answers"
             self.refuse("no-answers", what, "add some, or leave the branch out")
-        return tuple(found.values())
-
-    def text(self, value: Any) -> str | None:
-        """A text, or a number as text; None if it is neither."""
-        if isinstance(value, str):
-            return value
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            written = str(value)
-            return None if "e" in written else written
-        return None
-
-    def texts(self, value: Any, what: str, kind: str) -> tuple[str, ...]:
-        """A list of texts; one text is a list of one, null is none."""
-        if value is None:
-            return ()
-        members = value if isinstance(value, list) else [value]
-        found = [self.text(member) for member in members]
-        for number, (member, text) in enumerate(zip(members, found, strict=True), start=1):
-            if text is None:
-                place = f"entry {number} of {what}" if isinstance(value, list) else what
-                self.refuse(kind, f"{place} is {json_kind(member)}", "write a list of texts")
-        return tuple(text for text in found if text is not None)
-
-    def optional_text(self, value: Any, what: str) -> str | None:
-        """A text, or None for null."""
-        if value is None or isinstance(value, str):
-            return value
-        self.refuse("not-a-text", f"{what} is {json_kind(value)}", "write a text")
-        return None
+        return tuple(found)
 
     def _only(self, value: Any) -> tuple[Branch, ...]:
         return (Branch(name=DEFAULT_BRANCH, answers=self.answers(value)),)
@@ -216,36 +112,44 @@ class RecordReader:
             what, remedy = f"branch {number} is {json_kind(value)}", "write an object"
             self.refuse("branches", what, remedy)
             return None
-        name = self.text(value.get("name"))
-        place = f"branch {number}" if name is None else f"branch {name!r}"
-        self.keep(value, _BRANCH, place, "branches.", name or str(number))
-        for field in ("name", "answers"):
-            if value.get(field) is None:
-                self.refuse("branches", f'{place} lacks "{field}"')
-        if name is None:
-            if value.get("name") is not None:
-                self.refuse("branches", f'the "name" of {place} is {json_kind(value["name"])}')
+        name, answers = self.text(value.get("name")), value.get("answers")
+        if not _BRANCH.issuperset(value):
+            place = f"branch {number}" if name is None else f"branch {name!r}"
+            self.keep(value, _BRANCH, place, "branches.", name or str(number))
+        if name is None or answers is None:
+            self._lacking(value, name, number)
             return None
-        answers = value.get("answers")
-        return Branch(
-            name=name,
-            answers=self.answers(answers, name) if answers is not None else (),
-            qid=self.optional_text(value.get("qid"), f'the "qid" of {place}'),
-            citations=self.texts(value.get("citations"), f"the citations of {place}", "citations"),
-        )
+        branch = Branch(name=name, answers=self.answers(answers, name))
+        if not (value.get("qid") or value.get("citations")):
+            return branch
+        qid = self.optional_text(value.get("qid"), f'"qid" of branch {name!r}')
+        cited = self.texts(value.get("citations"), f'"citations" of branch {name!r}', "citations")
+        return branch.model_copy(update={"qid": qid, "citations": cited})
+
+    def _lacking(self, value: Mapping[str, Any], name: str | None, number: int) -> None:
+        """Refuse a branch without a name that is a text, or without answers."""
+        place = f"branch {number}" if name is None else f"branch {name!r}"
+        if name is None and value.get("name") is not None:
+            self.refuse("branches", f'"name" of {place} is {json_kind(value["name"])}')
+        elif name is None:
+            self.refuse("branches", f'{place} lacks "name"')
+        if value.get("answers") is None:
+            self.refuse("branches", f'{place} lacks "answers"')
 
     def _checked(self, found: Sequence[str]) -> Sequence[str]:
         """The names of a question's branches, if they can be told apart."""
+        if len(found) == 1 and found[0].strip():
+            return found
         first: dict[str, str] = {}
         for name in found:
-            folded = " ".join(name.split()).casefold()
+            folded = folded_name(name)
             if not folded:
                 self.refuse("branch-name", "a branch has an empty name", 'use "default"')
             elif folded in first:
                 same = first[folded]
                 what = f"branch {name!r} appears twice"
                 if same != name:
-                    what = f"the branches {same!r} and {name!r} differ in letters' case or spaces"
+                    what = f"the branches {same!r} and {name!r} differ only in case or spaces"
                 self.refuse("repeated-branch", what, "merge the answers, or rename one")
             first.setdefault(folded, name)
         if DEFAULT_BRANCH in found and len(found) > 1:
@@ -296,26 +200,39 @@ class RecordReader:
 
     def _object(self, value: dict[str, Any], place: _Nth) -> Answer | None:
         text = self.text(value.get("text"))
-        self.keep(value, _ANSWER, str(place), "answers.", text or str(place.number or 1))
+        if not _ANSWER.issuperset(value):
+            key = text or str(place.number or 1)
+            self.keep(value, _ANSWER, str(place), "answers.", key)
         if text is None:
             lacks = value.get("text") is None
             found = 'lacks "text"' if lacks else f'has {json_kind(value["text"])} as "text"'
             self.refuse("not-an-answer", f"{place} {found}", _WRITE)
             return None
-        aliases = self.texts(value.get("aliases"), f"the aliases of {text!r}", "aliases")
         if not text.strip():
             self._empty(place)
             return None
+        more = {name: told for name, told in value.items() if told and name != "text"}
+        return Answer(text=text, **self._more(text, more)) if more else Answer(text=text)
+
+    def _more(self, text: str, value: Mapping[str, Any]) -> dict[str, Any]:
+        """What an answer says besides its text."""
+        aliases = self.texts(value.get("aliases"), f'"aliases" of {text!r}', "aliases")
         if not all(alias.strip() for alias in aliases):
             what = f"an alias of {text!r} is empty"
             self.at.mend("empty-alias", what, "fill or remove it")
             aliases = tuple(alias for alias in aliases if alias.strip())
-        qid = self.optional_text(value.get("qid"), f'the "qid" of {text!r}')
-        support = self.texts(value.get("support"), f"the support of {text!r}", "support")
-        return Answer(text=text, aliases=aliases, qid=qid, support=support)
+        qid = self.optional_text(value.get("qid"), f'"qid" of {text!r}')
+        support = self.texts(value.get("support"), f'"support" of {text!r}', "support")
+        return {"aliases": aliases, "qid": qid, "support": support}
+
+
+def _is_one_entity(one: Answer, other: Answer) -> bool:
+    """Whether answers of one text are one: unless both have items, and different ones."""
+    return one.qid is None or other.qid is None or one.qid == other.qid
 
 
 def _merged(one: Answer, other: Answer) -> Answer:
     aliases = dict.fromkeys((*one.aliases, *other.aliases))
     support = dict.fromkeys((*one.support, *other.support))
-    return one.model_copy(update={"aliases": tuple(aliases), "support": tuple(support)})
+    told = {"aliases": tuple(aliases), "support": tuple(support), "qid": one.qid or other.qid}
+    return one.model_copy(update=told)

@@ -15,7 +15,7 @@ from typing import Any
 
 from branchwise.corpora.errors import InputError, Refuse
 from branchwise.corpora.files import MAX_JSON_BYTES, json_kind, open_data
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.loaders.records import uniquely_named
 from branchwise.corpora.questions import Branch, Question
@@ -24,7 +24,6 @@ from branchwise.corpora.rows.json_rows import json_object
 from branchwise.corpora.text import one_line
 
 _NO_CONTEXT = "No context provided"
-_SPLIT = "split"
 _SPLITS = re.compile(rb'\s*\{\s*"[^"]*"\s*:\s*\{')
 
 
@@ -40,7 +39,7 @@ def rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
         for id, entry in entries.items():
             where = f"{path}:{split} {id}"
             if isinstance(entry, dict):
-                yield DataRow(where, {"sample_id": id, _SPLIT: split, **entry})
+                yield DataRow(where, {"sample_id": id, "split": split, **entry})
             else:
                 what = f"expected a JSON object, found {json_kind(entry)}"
                 refuse("not-an-object", InputError(what, where=where))
@@ -54,19 +53,18 @@ def _has_splits(path: Path) -> bool:
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry; None if something in it was refused."""
-    reader = RecordReader(at)
+    reader = GoldReader(at)
     name = "ambiguous_question" if "ambiguous_question" in record else "question"
     branches, contexts = _branches(record.get("qa_pairs"), reader)
-    told = {_SPLIT: record.get(_SPLIT), "contexts": contexts}
     return reader.made(
         id=reader.id(record.get("sample_id")),
         question=one_line(reader.question_text(record.get(name), f'"{name}"')),
         branches=branches,
-        meta={"benchmark": "asqa", **{key: value for key, value in told.items() if value}},
+        meta={"benchmark": "asqa", **({"contexts": contexts} if contexts else {})},
     )
 
 
-def _branches(pairs: Any, reader: RecordReader) -> tuple[tuple[Branch, ...], dict[str, str]]:
+def _branches(pairs: Any, reader: GoldReader) -> tuple[tuple[Branch, ...], dict[str, str]]:
     """The readings, and the passages that annotators saw beside them."""
     found, contexts = [], []
     for number, pair in enumerate(reader.entries(pairs, "qa_pairs"), start=1):

@@ -34,9 +34,10 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     if not _set_answers(found, at):
         return None
     meta = {name: value for name, value in rest.items() if value is not None}
-    for name in meta:
+    read = native.question({**found, "meta": meta}, at)
+    for name in meta if read else ():
         at.keep(name)
-    return native.question({**found, "meta": meta}, at)
+    return read
 
 
 def _has_columns(record: Mapping[str, Any], found: Mapping[str, Any], at: RowPlace) -> bool:
@@ -44,8 +45,8 @@ def _has_columns(record: Mapping[str, Any], found: Mapping[str, Any], at: RowPla
     columns, fixed = at.loading.source.fields.columns, at.loading.source.form.layout != "json"
     for field, column in columns.items():
         if field not in found and (fixed or field in _NEEDED):
-            remedy = f"correct --field {field}={column}: {did_you_mean(column, record)}"
-            at.refuse("no-column", f"there is no column {column!r}", remedy)
+            what = f"there is no column {column!r}, which was named as {field}"
+            at.refuse("no-column", what, did_you_mean(column, record))
             return False
     for field in ("question", *(("answers",) if "branches" not in found else ())):
         if field in found:
@@ -53,7 +54,7 @@ def _has_columns(record: Mapping[str, Any], found: Mapping[str, Any], at: RowPla
         like = next((name for name in (*_LIKE[field], field[:-1]) if name in record), None)
         if field == "question" or like:
             known = ", ".join(record)
-            remedy = f"name it: --field {field}={like or 'COLUMN'} (columns are {known})"
+            remedy = f"name it: {field}={like or 'COLUMN'} (columns are {known})"
             at.refuse("no-column", f"there is no column {field!r}", remedy)
             return False
     return True
@@ -68,7 +69,7 @@ def _set_answers(found: dict[str, Any], at: RowPlace) -> bool:
         answers = None
     elif isinstance(answers, dict | bool):
         what = f"the answers are {json_kind(answers)}, neither a text nor a list"
-        remedy = "name the column within it: --field answers=COLUMN.NAME"
+        remedy = "name the column within it: answers=COLUMN.NAME"
         at.refuse("not-an-answer", what, remedy)
         return False
     if aliases is not None and answers is not None:

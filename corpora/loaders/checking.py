@@ -8,6 +8,9 @@ from branchwise.corpora.loaders.reading import MENDED, Checking, Mistake, Placed
 from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.questions import Question
 
+_NO_GOLD = "no-gold"
+"""No mistake where no question has gold answers."""
+
 
 class SetCheck:
     """A pass over a set, one question at a time; in memory are ids and a bounded list of mistakes.
@@ -19,7 +22,6 @@ class SetCheck:
         self.source = source
         self.good = 0
         self._found = Checking(source)
-        self._gold = Checking(source)
         self._has_gold = False
         self._first: dict[str, tuple[str, int]] = {}
 
@@ -46,13 +48,14 @@ class SetCheck:
 
     @property
     def mistakes(self) -> list[Mistake]:
-        """The first of each kind, in their order; questions without gold answers last."""
-        return [*self._found.mistakes, *(self._gold.mistakes if self._has_gold else ())]
+        """The first of each kind, in their order."""
+        return [one for one in self._found.mistakes if self._has_gold or one.kind != _NO_GOLD]
 
     @property
     def counts(self) -> dict[str, int]:
         """How many mistakes of each kind there are."""
-        return {**self._found.counts, **(self._gold.counts if self._has_gold else {})}
+        counts = self._found.counts.items()
+        return {kind: count for kind, count in counts if self._has_gold or kind != _NO_GOLD}
 
     @property
     def mended(self) -> dict[str, int]:
@@ -62,7 +65,7 @@ class SetCheck:
     def notes(self) -> Iterator[str]:
         """What else is to be known of the set, a line each."""
         yield from self._found.notes()
-        if self._gold.counts and not self._has_gold:
+        if not self._has_gold and self._found.counts[_NO_GOLD]:
             yield f"{self.source.text}: no question has gold answers: it can be asked, not scored"
 
     def _check_gold(self, placed: PlacedQuestion) -> None:
@@ -72,12 +75,13 @@ class SetCheck:
         else:
             what = f"question {question.id!r} has no gold answers"
             remedy = 'add "answers": ["..."]'
-            self._gold.refuse("no-gold", InputError(what, where=placed.where, remedy=remedy))
+            self._found.refuse(_NO_GOLD, InputError(what, where=placed.where, remedy=remedy))
 
     def _is_new(self, placed: PlacedQuestion) -> bool:
         """Whether no earlier question has its id."""
         content = hash(placed.question.model_dump_json())
         place = placed.where.rpartition(":")[2]
+        place = f"line {place}" if place.isdigit() else place
         earlier, before = self._first.setdefault(placed.question.id, (place, content))
         if earlier == place:
             return True

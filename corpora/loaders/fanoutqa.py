@@ -8,25 +8,24 @@ with its evidence pages. The test set has no answers.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
 
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry; None if something in it was refused."""
-    reader = RecordReader(at)
+    reader = GoldReader(at)
     answer = record.get("answer")
-    meta = {"benchmark": "fanoutqa"}
     return reader.made(
         id=reader.id(record.get("id")),
         question=reader.question_text(record.get("question")),
         branches=_branches(answer, reader) if answer is not None else (),
-        meta=meta if answer is None else {**meta, "answer": answer},
+        meta={"benchmark": "fanoutqa"},
     )
 
 
-def _branches(answer: Any, reader: RecordReader) -> tuple[Branch, ...]:
+def _branches(answer: Any, reader: GoldReader) -> tuple[Branch, ...]:
     texts = flattened(answer)
     if not texts:
         reader.refuse("no-answers", '"answer" holds no text')

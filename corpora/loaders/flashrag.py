@@ -8,14 +8,14 @@ they are the forms of one answer.
 from collections.abc import Mapping
 from typing import Any
 
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Question
 
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of a line; None if something in it was refused."""
-    reader = RecordReader(at)
+    reader = GoldReader(at)
     golden = record.get("golden_answers")
     return reader.made(
         id=reader.id(record.get("id")),

@@ -4,7 +4,7 @@
 the rows (docs/contributing/form.md).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -36,7 +36,7 @@ class QuestionForm:
 
     `reads`: the fields that are read, and what each becomes; `keeps`: those that are kept in
     `meta` as they are; `drops`: those that are neither. `mark`: one of these fields is in every
-    row, and tells the form from others.
+    row, and tells the form from others; `unlike`: where one of these is beside it, it is another's.
     `origin` and `licence`: of the data. `task`: what its questions are asked and scored as, unless
     another task is chosen. `takes_fields`: whether the user says which column is which field.
     `has_rows`: whether its module says what a file's rows are. `is_own`: our own format, whose
@@ -50,6 +50,7 @@ class QuestionForm:
     keeps: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
     mark: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
     origin: str = ""
     licence: str = ""
     task: str = "branches"
@@ -65,43 +66,41 @@ class QuestionForm:
             return "PATH"
         return "hf:NAME[:CONFIG[:SPLIT]]" if self.name == "hf" else f"{self.name}:PATH"
 
+    def fits(self, row: Collection[str]) -> bool:
+        """Whether a row with these fields is of this form, by its marks."""
+        return any(one in row for one in self.mark) and not any(one in row for one in self.unlike)
+
     def load(self) -> FormModule:
         """Its module, with the libraries that it needs."""
         return cast(FormModule, import_module(f"branchwise.corpora.loaders.{self.module}"))
 
-    def rows(self, path: Path, refuse: Refuse) -> Iterator[DataRow]:
-        """The rows of a file of this form, one at a time."""
+    def rows(self, path: Path, refuse: Refuse, *, strict: bool) -> Iterator[DataRow]:
+        """The rows of a file of this form, one at a time; `strict`: as `read_rows` has it."""
         if self.has_rows:
             return cast(_FormWithRows, self.load()).rows(path, refuse)
-        return read_rows(path, self.layout, refuse)
+        return read_rows(path, self.layout, refuse, strict=strict)
 
 
 _OWN = {
-    "id": "id",
-    "question": "question",
-    "answers": "answers, or answers by branch",
-    "branches": "branches",
-    "ambiguous": "ambiguous",
-    "passages": "passages",
-    "plan": "plan",
-    "meta": "meta",
+    name: name
+    for name in ("id", "question", "answers", "branches", "ambiguous", "passages", "plan", "meta")
 }
 _BY_FIELD = {
-    "id": "id; left out: the row's number",
+    "id": "id",
     "question": "question",
-    "answers": "answers: a text or a list",
-    "aliases": "other forms of the one answer",
-    "branches": "answers by branch",
+    "answers": "answers",
+    "aliases": "aliases of the one answer",
+    "branches": "branches",
     "ambiguous": "ambiguous",
     "passages": "passages",
 }
 _MULTIHOP = {
-    "_id": "id (or `id`; left out: the row's number)",
+    "_id": "id",
     "id": "id",
     "question": "question",
-    "answer": "the one answer; of a list, its forms",
+    "answer": "the one answer",
     "context": "passages",
-    "supporting_facts": "the answer's support, and meta",
+    "supporting_facts": "the answer's support",
 }
 OWN = QuestionForm(
     name="",
@@ -121,6 +120,7 @@ _FORMS = (
         keeps=("nq_answer", "nq_doc_title", "viewed_doc_titles"),
         drops=("used_queries",),
         mark=("annotations",),
+        unlike=("qa_pairs",),
         origin="https://nlp.cs.washington.edu/ambigqa",
         licence="CC BY-SA 3.0",
     ),
@@ -129,12 +129,12 @@ _FORMS = (
         title="ASQA",
         module="asqa",
         reads={
-            "sample_id": "id (or the key that holds the entry)",
-            "ambiguous_question": "question (or `question`)",
+            "sample_id": "id",
+            "ambiguous_question": "question",
             "question": "question",
-            "qa_pairs": "branches: each its question and the forms of its answer",
+            "qa_pairs": "branches",
         },
-        keeps=("annotations", "answer", "wikipages"),
+        keeps=("annotations", "answer", "split", "wikipages"),
         mark=("qa_pairs",),
         origin="https://github.com/google-research/language/tree/master/language/asqa",
         licence="Apache-2.0",
@@ -158,12 +158,12 @@ _FORMS = (
         reads={
             "id": "id",
             "question": "question",
-            "clarification_question": "the names of branches, and meta",
+            "clarification_question": "branches and meta",
             "clarification_answers": "their answers",
+            "used_queries": "the queries in meta",
             "dqs": "meta",
-            "viewed_doc_titles": "meta",
-            "used_queries": "meta: the queries",
             "nq_doc_title": "meta",
+            "viewed_doc_titles": "meta",
         },
         mark=("clarification_question",),
         origin="https://github.com/DongryeolLee96/AskCQ",
@@ -176,7 +176,7 @@ _FORMS = (
         reads={
             "id": "id",
             "question": "question",
-            "properties": "branches: condition, answer, citations",
+            "properties": "branches",
             "ctxs": "passages",
         },
         keeps=("answer",),
@@ -192,9 +192,9 @@ _FORMS = (
         reads={
             "id": "id",
             "question": "question",
-            "answer": "answers: what its objects and lists hold, and meta",
+            "answer": "answers",
         },
-        keeps=("categories", "decomposition", "necessary_evidence"),
+        keeps=("answer", "categories", "decomposition", "necessary_evidence"),
         mark=("decomposition", "necessary_evidence"),
         origin="https://github.com/zhudotexe/fanoutqa",
         licence="CC BY-SA 4.0",
@@ -204,9 +204,9 @@ _FORMS = (
         title="FlashRAG's data sets",
         module="flashrag",
         reads={
-            "id": "id; left out: the row's number",
+            "id": "id",
             "question": "question",
-            "golden_answers": "the forms of the one answer",
+            "golden_answers": "forms of the one answer",
         },
         keeps=("metadata",),
         mark=("golden_answers",),
@@ -220,6 +220,7 @@ _FORMS = (
         reads=_MULTIHOP,
         keeps=("level", "type", "supporting_facts"),
         mark=("supporting_facts", "context"),
+        unlike=("evidences",),
         origin="https://hotpotqa.github.io",
         licence="CC BY-SA 4.0",
     ),
@@ -238,11 +239,11 @@ _FORMS = (
         title="MuSiQue-Ans",
         module="musique",
         reads={
-            "id": "id; left out: the row's number",
+            "id": "id",
             "question": "question",
             "answer": "the one answer",
             "answer_aliases": "its aliases",
-            "paragraphs": "passages, and the answer's support",
+            "paragraphs": "passages and support",
             "answerable": "refused if false",
         },
         keeps=("question_decomposition",),
@@ -255,12 +256,12 @@ _FORMS = (
         title="QAMPARI",
         module="qampari",
         reads={
-            "qid": "id (or `id`)",
+            "qid": "id",
             "id": "id",
-            "question_text": "question (or `question`)",
+            "question_text": "question",
             "question": "question",
-            "answer_list": "answers, each with its aliases",
-            "answers": "the same as ALCE has it: lists of forms",
+            "answer_list": "answers",
+            "answers": "answers",
         },
         keeps=("answer",),
         mark=("answer_list",),
@@ -304,8 +305,5 @@ FORMS: Mapping[str, QuestionForm] = {form.name: form for form in _FORMS}
 
 
 def form_of(row: Mapping[str, Any]) -> QuestionForm | None:
-    """The form that a row is of, by its marks; None of none or if none has marks in it."""
-    # ASQA has AmbigNQ's field "annotations" with other contents, 2WikiMultihopQA all of HotpotQA's.
-    first = ("asqa", "2wiki")
-    ordered = [*(FORMS[name] for name in first), *_FORMS, OWN]
-    return next((form for form in ordered if any(mark in row for mark in form.mark)), None)
+    """The form that a row is of, by its marks; None of none, and if none has marks in it."""
+    return next((form for form in (*_FORMS, OWN) if form.fits(row)), None)

@@ -9,7 +9,7 @@ title and number, and their paragraphs become the answer's support. Derived file
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Question
@@ -17,7 +17,7 @@ from branchwise.corpora.questions import Question
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry; None if something in it was refused."""
-    reader = RecordReader(at)
+    reader = GoldReader(at)
     id, answer = record.get("_id"), record.get("answer")
     passages = _passages(record.get("context"), reader)
     support = _support(record.get("supporting_facts"), passages, reader)
@@ -33,7 +33,7 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     )
 
 
-def _passages(context: Any, reader: RecordReader) -> tuple[Passage, ...]:
+def _passages(context: Any, reader: GoldReader) -> tuple[Passage, ...]:
     """A passage for each paragraph: its title, its sentences joined."""
     found = []
     for paragraph in reader.entries(context, "context"):
@@ -52,7 +52,7 @@ def joined(sentences: Sequence[str]) -> str:
     return "".join(spaced).strip()
 
 
-def _support(facts: Any, passages: Sequence[Passage], reader: RecordReader) -> tuple[str, ...]:
+def _support(facts: Any, passages: Sequence[Passage], reader: GoldReader) -> tuple[str, ...]:
     titles = set()
     for fact in reader.entries(facts, "supporting_facts"):
         match fact:

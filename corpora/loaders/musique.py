@@ -8,7 +8,7 @@ marked as unanswerable (MuSiQue-Full) is refused: its answer is not right.
 from collections.abc import Mapping
 from typing import Any
 
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.passages import Passage, make_passage
 from branchwise.corpora.questions import Question
@@ -16,7 +16,7 @@ from branchwise.corpora.questions import Question
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of a line; None if something in it was refused."""
-    reader = RecordReader(at)
+    reader = GoldReader(at)
     if record.get("answerable") is False:
         reader.refuse("unanswerable", "is marked as unanswerable", "take MuSiQue-Ans")
     passages, support = _passages(record.get("paragraphs"), reader)
@@ -32,7 +32,7 @@ def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     )
 
 
-def _passages(paragraphs: Any, reader: RecordReader) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
+def _passages(paragraphs: Any, reader: GoldReader) -> tuple[tuple[Passage, ...], tuple[str, ...]]:
     """The passages, and the ids of those that support the answer."""
     found: list[Passage] = []
     support: dict[str, None] = {}

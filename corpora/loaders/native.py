@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
 from branchwise.corpora.files import json_kind
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import GoldReader, folded_name
 from branchwise.corpora.loaders.format_fields import PASSAGE, QUESTION, names
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.passages import Passage, passage_id
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
 
 _QUESTION, _PASSAGE = names(QUESTION), names(PASSAGE)
 _TRUE_OR_FALSE: Mapping[Any, bool] = {
@@ -21,27 +22,75 @@ _TRUE_OR_FALSE: Mapping[Any, bool] = {
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question that a record of our own format is; None if something in it was refused."""
+    if (plain := _plain(record)) is not None:
+        return plain
     reader = _QuestionReader(at)
     read = reader.read(record)
     return None if reader.refused else read
 
 
-class _QuestionReader(RecordReader):
+def _plain(record: Mapping[str, Any]) -> Question | None:
+    """The question of a record that needs no interpretation, in a third of the time.
+
+    None of any other record, and where there is something to say about it.
+    """
+    given = dict(record)
+    if (answers := given.pop("answers", None)) is not None:
+        if not isinstance(answers, dict) or "text" in answers or "branches" in given:
+            return None
+        given["branches"] = [
+            {"name": name, "answers": [{"text": text} for text in texts]}
+            for name, texts in answers.items()
+            if isinstance(texts, list)
+        ]
+        if len(given["branches"]) < len(answers):
+            return None
+    if isinstance(given.get("branches"), list) and given["branches"]:
+        given.setdefault("ambiguous", len(given["branches"]) > 1)
+    if not isinstance(given.get("ambiguous", True), bool):
+        return None
+    try:
+        read = Question.model_validate(given)
+    except ValidationError:
+        return None
+    ids = {passage.id for passage in read.passages}
+    whole = read.id.strip() and read.question.strip() and len(ids) == len(read.passages)
+    if not whole or not all(map(_is_plain, read.branches)) or _is_too_deep(read):
+        return None
+    if len(read.branches) < 2:
+        return read
+    names = {folded_name(branch.name) for branch in read.branches}
+    named = len(names) == len(read.branches) and DEFAULT_BRANCH not in names
+    return read if named and read.ambiguous else None
+
+
+def _is_plain(branch: Branch) -> bool:
+    """Whether it has a name, and answers: each once, none of them empty."""
+    texts = {answer.text for answer in branch.answers}
+    if not texts or len(texts) < len(branch.answers) or not branch.name.strip():
+        return False
+    return all(map(str.strip, texts)) and all(
+        all(map(str.strip, answer.aliases)) for answer in branch.answers if answer.aliases
+    )
+
+
+class _QuestionReader(GoldReader):
     """Reads a whole question."""
 
     def read(self, record: Mapping[str, Any]) -> Question | None:
         """The question, as far as it could be read."""
         if not _QUESTION.issuperset(record):
             self.extra.update(self.unknown(record, _QUESTION, ""))
-        if "answers" in record and "branches" in record:
+        answers, branches = record.get("answers"), record.get("branches")
+        if answers is not None and branches is not None:
             self.refuse("answers-and-branches", 'has both "answers" and "branches"', "keep one")
         fields: dict[str, Any] = {
             "id": self.id(record.get("id")),
             "question": self.question_text(record.get("question")),
         }
-        if (answers := record.get("answers")) is not None:
+        if answers is not None:
             fields["branches"] = self.branches(answers)
-        elif (branches := record.get("branches")) is not None:
+        elif branches is not None:
             fields["branches"] = self.listed_branches(branches)
         self._add_ambiguous(record.get("ambiguous"), fields)
         if passages := record.get("passages"):
@@ -52,6 +101,8 @@ class _QuestionReader(RecordReader):
             fields["meta"] = meta
         if self.refused:
             return None
+        for name in self.extra:
+            self.at.keep(name)
         read = Question(**fields)
         if _is_too_deep(read):
             self.refuse("too-deep", "is nested too deeply", "reduce the nesting of meta or plan")
@@ -96,19 +147,32 @@ class _QuestionReader(RecordReader):
             what, remedy = f"passage {number} is {json_kind(value)}", "write an object"
             self.refuse("passages", what, remedy)
             return None
-        id, title, text = (record.get(name) for name in ("id", "title", "text"))
-        title = "" if title is None else title
-        if not isinstance(title, str) or not isinstance(text, str) or not text.strip():
-            what = f"passage {number} has no text, or a title that is none"
-            self.refuse("passages", what, 'write {"title": "...", "text": "..."}')
+        title = self._written(record, "title", number)
+        text = self._written(record, "text", number)
+        if title is None or text is None:
             return None
-        id = passage_id(title, text) if id is None else self.text(id)
+        given = record.get("id")
+        id = passage_id(title, text) if given is None else self.text(given)
         if id is None or not id.strip():
-            what = f"the id of passage {number} is empty or no text"
+            what = f"the id of passage {number} is empty, or no text"
             self.refuse("passage-id", what, "write a text, or leave it out")
             return None
         self.keep(record, _PASSAGE, f"passage {number}", "passages.", id)
         return Passage(id=id, title=title, text=text)
+
+    def _written(self, record: Mapping[str, Any], name: str, number: int) -> str | None:
+        """The title or the text of a passage; only a title may be missing or empty."""
+        value = record.get(name)
+        if value is None and name == "title":
+            return ""
+        if isinstance(value, str) and (value.strip() or name == "title"):
+            return value
+        found = "is empty" if isinstance(value, str) else f"is {json_kind(value)}"
+        what = f'"{name}" of passage {number} {found}'
+        if value is None:
+            what = f'passage {number} lacks "{name}"'
+        self.refuse("passages", what, 'write {"title": "...", "text": "..."}')
+        return None
 
     def _plan(self, value: Any) -> tuple[Any, ...]:
         if isinstance(value, list):

@@ -8,34 +8,29 @@ each a list of forms; github.com/princeton-nlp/ALCE).
 from collections.abc import Mapping
 from typing import Any
 
-from branchwise.corpora.loaders.answers import RecordReader
+from branchwise.corpora.loaders.answers import GoldReader
 from branchwise.corpora.loaders.reading import RowPlace
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import Branch, Question
 
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry; None if something in it was refused."""
-    reader = RecordReader(at)
+    reader = GoldReader(at)
     name = "question_text" if "question_text" in record else "question"
     id = record.get("qid")
     return reader.made(
         id=reader.id(record.get("id") if id is None else id),
         question=reader.question_text(record.get(name), f'"{name}"'),
-        branches=reader.branches(_answers(record)) if _has_gold(record) else (),
+        branches=_branches(record, reader),
         meta={"benchmark": "qampari"},
     )
 
 
-def _has_gold(record: Mapping[str, Any]) -> bool:
-    return any(record.get(name) is not None for name in ("answers", "answer_list"))
-
-
-def _answers(record: Mapping[str, Any]) -> Any:
-    """The answers as lists of forms."""
-    listed = record.get("answer_list")
-    if listed is None:
-        return record["answers"]
-    return [_forms(one) for one in listed] if isinstance(listed, list) else listed
+def _branches(record: Mapping[str, Any], reader: GoldReader) -> tuple[Branch, ...]:
+    for name in ("answer_list", "answers"):
+        if (listed := record.get(name)) is not None:
+            return reader.branches([*map(_forms, reader.entries(listed, name))])
+    return ()
 
 
 def _forms(answer: Any) -> Any:

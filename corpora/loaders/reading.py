@@ -39,6 +39,8 @@ class Loading:
     of what others published they are mended, and counted.
     """
 
+    is_strict = False
+
     def __init__(self, source: "QuestionSource") -> None:
         self.source = source
         self.rows = 0
@@ -91,6 +93,8 @@ class Checking(Loading):
     `counts`: how many of each kind there are. `mistakes`: the first of each kind, in their order,
     at most `most` of a kind: a file of another form has the same one in every row.
     """
+
+    is_strict = True
 
     def __init__(self, source: "QuestionSource", most: int = 1_000) -> None:
         super().__init__(source)

@@ -1,5 +1,6 @@
 """Entries of published files: their forms, what is wrong with them in words, branches of them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -7,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import json_kind
+from branchwise.corpora.loaders.answers import folded_name
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Answer, Branch
 
@@ -89,11 +91,13 @@ def answer_of(forms: Iterable[str], where: str) -> Answer:
 
 
 def uniquely_named(branches: Sequence[Branch]) -> tuple[Branch, ...]:
-    """Branches of the same name told apart by a number: "name (2)"."""
-    seen: dict[str, int] = {}
+    """Branches of the same name, in any case, told apart by a number: "name (2)"."""
+    seen: Counter[str] = Counter()
     named = []
     for branch in branches:
-        count = seen[branch.name] = seen.get(branch.name, 0) + 1
-        name = branch.name if count == 1 else f"{branch.name} ({count})"
-        named.append(branch.model_copy(update={"name": name}))
+        folded = folded_name(branch.name)
+        seen[folded] += 1
+        count = seen[folded]
+        name = f"{branch.name} ({count})"
+        named.append(branch if count == 1 else branch.model_copy(update={"name": name}))
     return tuple(named)

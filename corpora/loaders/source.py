@@ -54,20 +54,28 @@ class QuestionSource:
         return cls(text, form, place, split, on_hub, names, separator)
 
     @property
+    def by_fields(self) -> str:
+        """The same set as a form that takes the names of fields."""
+        if self.is_on_hub:
+            return f"{HUB}:{self.place}"
+        return f"{_CALLED[layout_of(Path(self.place)) or 'json'][1]}:{self.place}"
+
+    @property
     def words(self) -> list[str]:
         """What `--questions` and the options after it say."""
         fields = [f"{OPTION}={field}={column}" for field, column in self.fields.columns.items()]
         return [self.text, *fields, *([f"--separator={self.separator}"] if self.separator else [])]
 
-    def rows(self, refuse: Refuse = raising) -> Iterator[DataRow]:
-        """Its rows, one at a time. What is no row goes to `refuse`. Raises InputError."""
+    def rows(self, refuse: Refuse = raising, *, strict: bool = False) -> Iterator[DataRow]:
+        """Its rows, one at a time. What is no row goes to `refuse`, and what a person may have
+        overlooked if it is our own format, or `strict`. Raises InputError."""
         if self.is_on_hub:
             from branchwise.corpora.rows.hub import hub_rows
 
             return hub_rows(self.place)
         path = Path(self.place)
         self._check_layout(path)
-        rows = self.form.rows(path, refuse)
+        rows = self.form.rows(path, refuse, strict=strict or self.form.is_own)
         if self.split is None:
             return rows
         return (row for row in rows if row.fields.get("split") == self.split)

@@ -37,14 +37,14 @@ def read_rows(
     refuse: Refuse = raising,
     *,
     wanted: Collection[str] | None = None,
-    careful: bool = True,
+    strict: bool = False,
 ) -> Iterator[DataRow]:
     """The rows of a file in their order, one at a time: memory does not grow with the file.
 
     `layout` None: the one that its name tells, or JSON. What is no row goes to `refuse`, which
-    raises it by default; where it returns, reading goes on behind it, if that is possible.
-    `wanted`: columns, beside which others may be left out. `careful`: whether keys that a JSON
-    object has twice are looked for. Raises InputError for what has no rows at all.
+    raises it by default; where it returns, reading goes on behind it, if that is possible;
+    `strict`: so does a key that stands twice in an object. `wanted`: columns, beside which others
+    may be left out. Raises InputError for what has no rows at all.
     """
     layout = layout or layout_of(path)
     if layout == "csv":
@@ -57,7 +57,7 @@ def read_rows(
         return parquet_rows(path, wanted)
     from branchwise.corpora.rows.json_rows import json_rows
 
-    return json_rows(path, refuse, careful=careful)
+    return json_rows(path, refuse, strict=strict)
 
 
 def files_of(path: Path, layout: RowLayout) -> list[Path]:

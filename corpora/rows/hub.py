@@ -1,7 +1,10 @@
 """Rows of a set on the Hugging Face Hub, downloaded once and then read from the disk."""
 
+import logging
+import os
 import sys
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from branchwise.corpora.errors import InputError
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 PREFIX = "hf:"
+_HUB = "https://huggingface.co"
 FORM = f"{PREFIX}NAME[:CONFIG[:SPLIT]]"
 
 
@@ -48,12 +52,15 @@ def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataR
 
 
 def _loaded(wanted: HubName, where: str) -> "Dataset":
+    if not Path(wanted.name).exists():
+        _go_offline_if_unreachable()
     try:
         import datasets
         from datasets.exceptions import DatasetsError
     except ImportError:
         what, remedy = "reading it needs datasets", 'pip install "branchwise[datasets]"'
         raise InputError(what, where=where, remedy=remedy) from None
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it tells of each retry
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()
     try:
@@ -61,6 +68,19 @@ def _loaded(wanted: HubName, where: str) -> "Dataset":
     except (DatasetsError, OSError, RuntimeError, ValueError) as error:
         raise _unavailable(error, where) from None
     return found if wanted.split else _only(found, wanted, where)
+
+
+def _go_offline_if_unreachable() -> None:
+    """Ask the hub once, for five seconds: its library would ask in silence for half a minute before
+    it takes what is on this machine. The library reads the variable when it is imported."""
+    import httpx
+
+    if os.environ.get("HF_HUB_OFFLINE"):
+        return
+    try:
+        httpx.head(os.environ.get("HF_ENDPOINT", _HUB), timeout=5)
+    except (httpx.HTTPError, httpx.InvalidURL):
+        os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def _only(splits: Any, wanted: HubName, where: str) -> "Dataset":
@@ -72,12 +92,10 @@ def _only(splits: Any, wanted: HubName, where: str) -> "Dataset":
 
 
 def _unavailable(error: Exception, where: str) -> InputError:
-    """Why it cannot be had: the first sentence of what the library says."""
-    said = " ".join(str(error).split())[:300]
+    """Why it cannot be had."""
+    said = " ".join(str(error).split()).partition(" Example of usage")[0][:300].rstrip(".")
     if isinstance(error, ValueError):
         return InputError(said, where=where, remedy=f"write {FORM}")
-    return InputError(
-        f"is not on this machine and cannot be downloaded ({said})",
-        where=where,
-        remedy="check its name, or download it where there is a network",
-    )
+    remedy = "check its name, or load it where there is a network"
+    what = f"is not on this machine, and cannot be loaded from the hub ({said})"
+    return InputError(what, where=where, remedy=remedy)

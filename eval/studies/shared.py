@@ -13,6 +13,7 @@ from branchwise.corpora.keys import Keys
 from branchwise.corpora.loaders import load_questions
 from branchwise.corpora.open import is_plugin_retriever
 from branchwise.corpora.questions import QuestionSet
+from branchwise.corpora.rows.fields import OPTION
 from branchwise.eval.experiment import Selection
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.paths import absolute, question_source
@@ -107,11 +108,14 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
     asked = loaded.study.questions
     source, file = question_source(asked.source, loaded.folder)
     try:
-        found = load_questions(source, gold_of=gold_of(None))
+        found = load_questions(
+            source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(None)
+        )
     except InputError as error:
         if file is not None and error.where and error.where.startswith(str(file)):
             raise
-        where = loaded.where("questions", "source")
+        of_fields = error.where and error.where.startswith(OPTION)
+        where = loaded.where("questions", "fields" if of_fields else "source")
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
     _check_task(loaded, found.task)
     chosen = Selection(_ids(loaded), asked.limit)

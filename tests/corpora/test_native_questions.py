@@ -5,9 +5,13 @@ import json
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.loaders import load_questions
+from branchwise.corpora.loaders import load_questions, native
+from branchwise.corpora.loaders.reading import Loading, RowPlace
+from branchwise.corpora.loaders.source import QuestionSource
 from branchwise.corpora.passages import passage_id
 
 GOLD = {"default": ["Etna"]}
@@ -61,6 +65,174 @@ def test_the_shorthand_means_the_same_as_branches(write):
     )
     assert load_questions(str(short)).questions == load_questions(str(full)).questions
     assert load_questions(str(short)).questions[0].ambiguous
+
+
+@pytest.mark.parametrize(
+    ("written", "forms"),
+    [
+        ("A", [("A",)]),
+        (3, [("3",)]),
+        (["A", 3, 2.5], [("A",), ("3",), ("2.5",)]),
+        ([["A", "AA"], ["B"]], [("A", "AA"), ("B",)]),
+        ([["A", "AA", "A"], "B"], [("A", "AA"), ("B",)]),
+        ([["A", 3]], [("A", "3")]),
+        ([{"text": "A", "aliases": ["AA"]}, "B"], [("A", "AA"), ("B",)]),
+        ([{"text": "A", "aliases": "AA"}], [("A", "AA")]),
+        ([{"text": 3, "aliases": [4], "qid": None, "support": None}], [("3", "4")]),
+    ],
+)
+def test_answers_are_taken_in_every_natural_way(write, written, forms):
+    """Of the question, under a branch, in a list of branches: the same."""
+    ways = [
+        {"answers": written},
+        {"answers": {"default": written}},
+        {"branches": [{"name": "default", "answers": written}]},
+        {"branches": {"default": written}},
+    ]
+    for way in ways:
+        [read] = load_questions(str(write("q.jsonl", question(**way)))).questions
+        [branch] = read.branches
+        assert branch.name == "default"
+        assert [answer.forms for answer in branch.answers] == forms
+        assert not read.ambiguous
+
+
+def test_one_answer_of_a_named_branch_is_an_object_or_a_text(write):
+    gold = {"x": {"text": "A", "aliases": ["AA"]}, "y": "B", "z": 3}
+    [read] = load_questions(str(write("q.jsonl", question(answers=gold)))).questions
+    assert {b.name: [a.forms for a in b.answers] for b in read.branches} == {
+        "x": [("A", "AA")],
+        "y": [("B",)],
+        "z": [("3",)],
+    }
+
+
+@pytest.mark.parametrize(("id", "read"), [(7, "7"), (-1, "-1"), ("a b", "a b")])
+def test_ids_may_be_whole_numbers(write, id, read):
+    assert load_questions(str(write("q.jsonl", question(id)))).questions[0].id == read
+
+
+@pytest.mark.parametrize("written", [True, "true", "Yes", 1, "1"])
+def test_ambiguous_is_true_in_words_and_numbers(write, written):
+    path = write("q.jsonl", question(answers=GOLD, ambiguous=written))
+    assert load_questions(str(path)).questions[0].ambiguous is True
+
+
+@pytest.mark.parametrize("written", [False, "false", "No", 0, "0"])
+def test_ambiguous_is_false_likewise(write, written):
+    path = write("q.jsonl", question(answers=GOLD, ambiguous=written))
+    assert load_questions(str(path)).questions[0].ambiguous is False
+
+
+def test_null_is_as_if_it_were_left_out(write):
+    null = dict.fromkeys(("branches", "ambiguous", "passages", "plan", "meta", "colour"))
+    path = write("q.jsonl", question(answers=GOLD, **null), question("q2", answers=GOLD))
+    one, two = load_questions(str(path)).questions
+    assert one.model_copy(update={"id": "q2"}) == two
+
+
+def test_other_fields_are_kept_and_told_once(write):
+    path = write(
+        "q.jsonl",
+        question(
+            "q1",
+            answers=[{"text": "Etna", "country": "Italy"}, {"text": "Fuji", "country": "Japan"}],
+            colour="red",
+            meta={"domain": "film"},
+        ),
+        question(
+            "q2",
+            branches=[{"name": "x", "answers": ["1"], "note": "first"}],
+            passages=[{"id": 5, "text": "x", "url": "u"}],
+            colour="blue",
+        ),
+    )
+    with pytest.warns(UserWarning, match="kept in meta") as told:
+        one, two = load_questions(str(path)).questions
+    assert [str(warning.message) for warning in told] == [
+        f"{path}: kept in meta: colour (2), answers.country (1), branches.note (1), "
+        "passages.url (1)"
+    ]
+    assert one.meta == {
+        "domain": "film",
+        "colour": "red",
+        "answers.country": {"Etna": "Italy", "Fuji": "Japan"},
+    }
+    assert two.meta == {
+        "colour": "blue",
+        "branches.note": {"x": "first"},
+        "passages.url": {"5": "u"},
+    }
+    assert two.passages[0].id == "5"
+
+
+def test_passages_may_be_texts_and_lack_a_title(write):
+    path = write("q.jsonl", question(answers=GOLD, passages=["x", {"text": "x"}]))
+    one, two = load_questions(str(path)).questions[0].passages
+    assert one == two
+    assert (one.title, one.text, one.id) == ("", "x", passage_id("", "x"))
+
+
+def test_an_array_of_questions_is_read_like_lines(write):
+    lines = [question("q1"), question("q2", answers=["Fuji"])]
+    one, other = write("q.jsonl", *lines), write("q.json", json.dumps(lines, indent=1))
+    assert load_questions(str(one)).questions == load_questions(str(other)).questions
+
+
+RECORDS = st.fixed_dictionaries(
+    {
+        "id": st.text(max_size=2),
+        "question": st.text(max_size=2),
+        "branches": st.lists(
+            st.fixed_dictionaries(
+                {
+                    "name": st.sampled_from(["default", "x", "X", " ", "y"]),
+                    "answers": st.lists(
+                        st.fixed_dictionaries(
+                            {
+                                "text": st.sampled_from(["a", "b", "A", ""]),
+                                "aliases": st.lists(st.sampled_from(["c", " "]), max_size=2),
+                                "qid": st.sampled_from([None, "Q1", "Q2"]),
+                                "support": st.just([]),
+                            }
+                        ),
+                        max_size=3,
+                    ),
+                    "qid": st.none(),
+                    "citations": st.just([]),
+                }
+            ),
+            max_size=3,
+        ),
+    },
+    optional={
+        "ambiguous": st.sampled_from([True, False, 1, "yes", None]),
+        "passages": st.lists(
+            st.fixed_dictionaries(
+                {
+                    "id": st.sampled_from(["p", "q"]),
+                    "title": st.just("T"),
+                    "text": st.sampled_from(["x", "y"]),
+                }
+            ),
+            max_size=2,
+        ),
+        "meta": st.sampled_from([{}, {"a": 1}, {"a": [1]}]),
+    },
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(record=RECORDS)
+def test_the_short_way_reads_what_the_long_way_reads(record):
+    """Records that need no interpretation are validated as a whole."""
+    plain = native._plain(record)
+    if plain is None:
+        return
+    at = RowPlace(Loading(QuestionSource.parse("q.jsonl")), "q.jsonl:1", 1)
+    reader = native._QuestionReader(at)
+    assert reader.read(record) == plain
+    assert reader.refused == 0
 
 
 def test_passages_without_an_id_get_their_content_hash(write):

@@ -1,183 +1,263 @@
-"""Rows of JSON and CSV files: what is read, and where and why reading ends."""
+"""Rows of JSON, CSV and Parquet files: what they are, where they are, what is refused."""
 
 import csv
 import gzip
-import io
 import json
+import math
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
+import zstandard
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.corpora.errors import InputError
-from branchwise.corpora.rows import files_of, read_rows
+from branchwise.corpora.rows import csv_rows, layout_of, read_rows
 
-
-def rows(
-    path: Path, content: bytes | str, careful: bool = True
-) -> list[tuple[str, dict[str, Any]]]:
-    """Of a file with that content: places in it, without its path, and fields."""
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    found = read_rows(path, careful=careful)
-    return [(row.where.removeprefix(f"{path}:"), row.fields) for row in found]
-
-
-def refusal(path: Path, content: bytes | str, careful: bool = True) -> str:
-    with pytest.raises(InputError) as caught:
-        rows(path, content, careful)
-    return str(caught.value).removeprefix(str(path))
-
-
-@pytest.mark.parametrize("careful", [True, False])
-def test_lines_and_the_entries_of_an_array_are_rows(tmp_path: Path, careful: bool) -> None:
-    lines = '\ufeff{"a": 1}\n\n{"a": 2}\n'
-    assert rows(tmp_path / "f.jsonl", lines, careful) == [("1", {"a": 1}), ("3", {"a": 2})]
-    array = '\ufeff [{"a": "]},\\"{["},\n {"a": [[1], {"b": 2}]}\n]\n'
-    expected = [("entry 1", {"a": ']},"{['}), ("entry 2, line 2", {"a": [[1], {"b": 2}]})]
-    assert rows(tmp_path / "f.json", array) == expected
-    assert rows(tmp_path / "f.jsonl", array) == expected, "the first character counts"
-    assert rows(tmp_path / "f.json", "[ ]") == []
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
+OBJECTS = st.lists(
+    st.dictionaries(
+        st.text(max_size=5),
+        st.recursive(
+            st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.text(max_size=20),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+            ),
+            max_leaves=5,
+        ),
+        max_size=3,
+    ),
+    max_size=5,
 )
+Layout = Callable[[object], str]
+LAYOUTS: dict[str, Layout] = {
+    "plain": json.dumps,
+    "as it is": lambda value: json.dumps(value, ensure_ascii=False),
+    "compact": lambda value: json.dumps(value, separators=(",", ":")),
+    "indented": lambda value: json.dumps(value, indent=3),
+}
 
 
-@given(
-    entries=st.lists(st.dictionaries(st.text(), JSON, max_size=4), max_size=5),
-    chunk=st.integers(1, 40),
-    indent=st.sampled_from([None, 1]),
+def rows(path: Path, **options: object) -> list[dict[str, object]]:
+    return [row.fields for row in read_rows(path, **options)]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are read so little at a time that every value is cut in every place."""
+    monkeypatch.setattr("branchwise.corpora.rows.json_rows._CHUNK", 1)
+
+
+@pytest.fixture
+def small_cells() -> Iterator[None]:
+    """A cell may have a hundred characters, not what `csv_rows` sets when it is imported."""
+    assert csv_rows
+    before = csv.field_size_limit(100)
+    yield
+    csv.field_size_limit(before)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("layout", LAYOUTS)
+@settings(max_examples=60, deadline=None)
+@given(values=OBJECTS)
+def test_an_array_is_read_as_the_standard_library_reads_it(
+    tmp_path_factory: pytest.TempPathFactory, layout: str, values: list[dict[str, object]]
+) -> None:
+    path = tmp_path_factory.mktemp("array") / "a.json"
+    path.write_text(LAYOUTS[layout](values), encoding="utf-8")
+    for strict in (False, True):
+        assert rows(path, strict=strict) == values
+
+
+@pytest.mark.parametrize("layout", ["plain", "as it is", "compact"])
+@settings(max_examples=60, deadline=None)
+@given(values=OBJECTS)
+def test_lines_are_read_as_the_standard_library_reads_them(
+    tmp_path_factory: pytest.TempPathFactory, layout: str, values: list[dict[str, object]]
+) -> None:
+    path = tmp_path_factory.mktemp("lines") / "a.jsonl"
+    path.write_text("".join(f"{LAYOUTS[layout](one)}\n" for one in values), encoding="utf-8")
+    for strict in (False, True):
+        assert rows(path, strict=strict) == values
+
+
+def test_an_entry_has_its_number_and_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": "x\\ny"},\n{"a": [\n1]},\n\n{}]')
+    places = [row.where for row in read_rows(path)]
+    assert places == [f"{path}:entry 1", f"{path}:entry 2, line 2", f"{path}:entry 3, line 5"]
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", r"a\.json:1: not valid JSON \(Expecting value\)"),
+        ('[{"a": 1},\n', r"a\.json:2: not valid JSON"),
+        ('[{"a": 1}\n{"a": 2}]', r"a\.json:2: not valid JSON \(expected ',', found '{'\)"),
+        ('[{"a": 1},]', r"a\.json:1: not valid JSON"),
+        ('[{"a": 1}] x', r"a\.json:1: not valid JSON \(more text behind the array\)"),
+        ('[{"a": "x', r"a\.json:1: not valid JSON \(Unterminated string"),
+        ('[{"a": NaN}]', r"a\.json:1: not valid JSON"),
+        ('[\n{"a": "\\ud800"}]', r"a\.json:2: not valid JSON"),
+        ("[7]", r"a\.json:entry 1: expected a JSON object, found a number"),
+        (f"[{'[' * 100_000}", r"a\.json:1: is nested too deeply"),
+    ],
 )
-def test_arrays_are_split_wherever_a_chunk_ends(
-    tmp_path_factory: pytest.TempPathFactory,
-    entries: list[dict[str, Any]],
-    chunk: int,
-    indent: int | None,
+def test_what_is_no_array_of_objects_is_refused_at_its_line(
+    tmp_path: Path, text: str, message: str
 ) -> None:
-    path = tmp_path_factory.mktemp("array") / "f.json"
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("branchwise.corpora.rows.json_rows._CHUNK", chunk)
-        found = rows(path, json.dumps(entries, indent=indent))
-    assert [fields for _, fields in found] == entries
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        rows(path)
 
 
-NOT_JSON = [
-    ('[{"a": 1},]', ":1: not valid JSON"),
-    ("[3]", ":entry 1: expected a JSON object, found a number"),
-    ("[{]},{}]", ":1: not valid JSON"),
-    ("[}]", ":1: not valid JSON"),
-    ('[{"a": 1}', ":1: not valid JSON"),
-    ('[{"a": 1},\n {"a": "', ":2: not valid JSON"),
-    ("[{}] {}", ":1: not valid JSON (more text behind the array)"),
-    ("[" * 100_000 + "]" * 100_000, ":1: is nested too deeply"),
-    ('{"a": 1}\n3\n', ":2: expected a JSON object, found a number"),
-    ('{"a": 1}\n{"a"\n', ":2: not valid JSON"),
-    ('{"a": NaN}\n', ":1: not valid JSON"),
-    ('{"a": "\\ud800"}\n', ":1: not valid JSON"),
-    (b'{"a": "\xff"}\n', ":1: "),
-]
+def test_a_mistake_far_before_the_end_is_found_without_reading_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": }, ' + '{"b": "' + "x" * 5_000_000)
+    with pytest.raises(InputError, match=r"a\.json:1: not valid JSON \(Expecting value"):
+        rows(path)
 
 
-@pytest.mark.parametrize("careful", [True, False])
-@pytest.mark.parametrize(("content", "line"), NOT_JSON)
-def test_what_is_not_json_is_refused_with_its_place(
-    tmp_path: Path, content: str | bytes, line: str, careful: bool
+def test_an_entry_that_does_not_end_is_not_held_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert refusal(tmp_path / "f.json", content, careful).startswith(line)
+    monkeypatch.setattr("branchwise.corpora.files.MAX_LINE_BYTES", 2**20)
+    path = tmp_path / "a.json"
+    path.write_text('[{"a": "' + "x" * (4 * 2**20))
+    with pytest.raises(InputError, match=r"a\.json:1: the entry is longer than 1 MiB"):
+        rows(path)
 
 
-@pytest.mark.parametrize("careful", [True, False])
-@pytest.mark.parametrize("before", ["", "["])
-def test_numbers_and_nesting_without_end_are_refused(
-    tmp_path: Path, before: str, careful: bool
-) -> None:
-    deep = before + '{"a":' * 200_000
-    assert refusal(tmp_path / "f.json", deep, careful).startswith(":1: ")
-    long = f'{before}{{"a": {"9" * 5_000}}}'
-    assert ":1: " in refusal(tmp_path / "f.json", long, careful)
+@pytest.mark.parametrize("text", ['{"a": {"b": 1, "b": 2}}', '[{"a": {"b" : 1, "b": 2}}]'])
+def test_a_repeated_key_is_refused_where_it_is_asked_for(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    assert rows(path) == [{"a": {"b": 2}}]
+    with pytest.raises(InputError, match="has the key 'b' twice in one object"):
+        rows(path, strict=True)
 
 
-def test_utf_16_is_named(tmp_path: Path) -> None:
-    for name in ("f.jsonl", "f.csv"):
-        assert refusal(tmp_path / name, "\ufeffa,b".encode("utf-16-le")).startswith(": is UTF-16")
+def test_what_is_refused_is_passed_where_the_caller_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    lines = [b'{"a": 1}', b"{", b"[1]", b'{"a": "\xff"}', b'{"a": 1, "a": 2}', b'{"a": 3}']
+    path.write_bytes(b"\n".join(lines))
+    refused: list[tuple[str, str | None]] = []
+    found = read_rows(
+        path, None, lambda kind, error: refused.append((kind, error.where)), strict=True
+    )
+    assert [row.fields for row in found] == [{"a": 1}, {"a": 3}]
+    assert refused == [
+        ("not-json", f"{path}:2"),
+        ("not-an-object", f"{path}:3"),
+        ("not-utf8", f"{path}:4"),
+        ("repeated-key", f"{path}:5"),
+    ]
 
 
-@pytest.mark.parametrize("careful", [True, False])
-def test_reading_goes_on_behind_what_is_refused(tmp_path: Path, careful: bool) -> None:
-    path = tmp_path / "f.jsonl"
-    path.write_text('{"a": 1}\n{"a"\n3\n{"a": 4}\n')
-    refused: list[str] = []
-    found = read_rows(path, refuse=lambda kind, error: refused.append(kind), careful=careful)
-    assert [row.fields["a"] for row in found] == [1, 4]
-    assert len(refused) == 2
-
-
-def test_an_entry_without_end_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("branchwise.corpora.rows.json_rows.MAX_LINE_BYTES", 2**20)
-    packed = gzip.compress(b'[{"a": "' + b"x" * 2**25)
-    assert refusal(tmp_path / "f.json.gz", packed) == ":1: the entry is longer than 1 MiB"
-
-
-def test_csv_as_spreadsheets_write_it(tmp_path: Path) -> None:
-    content = b'\xef\xbb\xbfid,text\r\n1,"two\nlines, ""quoted"""\r\n\r\n2,caf\xc3\xa9\r\n'
-    expected = [("2", {"id": "1", "text": 'two\nlines, "quoted"'})]
-    assert rows(tmp_path / "f.csv", content) == [*expected, ("5", {"id": "2", "text": "café"})]
-
-
-def test_the_header_says_what_stands_between_columns(tmp_path: Path) -> None:
-    assert rows(tmp_path / "f.csv", "a;b\n1,5;2\n") == [("2", {"a": "1,5", "b": "2"})]
-    assert rows(tmp_path / "f.tsv", "a\tb\n1\t2\n") == [("2", {"a": "1", "b": "2"})]
-    assert rows(tmp_path / "f.csv", "a\n1\n") == [("2", {"a": "1"})]
-    assert rows(tmp_path / "f.csv", ",a\n1,2\n") == [("2", {"column 1": "1", "a": "2"})]
-
-
-CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"))
-
-
-@given(table=st.lists(st.tuples(CELLS, CELLS), max_size=5), delimiter=st.sampled_from(",;\t"))
-def test_what_python_writes_as_csv_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, table: list[tuple[str, str]], delimiter: str
-) -> None:
-    written = io.StringIO(newline="")
-    csv.writer(written, delimiter=delimiter).writerows([("a", "b"), *table])
-    path = tmp_path_factory.mktemp("csv") / "f.csv"
-    found = rows(path, written.getvalue())
-    expected = [tuple(cell or None for cell in row) for row in table if any(row)]
-    assert [tuple(fields.values()) for _, fields in found] == expected
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_compressed_files_are_read_like_others(tmp_path: Path, suffix: str) -> None:
+    pack = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.compress}[suffix]
+    for name, data in {"a.json": b'[{"a": "1"}]', "a.csv": b"a\n1\n"}.items():
+        path = tmp_path / f"{name}{suffix}"
+        path.write_bytes(pack(data))
+        assert rows(path) == [{"a": "1"}]
 
 
 @pytest.mark.parametrize(
-    ("content", "line"),
+    ("name", "layout"),
+    [("q.csv", "csv"), ("q.TSV.gz", "csv"), ("q.parquet", "parquet"), ("q.json", "json")],
+)
+def test_a_name_tells_the_layout(name: str, layout: str) -> None:
+    assert layout_of(Path(name)) == layout
+    assert layout_of(Path("questions")) is None
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_cells_are_texts_in_whatever_way_they_are_divided(tmp_path: Path, delimiter: str) -> None:
+    path = tmp_path / "q.csv"
+    lines = ["question,answers,", '"Who, and ""when""?\n(both)",007,', ",,", "What?,,x"]
+    text = "\r\n".join(line.replace(",", delimiter) for line in lines)
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    found = [*read_rows(path)]
+    assert [row.where for row in found] == [f"{path}:2", f"{path}:5"]
+    said = f'Who{delimiter} and "when"?\n(both)'
+    assert found[0].fields == {"question": said, "answers": "007", "column 3": None}
+    assert found[1].fields == {"question": "What?", "answers": None, "column 3": "x"}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
     [
-        ("", ": is empty"),
-        ("a,a\n", ":1: two columns are called 'a'"),
-        ("a,b\n1,2\n3\n", ":3: has 1 cells, the header 2"),
-        ("a,b\n1,2,3\n", ":2: has 3 cells, the header 2"),
-        ('a,b\n\n1,"x\n2,y\n', ":3: a quotation mark is never closed"),
-        ('a,b\n1,"x"y\n', ":2: ',' expected after '\"'"),
-        (b"a,b\n1,2\n3,\xff\n", ":3: is not UTF-8"),
+        (b"", r"q\.csv: is empty"),
+        (b"a,a\n1,2\n", r"q\.csv:1: two columns are called 'a'"),
+        (b"a,b\n1\n", r"q\.csv:2: has 1 cells, the header 2"),
+        (b"a,b\n1,2,3\n", r"q\.csv:2: has 3 cells, the header 2"),
+        (b"a\n\xe9\n", r"q\.csv:2: is not UTF-8 text; save it as UTF-8"),
+        ("a\n1\n".encode("utf-16"), r"q\.csv: is UTF-16; save it as UTF-8"),
+        (b'a\n"' + b"x" * 200, r"q\.csv:2: field larger than field limit"),
     ],
 )
-def test_what_is_not_csv_is_refused_with_its_place(
-    tmp_path: Path, content: str | bytes, line: str
+def test_bad_csv_is_refused_at_its_line(
+    tmp_path: Path, small_cells: None, data: bytes, message: str
 ) -> None:
-    assert refusal(tmp_path / "f.csv", content).startswith(line)
+    path = tmp_path / "q.csv"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=message):
+        rows(path)
 
 
-def test_a_row_without_end_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("branchwise.corpora.rows.csv_rows._MOST_BYTES", 2**20)
-    packed = gzip.compress(b"a,b\n" + b'"\n",' * 2**20)
-    assert refusal(tmp_path / "f.csv.gz", packed).startswith(":2: the row is longer than")
+def test_columns_are_read_with_what_is_in_them(tmp_path: Path) -> None:
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    path = tmp_path / "q.parquet"
+    values = [
+        {"id": 1, "who": {"name": "A", "also": ["B", None]}, "score": 0.5, "raw": b"x", "on": None},
+        {
+            "id": 2,
+            "who": None,
+            "score": math.nan,
+            "raw": b"\xff",
+            "on": datetime(2026, 11, 24, 1, 2),
+        },
+    ]
+    table = arrow.Table.from_pylist(values)
+    table = table.append_column("day", arrow.array([date(2026, 1, 2), None]))
+    table = table.append_column("cost", arrow.array([Decimal("1.50"), None]))
+    parquet.write_table(table, path, row_group_size=1)
+    found = [*read_rows(path)]
+    assert [row.where for row in found] == [f"{path}:row 1", f"{path}:row 2"]
+    assert found[0].fields == {
+        "id": 1,
+        "who": {"name": "A", "also": ["B", None]},
+        "score": 0.5,
+        "raw": "x",
+        "on": None,
+        "day": "2026-01-02",
+        "cost": "1.50",
+    }
+    assert found[1].fields == {
+        "id": 2,
+        "who": None,
+        "score": None,
+        "raw": "ff",
+        "on": "2026-11-24T01:02:00",
+        "day": None,
+        "cost": None,
+    }
 
 
-def test_the_files_of_a_folder_are_those_of_the_layout(tmp_path: Path) -> None:
-    for name in ("b.csv", "a.csv.gz", "c.jsonl", "d.tsv"):
-        (tmp_path / name).touch()
-    assert [path.name for path in files_of(tmp_path, "csv")] == ["a.csv.gz", "b.csv", "d.tsv"]
-    with pytest.raises(InputError, match=r"is a folder without a \*\.parquet or \*\.pq"):
-        files_of(tmp_path, "parquet")
+def test_what_is_no_parquet_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "q.parquet"
+    with pytest.raises(InputError, match="no such file"):
+        rows(path)
+    path.write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(InputError, match="cannot be read as Parquet") as caught:
+        rows(path)
+    assert "\n" not in str(caught.value)
