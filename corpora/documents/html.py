@@ -40,6 +40,8 @@ _NO_CONTENT_ROLES = _names("alert banner complementary contentinfo dialog menu n
 _CONTENT = "//main | //*[@role='main'] | //article"
 _LEAST_SHARE = 0.3
 """Of a page's text, in the element that claims to hold its content."""
+_BESIDE_NAMES = "-–—|·:/«»"
+"""What stands between a page's and a site's name; nothing ("") is in it, too."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden")
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -133,10 +135,14 @@ def _length(element: "_Element") -> float:
 
 
 def _title(page: "_Element", blocks: tuple[TextBlock, ...]) -> str:
-    """The first heading if the page's title holds it, beside the site's name; else the title."""
+    """The page's title; without the site's name, where it has the first heading beside that."""
     title = one_line(page.findtext(".//title") or "")
-    heading = next((one_line(block.text) for block in blocks if block.level == 1), "")
-    return heading if not title or (heading and heading in title) else title
+    heading = next((one_line(block.text) for block in blocks if block.level), "")
+    if not title:
+        return heading
+    before, found, after = title.partition(heading)
+    ends = before.rstrip()[-1:], after.lstrip()[:1]
+    return heading if found and all(end in _BESIDE_NAMES for end in ends) else title
 
 
 def _blocks(content: "_Element") -> Iterator[TextBlock]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.corpora.errors import InputError, Refuse
-from branchwise.corpora.forms.fitting import BEIR_QUERIES, beir_file, misfit
+from branchwise.corpora.forms.fitting import BEIR_QUERIES, beir_file
 from branchwise.corpora.judgements import META_KEY, read_judgements
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.questions import Question
@@ -18,6 +18,7 @@ from branchwise.corpora.rows import DataRow, read_rows
 from branchwise.corpora.text import one_line
 
 _DEFAULT = "test"
+_NAME = "name the folder of a data set of BEIR"
 
 
 def rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
@@ -25,7 +26,7 @@ def rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
     folder, judgements = _found(path)
     queries = beir_file(folder, BEIR_QUERIES)
     if queries is None:
-        raise misfit("beir", str(folder), f"there is no {BEIR_QUERIES[0]} in it")
+        raise InputError(f"there is no {BEIR_QUERIES[0]}", where=str(folder), remedy=_NAME)
     judged = read_judgements(judgements)
     for row in read_rows(queries, "json", refuse):
         if grades := judged.pop(str(row.fields.get("_id")), None):
@@ -45,7 +46,7 @@ def _found(path: Path) -> tuple[Path, Path]:
         return path.parent.parent, path
     splits = {file.stem: file for file in sorted((path / "qrels").glob("*.tsv"))}
     if not path.is_dir() or not splits:
-        raise misfit("beir", str(path), "there is no qrels/test.tsv in it")
+        raise InputError("there is no qrels/test.tsv", where=str(path), remedy=_NAME)
     if _DEFAULT in splits or len(splits) == 1:
         return path, splits.get(_DEFAULT) or next(iter(splits.values()))
     raise InputError(

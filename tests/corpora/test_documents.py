@@ -81,6 +81,8 @@ def test_a_table_for_layout_is_no_block() -> None:
     ("html", "title"),
     [
         ("<title>Etna - Wiki</title><h1>Etna</h1>", "Etna"),
+        ("<title>Wiki | Etna</title><h2>Etna</h2>", "Etna"),
+        ("<title>Names of Etna</title><h2>Names</h2>", "Names of Etna"),
         ("<title>Etna</title><h1>Welcome</h1>", "Etna"),
         ("<title> Mount\n Etna </title><p>x", "Mount Etna"),
         ("<h1>Etna</h1>", "Etna"),

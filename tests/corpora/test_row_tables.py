@@ -117,7 +117,9 @@ def test_what_a_data_set_does_not_have_is_refused(hub: Path, rest: str, line: st
 @pytest.mark.slow
 @pytest.mark.skipif(os.environ.get("HF_HUB_OFFLINE") != "1", reason="HF_HUB_OFFLINE=1 is not set")
 def test_a_data_set_that_is_not_local_is_refused_without_a_network(hub: Path) -> None:
-    with pytest.raises(InputError, match="is not on this machine, and cannot be loaded from the hub"):
+    with pytest.raises(
+        InputError, match="is not on this machine, and cannot be loaded from the hub"
+    ):
         list(hub_rows("example/none"))
     with pytest.raises(InputError, match="names no set"):
         list(hub_rows(""))

@@ -266,7 +266,7 @@ def test_another_split_is_named_by_its_file(beir: Path) -> None:
     [
         (
             lambda folder: (folder / "queries.jsonl").unlink(),
-            "does not fit beir: there is no queries",
+            "there is no queries",
         ),
         (
             lambda folder: (folder / "qrels/test.tsv").rename(folder / "qrels/train.tsv"),
@@ -278,7 +278,7 @@ def test_another_split_is_named_by_its_file(beir: Path) -> None:
         ),
         (
             lambda folder: [file.unlink() for file in (folder / "qrels").iterdir()],
-            r"does not fit beir: there is no qrels/test\.tsv in it",
+            r"there is no qrels/test\.tsv; name the folder",
         ),
     ],
 )
