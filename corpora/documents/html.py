@@ -138,8 +138,8 @@ def _title(page: "_Element", blocks: tuple[TextBlock, ...]) -> str:
     """The page's title; without the site's name, where it has the first heading beside that."""
     title = one_line(page.findtext(".//title") or "")
     heading = next((one_line(block.text) for block in blocks if block.level), "")
-    if not title:
-        return heading
+    if not title or not heading:
+        return title or heading
     before, found, after = title.partition(heading)
     ends = before.rstrip()[-1:], after.lstrip()[:1]
     return heading if found and all(end in _BESIDE_NAMES for end in ends) else title
