@@ -75,12 +75,12 @@ def _contents(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as stream:
-            data = stream.read(MAX_DOCUMENT_BYTES + 1)
+            size = os.fstat(descriptor).st_size
+            if size <= MAX_DOCUMENT_BYTES:
+                return stream.read(size)
     except OSError as error:
         raise UnreadableDocumentError(f"cannot be read ({error.strerror})") from None
-    if len(data) > MAX_DOCUMENT_BYTES:
-        raise UnreadableDocumentError(f"is larger than {MAX_DOCUMENT_BYTES // 2**20} MiB")
-    return data
+    raise UnreadableDocumentError(f"is larger than {MAX_DOCUMENT_BYTES // 2**20} MiB")
 
 
 def _read_text(data: bytes) -> SourceDocument:
