@@ -74,9 +74,10 @@ def read_questions(source: QuestionSource, loading: Loading) -> Iterator[PlacedQ
             _check_form(source, row)
         loading.rows = number
         at = RowPlace(loading, row.where, number)
-        question = module.question(row.fields, at)
-        if question is not None:
-            yield PlacedQuestion(row.where, _with_rest(question, row, form, at))
+        if (question := module.question(row.fields, at)) is not None:
+            question = _with_rest(question, row, form, at)
+            if _is_writable(question, at):
+                yield PlacedQuestion(row.where, question)
 
 
 def questions_digest(questions: Sequence[Question]) -> str:
@@ -130,6 +131,23 @@ def _with_rest(question: Question, row: DataRow, form: QuestionForm, at: RowPlac
             at.keep(name)
         rest[name] = value
     return question.model_copy(update={"meta": {**rest, **question.meta}}) if rest else question
+
+
+_PLAIN = frozenset((str, bool, float))
+
+
+def _is_writable(question: Question, at: RowPlace) -> bool:
+    """Whether what it holds besides its gold can be written as JSON again."""
+    if not question.plan and _PLAIN.issuperset(map(type, question.meta.values())):
+        return True
+    try:
+        orjson.dumps(question.model_dump(mode="json"))
+    except (TypeError, ValueError, RecursionError) as error:
+        large = "64-bit" in str(error)
+        what = "holds a number of more than 64 bits" if large else "is nested too deeply"
+        at.refuse("unwritable", what, "write it as a text" if large else "reduce the nesting")
+        return False
+    return True
 
 
 def _check_gold(placed: Sequence[PlacedQuestion], gold: Gold) -> None:

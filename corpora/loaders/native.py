@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
 from branchwise.corpora.files import json_kind
@@ -55,7 +54,7 @@ def _plain(record: Mapping[str, Any]) -> Question | None:
         return None
     ids = {passage.id for passage in read.passages}
     whole = read.id.strip() and read.question.strip() and len(ids) == len(read.passages)
-    if not whole or not all(map(_is_plain, read.branches)) or _is_too_deep(read):
+    if not whole or not all(map(_is_plain, read.branches)):
         return None
     if len(read.branches) < 2:
         return read
@@ -103,10 +102,7 @@ class _QuestionReader(GoldReader):
             return None
         for name in self.extra:
             self.at.keep(name)
-        read = Question(**fields)
-        if _is_too_deep(read):
-            self.refuse("too-deep", "is nested too deeply", "reduce the nesting of meta or plan")
-        return read
+        return Question(**fields)
 
     def _add_ambiguous(self, value: Any, fields: dict[str, Any]) -> None:
         several = len(fields.get("branches", ())) > 1
@@ -191,14 +187,3 @@ class _QuestionReader(GoldReader):
                 what = f'has {name!r} both in and beside "meta"'
                 self.refuse("meta", what, "keep one of them")
         return meta
-
-
-def _is_too_deep(question: Question) -> bool:
-    """Whether it is nested more deeply than it can be written."""
-    if not question.plan and not any(isinstance(v, dict | list) for v in question.meta.values()):
-        return False
-    try:
-        orjson.dumps(question.model_dump(mode="json"))
-    except (ValueError, TypeError, RecursionError):
-        return True
-    return False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import Question
+from branchwise.corpora.text import cut
 
 if TYPE_CHECKING:
     from branchwise.corpora.loaders.source import QuestionSource
@@ -21,6 +22,9 @@ MENDED: Mapping[str, str] = {
 }
 """The kinds of mistakes that have one remedy without a guess, and what it is."""
 _NAMED = 5
+_NAMED_FIELDS = 20
+_COUNTED = 1_000
+"""Fields that are counted one by one: a file may have others in every row."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,7 @@ class Loading:
         self.source = source
         self.rows = 0
         self._kept: Counter[str] = Counter()
+        self._kept_besides = 0
         self._mended: dict[str, list[str]] = defaultdict(list)
 
     def refuse(self, kind: str, error: InputError) -> None:
@@ -64,20 +69,29 @@ class Loading:
 
     def keep(self, field: str) -> None:
         """Count a field that is not of the format, and is kept in `meta`."""
-        self._kept[field] += 1
+        if field in self._kept or len(self._kept) < _COUNTED:
+            self._kept[field] += 1
+        else:
+            self._kept_besides += 1
 
     def notes(self) -> Iterator[str]:
         """What was kept and what was mended, a line each."""
         if self._kept:
-            counted = (f"{name} ({count:,})" for name, count in self._kept.items())
+            counted = [f"{cut(name, 80)} ({count:,})" for name, count in self._kept.items()]
+            if others := self._others():
+                counted = [*counted[:_NAMED_FIELDS], f"other fields ({others:,})"]
             yield f"{self.source.text}: kept in meta: {', '.join(counted)}"
         for kind, places in self._mended.items():
             yield f"{self.source.text}: {MENDED[kind]}: {len(places):,} ({_named(places)})"
 
+    def _others(self) -> int:
+        """How often a field was kept that is not named."""
+        return sum([*self._kept.values()][_NAMED_FIELDS:]) + self._kept_besides
+
     def warn(self) -> None:
         """Say so, once."""
         for note in self.notes():
-            warnings.warn(note, stacklevel=3)
+            warnings.warn(note, stacklevel=4)
 
 
 def _named(places: Sequence[str]) -> str:

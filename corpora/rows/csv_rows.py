@@ -35,9 +35,10 @@ def csv_rows(path: Path, refuse: Refuse) -> Iterator[DataRow]:
                 found = zip(columns, cells, strict=True)
                 yield DataRow(where, {name: cell or None for name, cell in found})
     except csv.Error as error:
-        why = str(error).replace("unexpected end of data", "a quotation mark is never closed")
-        where, remedy = f"{path}:{lines.next_first}", 'write a quotation mark in a cell as ""'
-        raise InputError(why, where=where, remedy=remedy) from None
+        what = str(error).partition(" - ")[0]
+        what = what.replace("unexpected end of data", "a quotation mark is never closed")
+        remedy = 'write a quotation mark in a cell as "", and end lines with a line feed'
+        raise InputError(what, where=f"{path}:{lines.next_first}", remedy=remedy) from None
 
 
 class _Lines:

@@ -4,6 +4,7 @@ An array is read entry by entry: in memory is one entry, and a megabyte of the f
 """
 
 import codecs
+import gc
 import json
 import re
 from collections import Counter
@@ -85,6 +86,7 @@ def _lines(stream: IO[bytes], path: Path, refuse: Refuse, *, strict: bool) -> It
 
 
 def _entries(text: "_Window", path: Path, refuse: Refuse) -> Iterator[DataRow]:
+    text.next()
     text.skip("[")
     number = 0
     while text.next() != "]":
@@ -121,17 +123,20 @@ class _Window:
     def next(self) -> str:
         """The character behind white space, which stays to be read; "" at the end."""
         while True:
-            self._go(cast("re.Match[str]", _SPACE.match(self._text, self._at)).end())
-            if self._at < len(self._text):
-                return self._text[self._at]
+            end = cast("re.Match[str]", _SPACE.match(self._text, self._at)).end()
+            if end > self._at:
+                self._go(end)
+            if end < len(self._text):
+                return self._text[end]
             if not self._more():
                 return ""
 
     def skip(self, character: str) -> None:
-        """Step over this character. Raises InputError where another one is."""
-        if (found := self.next()) != character:
+        """Step over this character. Raises InputError where another one is next."""
+        if not self._text.startswith(character, self._at):
+            found = self._text[self._at : self._at + 1]
             raise self.wrong(f"expected {character!r}, found {found!r}" if found else "it ends")
-        self._go(self._at + 1)
+        self._at += 1
 
     def value(self) -> Any:
         """Step over the next value. Raises InputError, and _RepeatedKeyError behind it."""
@@ -210,7 +215,24 @@ def _no_number(name: str) -> None:
     raise json.JSONDecodeError(f"{name} is no JSON number", name, 0)
 
 
-_scan = json.JSONDecoder(parse_constant=_no_number).raw_decode
+_decoder = json.JSONDecoder(parse_constant=_no_number)
+
+
+def _scan(text: str, at: int) -> tuple[Any, int]:
+    """The value that begins there, and where it ends.
+
+    Meanwhile no cycles are searched for: what that frees needs a stack, which may be used up in the
+    depth of a nested text.
+    """
+    searching = gc.isenabled()
+    gc.disable()
+    try:
+        return _decoder.raw_decode(text, at)
+    finally:
+        if searching:
+            gc.enable()
+
+
 _scan_unique = json.JSONDecoder(object_pairs_hook=_unique).decode
 
 
@@ -221,9 +243,17 @@ def _decoded(data: bytes, *, strict: bool) -> Any:
     except orjson.JSONDecodeError:
         data.decode("utf-8")  # which tells better what is wrong
         raise
-    if strict and orjson.dumps(value) != data.rstrip():
+    if strict and _written(value) != data.rstrip():
         _check(value, data.decode("utf-8"), strict)
     return value
+
+
+def _written(value: Any) -> bytes | None:
+    """The value as we write it; None of one that is nested more deeply than we can."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return None
 
 
 def _check(value: Any, written: str, strict: bool) -> None:

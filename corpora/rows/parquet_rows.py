@@ -35,7 +35,7 @@ def parquet_rows(path: Path, wanted: Collection[str] | None = None) -> Iterator[
                     yield DataRow(f"{path}:row {number}", fields)
     except FileNotFoundError:
         raise InputError("no such file", where=str(path), remedy="check the path") from None
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (arrow.ArrowException, OSError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
         where = f"{path}:row {number + 1}" if number else str(path)
         raise InputError(f"cannot be read as Parquet ({why})", where=where) from None
