@@ -40,9 +40,10 @@ class Made(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Seconds and peak memory (MiB) of a process."""
+    """Seconds, seconds of the processor and peak memory (MiB) of a process."""
 
     seconds: float
+    processor: float
     mebibytes: float
 
 
@@ -81,24 +82,31 @@ def build(form: str, source: Path, out: Path) -> Cost:
 
 
 def measured(command: list[str]) -> Cost:
-    """Run a command. Its peak is that of the largest child so far: each is its own process."""
+    """Run a command as the only child of a process, whose usage is then the command's."""
     program = (
         "import resource, subprocess, sys; "
         "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL, "
         "stderr=subprocess.DEVNULL); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN); "
+        "print(used.ru_utime + used.ru_stime, used.ru_maxrss)"
     )
     began = time.perf_counter()
     ended = subprocess.run(
         [sys.executable, "-c", program, *command], check=True, capture_output=True, text=True
     )
-    return Cost(time.perf_counter() - began, int(ended.stdout) / 1024)
+    seconds = time.perf_counter() - began
+    processor, kibibytes = ended.stdout.split()
+    return Cost(seconds, float(processor), int(kibibytes) / 1024)
 
 
 def show(what: str, costs: list[Cost], passages: int) -> None:
     seconds = statistics.median(cost.seconds for cost in costs)
+    processor = statistics.median(cost.processor for cost in costs)
     memory = max(cost.mebibytes for cost in costs)
-    print(f"{what:30} {seconds:7.1f} s {passages / seconds:9,.0f} a second {memory:6.0f} MiB")
+    print(
+        f"{what:28} {seconds:6.1f} s, {processor:6.1f} s of the processor "
+        f"({passages / processor:7,.0f} a second), {memory:5.0f} MiB"
+    )
 
 
 def made(passages: int) -> Iterator[Made]:

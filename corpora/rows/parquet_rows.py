@@ -10,8 +10,10 @@ from branchwise.corpora.rows import DataRow
 
 if TYPE_CHECKING:
     import pyarrow as arrow
+    from pyarrow import parquet
 
 AT_ONCE = 1_000
+_MOST_BYTES = 2**31
 
 
 def parquet_rows(path: Path, wanted: Collection[str] | None = None) -> Iterator[DataRow]:
@@ -29,6 +31,7 @@ def parquet_rows(path: Path, wanted: Collection[str] | None = None) -> Iterator[
     try:
         with parquet.ParquetFile(path, memory_map=True) as file:
             columns = wanted and [name for name in file.schema_arrow.names if name in wanted]
+            _check_size(file.metadata, columns, path)
             for batch in file.iter_batches(AT_ONCE, columns=columns or None, use_threads=False):
                 for fields in plain_rows(batch):
                     number += 1
@@ -39,6 +42,21 @@ def parquet_rows(path: Path, wanted: Collection[str] | None = None) -> Iterator[
         why = " ".join(str(error).split())[:200]
         where = f"{path}:row {number + 1}" if number else str(path)
         raise InputError(f"cannot be read as Parquet ({why})", where=where) from None
+
+
+def _check_size(metadata: "parquet.FileMetaData", columns: Any, path: Path) -> None:
+    """Raise InputError for a column that unpacks to more than can be held: of a group of rows it
+    is unpacked together."""
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            name = column.path_in_schema.partition(".")[0]
+            if column.total_uncompressed_size > _MOST_BYTES and (not columns or name in columns):
+                raise InputError(
+                    f"column {name!r} has {column.total_uncompressed_size / 2**30:.0f} GiB in one "
+                    "group of rows",
+                    where=str(path),
+                    remedy="write it in smaller groups (row_group_size=100_000)",
+                )
 
 
 def plain_rows(table: "arrow.RecordBatch | arrow.Table") -> Iterator[dict[str, Any]]:

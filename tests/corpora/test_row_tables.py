@@ -79,6 +79,17 @@ def test_a_file_that_is_not_parquet_or_is_damaged_is_refused(tmp_path: Path) -> 
         list(read_rows(tmp_path / "none.parquet"))
 
 
+def test_a_column_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("branchwise.corpora.rows.parquet_rows._MOST_BYTES", 2**20)
+    path = written(tmp_path / "f.parquet", {"id": [1], "doc": [{"text": "x" * 2**21}]})
+    assert path.stat().st_size < 2**20
+    with pytest.raises(InputError, match=r"f\.parquet: column 'doc' has 0 GiB in one group"):
+        list(read_rows(path))
+    assert [row.fields for row in read_rows(path, wanted={"id"})] == [{"id": 1}]
+
+
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local data set with two splits; `datasets` keeps what it loads in the test's folder."""
