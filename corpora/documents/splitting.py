@@ -88,6 +88,7 @@ def _below(title: str, blocks: Sequence[TextBlock]) -> Sequence[TextBlock]:
 
 def _section(title: str, heading: str) -> str:
     """The title of the passages below a heading: `Heat (1995 film): Cast`."""
+    heading = one_line(heading)
     return f"{title}: {heading}" if title and heading != title else heading or title
 
 

@@ -62,7 +62,10 @@ def _of_folder(path: Path) -> str | None:
 
 
 def _has_passages(file: Path) -> bool:
-    row = next(read_rows(file), None) if file.is_file() else None
+    try:
+        row = next(read_rows(file), None)
+    except InputError:
+        return False
     return row is not None and not {"text", "contents"}.isdisjoint(row.fields)
 
 

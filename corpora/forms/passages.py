@@ -85,6 +85,8 @@ class RowPassages:
         if not self.names.columns:
             return row.fields
         found, rest = self.names.split(row.fields)
+        if "text" in self.names.columns:
+            rest.pop("contents", None)
         return rest | dict.fromkeys(self.names.columns) | found
 
     def _check(self, first: DataRow) -> None:
@@ -149,9 +151,11 @@ _TEXTS = "write texts"
 
 
 def _text(value: Any, name: str, where: str) -> str:
-    """A text, or a list of texts as its lines; nothing is the empty text."""
+    """A text, a number as it is written, or a list of texts as its lines; nothing is empty."""
     if value is None:
         return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(line, str) for line in value):

@@ -169,6 +169,12 @@ def test_a_named_field_that_a_later_row_lacks_is_empty(
     assert built.omissions.count("empty") == 1
 
 
+def test_a_named_text_comes_before_contents(write: Callable[..., Path], tmp_path: Path) -> None:
+    source = write("p.jsonl", {"contents": "other\nother", "body": "a", "title": 1984})
+    found = build_corpus(str(source), tmp_path / "C", fields=["text=body"]).corpus.passage(0)
+    assert (found.title, found.text) == ("1984", "a")
+
+
 def test_long_texts_are_split_with_ids_of_their_own(
     write: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -226,7 +232,7 @@ def test_sections_of_kilt_are_headings(write: Callable[..., Path], tmp_path: Pat
         ("parquet:empty", "empty: is a folder without a *.parquet or *.pq; name a file"),
         ("csv:empty.csv", "empty.csv: is empty"),
         ("jsonl:empty.jsonl", "jsonl:empty.jsonl: holds no passages"),
-        ("wrong.jsonl", 'wrong.jsonl:2: "text" is a number; write texts'),
+        ("wrong.jsonl", 'wrong.jsonl:2: "text" is true or false; write texts'),
         ("lacking.jsonl", 'lacking.jsonl:2: lacks "text" (or "contents"); write {"title"'),
         (
             "blank.jsonl",
@@ -243,7 +249,7 @@ def test_what_cannot_be_read_is_refused_in_one_line(
         "p.json": ARRAY,
         "p.csv": b"a,b\n1,2\n",
         "p.jsonl": json_lines({"body": "x" * 9, "n": "y"}),
-        "wrong.jsonl": json_lines({"text": "a"}, {"text": 3}),
+        "wrong.jsonl": json_lines({"text": "a"}, {"text": True}),
         "lacking.jsonl": json_lines({"text": "a"}, {"id": "b"}),
         "blank.jsonl": json_lines({"text": " "}),
         "empty.csv": b"",

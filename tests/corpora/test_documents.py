@@ -253,6 +253,11 @@ def test_ways_to_split(way: str, passages: list[tuple[str, str]]) -> None:
     assert [*parse_split(way)("Etna", ())] == []
 
 
+def test_a_heading_of_two_lines_stays_a_title() -> None:
+    read = read_html(b"<h2>Two<br>lines</h2><p>x")
+    assert [*parse_split("headings")("T", read.blocks)] == [("T: Two lines", "x")]
+
+
 def test_languages_without_spaces_are_split_by_characters() -> None:
     (text,) = paragraphs("富士山は日本の山です。Fuji is 3,776 m.")
     found = [part for _, part in parse_split("words:5")("", (text,))]
