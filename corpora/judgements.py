@@ -8,13 +8,13 @@ from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import json_kind, read_lines
 from branchwise.corpora.questions import Question
 
-Grades = Mapping[str, int]
-"""Grades by passage id; above 0 a passage is relevant."""
+PassageGrades = Mapping[str, int]
+"""PassageGrades by passage id; above 0 a passage is relevant."""
 META_KEY = "qrels"
 """In `meta`: a question's grades where its data set judges passages."""
 
 
-def grades_of(question: Question) -> Grades:
+def grades_of(question: Question) -> PassageGrades:
     """The judged passages of a question, or else those that its gold answers are stated in and
     its gold branches cite.
 
@@ -38,7 +38,7 @@ _WRITE = f'write "{META_KEY}": {{"PASSAGE ID": 1}}'
 
 
 def read_judgements(path: Path) -> dict[str, dict[str, int]]:
-    """Grades by query id, of a file in one of two forms.
+    """PassageGrades by query id, of a file in one of two forms.
 
     BEIR's: a header, then query, passage and grade between tabs. TREC's (`trec_eval`): query, an
     unused field, passage and grade between spaces. Raises InputError, with file and line.

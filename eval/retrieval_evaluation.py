@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from branchwise.corpora.errors import InputError, did_you_mean
-from branchwise.corpora.judgements import Grades, grades_of
+from branchwise.corpora.judgements import PassageGrades, grades_of
 from branchwise.corpora.progress import Progress, silent
 from branchwise.corpora.questions import Question
 from branchwise.eval.bootstrap import Aggregate, aggregate
@@ -62,7 +62,7 @@ class JudgedQuery:
 
     id: str
     text: str
-    grades: Grades
+    grades: PassageGrades
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class RetrievalEvaluation:
 
 
 def judged_queries(
-    questions: Sequence[Question], judgements: Mapping[str, Grades] | None = None
+    questions: Sequence[Question], judgements: Mapping[str, PassageGrades] | None = None
 ) -> list[JudgedQuery]:
     """The questions that have relevant passages: by judgements, or their own.
 
