@@ -87,6 +87,7 @@ bench: install
 	$(BIN)/python benchmarks/world.py
 	$(BIN)/python benchmarks/names.py
 	$(BIN)/python benchmarks/sparql.py
+	$(BIN)/python benchmarks/question_sets.py --repeats 1
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/readings.py
 	$(BIN)/python benchmarks/scoring.py

@@ -31,13 +31,13 @@ def check(
     separator: Separator = None,
     fix: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write what is good, and mended without a guess, here."),
+        typer.Option(metavar="FILE", help="File for the questions that are good or mended."),
     ] = None,
     overwrite: Overwrite = False,
     json_output: AsJson = False,
 ) -> None:
-    """List every mistake in a question set, with its place. Exits with 1 if there are any that
-    `--fix` does not mend.
+    """List every mistake in a question set (a file, or FORM:PATH). Exits with 1 if there are any
+    that `--fix` does not mend.
 
     Example: branchwise questions check q.jsonl --fix mended.jsonl
     """
@@ -72,7 +72,7 @@ def convert(
     separator: Separator = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write a question set of any form as JSONL in our own format.
+    """Write a question set of any form (a file, or FORM:PATH) as JSONL in our own format.
 
     Example: branchwise questions convert condambigqa:dev.json --out q.jsonl
     """

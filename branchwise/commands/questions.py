@@ -1,4 +1,4 @@
-"""`branchwise questions`: generate, inspect and convert question sets."""
+"""`branchwise questions`: generate and inspect question sets."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from branchwise.corpora.synthesis.wording.verbalizer import Verbalizer
 
 questions_app = typer.Typer(
-    help="Generate, inspect and convert question sets.", no_args_is_help=True
+    help="Generate, check, inspect and convert question sets.", no_args_is_help=True
 )
 
 for command in (check, convert, forms, schema):

@@ -102,8 +102,7 @@ def _check_form(source: QuestionSource, row: DataRow) -> None:
         return
     fitting = form_of(fields)
     if fitting and (mark := _first(fitting.mark, fields)) not in form.reads:
-        place = f"{fitting.name}:{source.place}" if fitting.name else source.place
-        what, remedy = f'it has "{mark}"', f"its fields fit {place}"
+        what, remedy = f'it has "{mark}"', f"its fields fit {source.as_form(fitting)}"
     elif form.is_own or fitting or _first(("answer", "answers"), form.reads.keys() & fields):
         return
     else:
@@ -163,6 +162,7 @@ def _missing_gold(question: Question, gold: Gold) -> tuple[str, str]:
     """What it lacks, and how to add it."""
     if gold == "label":
         return "gold label", 'add "ambiguous": true or false'
-    empty = next((branch.name for branch in question.branches if not branch.answers), None)
+    branches = (branch for gold in question.gold_sets for branch in gold)
+    empty = next((branch.name for branch in branches if not branch.answers), None)
     of = f" in branch {empty!r}" if empty else ""
     return f"gold answers{of}", 'add "answers": ["..."]'

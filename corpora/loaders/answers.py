@@ -6,15 +6,23 @@ from typing import Any, NamedTuple
 from branchwise.corpora.files import json_kind
 from branchwise.corpora.loaders.format_fields import ANSWER, BRANCH, names
 from branchwise.corpora.loaders.record_reader import RecordReader
-from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch
+from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, GoldSet
 
 _ANSWER, _BRANCH = names(ANSWER), names(BRANCH)
 _WRITE = 'write a text, a list of its forms, or {"text": ..., "aliases": [...]}'
+_WRITE_SETS = 'write a list of gold sets, each as "answers" or "branches" are'
 
 
 def folded_name(name: str) -> str:
     """A branch's name as it is compared with others: in any case, and in any white space."""
     return " ".join(name.split()).casefold()
+
+
+def single(value: Mapping[str, Any]) -> str | None:
+    """What an object is that could be one answer or branch; None if it names branches."""
+    if "text" in value:  # also SQuAD's {"text": [...], "answer_start": [...]}
+        return "one answer"
+    return "one branch" if "name" in value and "answers" in value else None
 
 
 class _Nth(NamedTuple):
@@ -51,13 +59,16 @@ class GoldReader(RecordReader):
         """The only branch with its only answer; none without one."""
         return (Branch(name=DEFAULT_BRANCH, answers=(answer,)),) if answer else ()
 
-    def branches(self, value: Any) -> tuple[Branch, ...]:
-        """The branches in `answers`: one branch's answers, or an object of them by branch."""
+    def branches(self, value: Any, what: str = '"answers"') -> tuple[Branch, ...]:
+        """The branches in `answers`: one branch's answers, or an object of them by branch.
+
+        `what`: what holds them, for messages.
+        """
         if not isinstance(value, dict):
             return self._only(value)
-        if "text" in value:  # also of SQuAD's {"text": [...], "answer_start": [...]}
-            what = '"answers" looks like one answer'
-            self.refuse("answer-without-list", what, "write a list around it")
+        if looks_like := single(value):
+            found = f"{what} looks like {looks_like}"
+            self.refuse("answer-without-list", found, "write a list around it")
             return ()
         named = self._checked(list(value))
         return tuple(
@@ -68,13 +79,29 @@ class GoldReader(RecordReader):
     def listed_branches(self, value: Any) -> tuple[Branch, ...]:
         """The branches in `branches`: a list of objects."""
         if isinstance(value, dict) and "name" not in value:
-            return self.branches(value)
+            return self.branches(value, '"branches"')
         if not isinstance(value, list):
             what = f'"branches" is {json_kind(value)}'
             self.refuse("branches", what, 'write a list of {"name": ..., "answers": [...]}')
             return ()
         found = [branch for n, one in enumerate(value, 1) if (branch := self._branch(one, n))]
         self._checked([branch.name for branch in found])
+        return tuple(found)
+
+    def alternatives(self, value: Any) -> tuple[GoldSet, ...]:
+        """The gold sets in `alternatives`: each is written as `answers` or as `branches` are."""
+        if not isinstance(value, list):
+            self.refuse("alternatives", f'"alternatives" is {json_kind(value)}', _WRITE_SETS)
+            return ()
+        found = []
+        for number, one in enumerate(value, start=1):
+            self.part = f"alternative {number}"
+            listed = isinstance(one, list) and any(
+                isinstance(member, dict) and ("name" in member or "answers" in member)
+                for member in one
+            )
+            found.append(self.listed_branches(one) if listed else self.branches(one, "it"))
+        self.part = ""
         return tuple(found)
 
     def answers(self, value: Any, branch: str = DEFAULT_BRANCH) -> tuple[Answer, ...]:
@@ -97,7 +124,7 @@ class GoldReader(RecordReader):
                 found.append(answer)
             else:
                 what = f"{place} repeats {answer.text!r}"
-                self.at.mend("repeated-answer", what, "write each answer once")
+                self.mend("repeated-answer", what, "write each answer once")
                 found[at] = _merged(found[at], answer)
         if not found and self.refused == before:
             what = f"branch {branch!r} has no answers"
@@ -178,7 +205,7 @@ class GoldReader(RecordReader):
         self.refuse("not-an-answer", what, "write it as a text" if found else _WRITE)
 
     def _empty(self, place: _Nth) -> None:
-        self.at.mend("empty-answer", f"{place} is empty", "fill or remove it")
+        self.mend("empty-answer", f"{place} is empty", "fill or remove it")
 
     def _forms(self, value: list[Any], place: _Nth) -> Answer | None:
         """The answer whose forms are listed."""
@@ -194,7 +221,7 @@ class GoldReader(RecordReader):
             return None
         if len(forms) < len(found):
             what = f"a form of {place} is empty"
-            self.at.mend("empty-alias", what, "fill or remove it")
+            self.mend("empty-alias", what, "fill or remove it")
         text, *aliases = dict.fromkeys(forms)
         return Answer(text=text, aliases=tuple(aliases))
 
@@ -219,7 +246,7 @@ class GoldReader(RecordReader):
         aliases = self.texts(value.get("aliases"), f'"aliases" of {text!r}', "aliases")
         if not all(alias.strip() for alias in aliases):
             what = f"an alias of {text!r} is empty"
-            self.at.mend("empty-alias", what, "fill or remove it")
+            self.mend("empty-alias", what, "fill or remove it")
             aliases = tuple(alias for alias in aliases if alias.strip())
         qid = self.optional_text(value.get("qid"), f'"qid" of {text!r}')
         support = self.texts(value.get("support"), f'"support" of {text!r}', "support")

@@ -1,55 +1,108 @@
-"""FanOutQA: questions whose answers are found on many pages; answers are nested.
+"""FanOutQA: questions that ask something of each of several things, with nested answers.
 
-Format: the published JSON array (github.com/zhudotexe/fanoutqa). An answer is a text, a number,
-true or false, or a list or an object of these; `meta` keeps it as it is, beside the decomposition
-with its evidence pages. The test set has no answers.
+Format: the JSON array `fanout-final-dev.json` (github.com/zhudotexe/fanoutqa; Zhu et al. 2024). How
+an answer becomes branches: a dictionary has a branch for each key, named by it, with the value as
+its answers; a list has its members, a single value itself, under `default`. A dictionary within a
+dictionary has a branch for each of its keys, "outer: inner"; other lists within lists are one. A
+value that stands twice in a branch is one answer. Numbers are written as JSON has them, true and
+false as yes and no. Branches are things that are asked about, not readings: no question is
+ambiguous. `meta` has the published fields and the titles of the `pages` that the decomposition
+names as evidence. The test set has no answers.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from branchwise.corpora.loaders.answers import GoldReader
+from branchwise.corpora.errors import InputError
+from branchwise.corpora.files import json_kind
 from branchwise.corpora.loaders.reading import RowPlace
+from branchwise.corpora.loaders.records import (
+    PublishedEntry,
+    PublishedRecord,
+    entry_of,
+    uniquely_named,
+)
 from branchwise.corpora.questions import DEFAULT_BRANCH, Answer, Branch, Question
+from branchwise.corpora.text import one_line
+
+_MOST_NESTED = 5
+_Named = Iterator[tuple[str, Answer]]
+
+
+class _Page(PublishedRecord):
+    title: str
+
+
+class _Step(PublishedRecord):
+    evidence: _Page | None = None
+    decomposition: "tuple[_Step, ...]" = ()
+
+
+class _Entry(PublishedEntry):
+    answer: Any = None
+    decomposition: tuple[_Step, ...] = ()
 
 
 def question(record: Mapping[str, Any], at: RowPlace) -> Question | None:
     """The question of an entry; None if something in it was refused."""
-    reader = GoldReader(at)
-    answer = record.get("answer")
-    return reader.made(
-        id=reader.id(record.get("id")),
-        question=reader.question_text(record.get("question")),
-        branches=_branches(answer, reader) if answer is not None else (),
-        meta={"benchmark": "fanoutqa"},
+    entry = entry_of(_Entry, record, at)
+    return None if entry is None else at.attempt(lambda: _question(entry, at.where))
+
+
+def _question(entry: _Entry, where: str) -> Question:
+    answered = "answer" in entry.model_fields_set
+    pages = list(dict.fromkeys(_pages(entry.decomposition)))
+    return Question(
+        id=entry.id,
+        question=one_line(entry.question),
+        ambiguous=False,
+        branches=branches_of(entry.answer, where) if answered else (),
+        meta={"benchmark": "fanoutqa", **({"pages": pages} if pages else {})},
     )
 
 
-def _branches(answer: Any, reader: GoldReader) -> tuple[Branch, ...]:
-    texts = flattened(answer)
-    if not texts:
-        reader.refuse("no-answers", '"answer" holds no text')
-    return (Branch(name=DEFAULT_BRANCH, answers=tuple(Answer(text=text) for text in texts)),)
+def branches_of(answer: Any, where: str) -> tuple[Branch, ...]:
+    """The branches of a nested answer. Raises InputError for one that is empty or too deep."""
+    named: dict[str, dict[str, Answer]] = {}
+    for name, one in _flat(answer, "", where):
+        named.setdefault(name or DEFAULT_BRANCH, {}).setdefault(one.text, one)
+    if not named:
+        raise InputError("its answer is empty", where=where, remedy="fill it in, or remove it")
+    return uniquely_named(
+        [Branch(name=name, answers=tuple(found.values())) for name, found in named.items()]
+    )
 
 
-def flattened(answer: Any) -> tuple[str, ...]:
-    """The texts in a nested answer, each once, in their order.
+def _flat(value: Any, name: str, where: str, depth: int = 0) -> _Named:
+    """Each single answer with the name of its branch; empty where no dictionary names one."""
+    if depth > _MOST_NESTED:
+        raise InputError("its answer is nested too deeply", where=where, remedy="flatten it")
+    if isinstance(value, dict):
+        for key, own in value.items():
+            if not (inner := one_line(key)):
+                raise InputError("its answer has an empty key", where=where, remedy="fill it in")
+            yield from _flat(own, f"{name}: {inner}" if name else inner, where, depth + 1)
+    elif isinstance(value, list):
+        for own in value:
+            yield from _flat(own, name, where, depth + 1)
+    else:
+        yield name, _single(value, where)
 
-    A list holds its members, an object its keys and its values: FanOutQA's own loose accuracy
-    (`fanoutqa/eval/string.py`) looks for both in what a system says. True and false are yes and no.
-    """
-    return tuple(dict.fromkeys(text for text in _texts(answer) if text.strip()))
+
+def _single(value: Any, where: str) -> Answer:
+    if isinstance(value, bool):
+        said, written = ("yes", "true") if value else ("no", "false")
+        return Answer(text=said, aliases=(written,))
+    if isinstance(value, float) and value.is_integer():
+        return Answer(text=str(value), aliases=(str(int(value)),))
+    if isinstance(value, str | int | float) and (text := str(value).strip()):
+        return Answer(text=text)
+    what = "an answer is empty" if isinstance(value, str) else f"an answer is {json_kind(value)}"
+    raise InputError(what, where=where, remedy="write a text or a number")
 
 
-def _texts(answer: Any) -> Iterator[str]:
-    if isinstance(answer, dict):
-        for key, value in answer.items():
-            yield key
-            yield from _texts(value)
-    elif isinstance(answer, list):
-        for member in answer:
-            yield from _texts(member)
-    elif isinstance(answer, bool):
-        yield "yes" if answer else "no"
-    elif answer is not None:
-        yield str(answer)
+def _pages(steps: Iterable[_Step]) -> Iterator[str]:
+    for step in steps:
+        if step.evidence:
+            yield step.evidence.title
+        yield from _pages(step.decomposition)

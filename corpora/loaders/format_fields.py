@@ -48,9 +48,15 @@ QUESTION = (
         {"$ref": "#/$defs/branches"},
     ),
     FormatField(
+        "alternatives",
+        "list, each like `answers` or `branches`",
+        "what other annotators said; the set that suits an answer best scores it",
+        {"type": ["array", "null"], "items": {"$ref": "#/$defs/gold_set"}},
+    ),
+    FormatField(
         "ambiguous",
         "true or false",
-        "whether it has several readings; left out: whether it has several branches",
+        "whether it has several readings; left out: whether it has several branches, in every set",
         {"enum": [True, False, "true", "false", "yes", "no", 0, 1, "0", "1", None]},
     ),
     FormatField(
@@ -137,6 +143,12 @@ def json_schema() -> dict[str, Any]:
                 ]
             },
             "branches": {"type": ["array", "null"], "items": _object(BRANCH)},
+            "gold_set": {
+                "anyOf": [
+                    {"$ref": "#/$defs/answers_by_branch"},
+                    {"type": "array", "items": _object(BRANCH), "minItems": 1},
+                ]
+            },
             "passage": {"anyOf": [_FULL, _object(PASSAGE)]},
         },
     }

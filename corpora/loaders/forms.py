@@ -86,7 +86,17 @@ class QuestionForm:
 
 _OWN = {
     name: name
-    for name in ("id", "question", "answers", "branches", "ambiguous", "passages", "plan", "meta")
+    for name in (
+        "id",
+        "question",
+        "answers",
+        "branches",
+        "alternatives",
+        "ambiguous",
+        "passages",
+        "plan",
+        "meta",
+    )
 }
 _BY_FIELD = {
     "id": "id",
@@ -94,6 +104,7 @@ _BY_FIELD = {
     "answers": "answers",
     "aliases": "aliases of the one answer",
     "branches": "branches",
+    "alternatives": "alternatives",
     "ambiguous": "ambiguous",
     "passages": "passages",
 }
@@ -119,13 +130,14 @@ _FORMS = (
         name="ambignq",
         title="AmbigNQ",
         module="ambignq",
-        reads={"id": "id", "question": "question", "annotations": "branches"},
+        reads={"id": "id", "question": "question", "annotations": "branches and alternatives"},
         keeps=("nq_answer", "nq_doc_title", "viewed_doc_titles"),
         drops=("used_queries",),
         mark=("annotations",),
         unlike=("qa_pairs",),
         origin="https://nlp.cs.washington.edu/ambigqa",
         licence="CC BY-SA 3.0",
+        task="ambigqa",
     ),
     QuestionForm(
         name="asqa",
@@ -197,12 +209,13 @@ _FORMS = (
         reads={
             "id": "id",
             "question": "question",
-            "answer": "answers",
+            "answer": "branches by its keys",
         },
         keeps=("answer", "categories", "decomposition", "necessary_evidence"),
         mark=("decomposition", "necessary_evidence"),
         origin="https://github.com/zhudotexe/fanoutqa",
         licence="CC BY-SA 4.0",
+        task="fanoutqa",
     ),
     QuestionForm(
         name="flashrag",

@@ -1,16 +1,16 @@
 """Our own question format: JSONL, one question per line. docs/format.md says what it may hold."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from branchwise.corpora.files import json_kind
-from branchwise.corpora.loaders.answers import GoldReader, folded_name
+from branchwise.corpora.loaders.answers import GoldReader, folded_name, single
 from branchwise.corpora.loaders.format_fields import PASSAGE, QUESTION, names
 from branchwise.corpora.loaders.reading import RowPlace
 from branchwise.corpora.passages import Passage, passage_id
-from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, Question
+from branchwise.corpora.questions import DEFAULT_BRANCH, Branch, GoldSet, Question
 
 _QUESTION, _PASSAGE = names(QUESTION), names(PASSAGE)
 _TRUE_OR_FALSE: Mapping[Any, bool] = {
@@ -35,7 +35,7 @@ def _plain(record: Mapping[str, Any]) -> Question | None:
     """
     given = dict(record)
     if (answers := given.pop("answers", None)) is not None:
-        if not isinstance(answers, dict) or "text" in answers or "branches" in given:
+        if not isinstance(answers, dict) or single(answers) or "branches" in given:
             return None
         given["branches"] = [
             {"name": name, "answers": [{"text": text} for text in texts]}
@@ -44,8 +44,11 @@ def _plain(record: Mapping[str, Any]) -> Question | None:
         ]
         if len(given["branches"]) < len(answers):
             return None
-    if isinstance(given.get("branches"), list) and given["branches"]:
-        given.setdefault("ambiguous", len(given["branches"]) > 1)
+    if not isinstance(alternatives := given.get("alternatives", []), list):
+        return None
+    gold_sets = [given.get("branches"), *alternatives]
+    if all(isinstance(one, list) and one for one in gold_sets):
+        given.setdefault("ambiguous", all(len(one) > 1 for one in gold_sets))
     if not isinstance(given.get("ambiguous", True), bool):
         return None
     try:
@@ -54,13 +57,26 @@ def _plain(record: Mapping[str, Any]) -> Question | None:
         return None
     ids = {passage.id for passage in read.passages}
     whole = read.id.strip() and read.question.strip() and len(ids) == len(read.passages)
-    if not whole or not all(map(_is_plain, read.branches)):
+    if not whole or not _are_plain(read.branches):
         return None
-    if len(read.branches) < 2:
-        return read
-    names = {folded_name(branch.name) for branch in read.branches}
-    named = len(names) == len(read.branches) and DEFAULT_BRANCH not in names
-    return read if named and read.ambiguous else None
+    if read.alternatives and not all(gold and _are_plain(gold) for gold in read.gold_sets):
+        return None
+    return read if read.ambiguous or not _have_several(read.gold_sets) else None
+
+
+def _have_several(gold_sets: Iterable[GoldSet]) -> bool:
+    """Whether each of them has several branches: all annotators saw several readings."""
+    return all(len(branches) > 1 for branches in gold_sets)
+
+
+def _are_plain(branches: GoldSet) -> bool:
+    """Whether they can be told apart, and are plain."""
+    if not all(map(_is_plain, branches)):
+        return False
+    if len(branches) < 2:
+        return True
+    names = {folded_name(branch.name) for branch in branches}
+    return len(names) == len(branches) and DEFAULT_BRANCH not in names
 
 
 def _is_plain(branch: Branch) -> bool:
@@ -91,6 +107,11 @@ class _QuestionReader(GoldReader):
             fields["branches"] = self.branches(answers)
         elif branches is not None:
             fields["branches"] = self.listed_branches(branches)
+        if (alternatives := record.get("alternatives")) is not None:
+            fields["alternatives"] = self.alternatives(alternatives)
+            if alternatives and answers is None and branches is None:
+                what = 'has "alternatives", and neither "answers" nor "branches"'
+                self.refuse("alternatives", what, "write one of them as these")
         self._add_ambiguous(record.get("ambiguous"), fields)
         if passages := record.get("passages"):
             fields["passages"] = self._passages(passages)
@@ -105,7 +126,8 @@ class _QuestionReader(GoldReader):
         return Question(**fields)
 
     def _add_ambiguous(self, value: Any, fields: dict[str, Any]) -> None:
-        several = len(fields.get("branches", ())) > 1
+        gold_sets = (fields.get("branches", ()), *fields.get("alternatives", ()))
+        several = _have_several(gold_sets)
         if value is None:
             if fields.get("branches"):
                 fields["ambiguous"] = several

@@ -1,5 +1,6 @@
 """What is noticed while a question set is read: mistakes, what was mended, what was kept."""
 
+import shlex
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,7 +51,8 @@ class Loading:
         self.rows = 0
         self._kept: Counter[str] = Counter()
         self._kept_besides = 0
-        self._mended: dict[str, list[str]] = defaultdict(list)
+        self._mended: Counter[str] = Counter()
+        self._first: dict[str, dict[str, None]] = defaultdict(dict)
 
     def refuse(self, kind: str, error: InputError) -> None:
         """Take a mistake that cannot be read past."""
@@ -59,13 +61,16 @@ class Loading:
     def mend(self, kind: str, error: InputError) -> None:
         """Take a mistake that the caller then mends."""
         if self.source.form.is_own:
-            mend = f"`branchwise questions check {self.source.text} --fix FILE` mends it"
+            words = f"branchwise questions check {shlex.quote(self.source.text)} --fix FILE"
+            mend = f"`{words}` mends it"
             raise InputError(
                 error.what,
                 where=error.where,
                 remedy=f"{error.remedy}, or: {mend}" if error.remedy else mend,
             )
-        self._mended[kind].append(error.where or "")
+        self._mended[kind] += 1
+        if len(first := self._first[kind]) <= _NAMED:
+            first[error.where or ""] = None
 
     def keep(self, field: str) -> None:
         """Count a field that is not of the format, and is kept in `meta`."""
@@ -81,8 +86,9 @@ class Loading:
             if others := self._others():
                 counted = [*counted[:_NAMED_FIELDS], f"other fields ({others:,})"]
             yield f"{self.source.text}: kept in meta: {', '.join(counted)}"
-        for kind, places in self._mended.items():
-            yield f"{self.source.text}: {MENDED[kind]}: {len(places):,} ({_named(places)})"
+        for kind, count in self._mended.items():
+            places = _named([*self._first[kind]])
+            yield f"{self.source.text}: {MENDED[kind]}: {count:,} ({places})"
 
     def _others(self) -> int:
         """How often a field was kept that is not named."""
@@ -96,7 +102,7 @@ class Loading:
 
 def _named(places: Sequence[str]) -> str:
     """The first places, without the file, which they share."""
-    shown = [place.rpartition(":")[2] for place in dict.fromkeys(places)]
+    shown = [place.rpartition(":")[2] for place in places]
     more = ", …" if len(shown) > _NAMED else ""
     return ", ".join(shown[:_NAMED]) + more
 

@@ -1,6 +1,7 @@
 """Reading what a question says of itself: texts, lists, other fields, and what is wrong."""
 
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from branchwise.corpora.files import json_kind
@@ -12,19 +13,25 @@ from branchwise.corpora.questions import Branch, Question
 class RecordReader:
     """Reads a record; what is wrong goes to its place.
 
-    `refused`: how many mistakes leave it out. `extra`: fields that the format does not have, to
+    `refused`: how many mistakes leave it out. `part`: the part of it that is being read, for
+    messages, where it has several like that. `extra`: fields that the format does not have, to
     be kept in `meta`; those of answers, branches and passages by the name of what they are of.
     """
 
     def __init__(self, at: RowPlace) -> None:
         self.at = at
         self.refused = 0
+        self.part = ""
         self.extra: dict[str, Any] = {}
 
     def refuse(self, kind: str, what: str, remedy: str | None = None) -> None:
         """Take a mistake that leaves the question out."""
         self.refused += 1
-        self.at.refuse(kind, what, remedy)
+        self.at.refuse(kind, what, remedy, self.part)
+
+    def mend(self, kind: str, what: str, remedy: str) -> None:
+        """Take a mistake that the caller then mends."""
+        self.at.mend(kind, what, remedy, self.part)
 
     def unknown(
         self, record: Mapping[str, Any], fields: frozenset[str], what: str, prefix: str = ""
@@ -50,7 +57,8 @@ class RecordReader:
         """Keep such fields of an answer, branch or passage under its name, `key`."""
         if not fields.issuperset(record):
             for name, value in self.unknown(record, fields, what, prefix):
-                self.extra.setdefault(name, {})[key] = value
+                kept = self.extra.setdefault(name, {})
+                kept[_free(kept, key, value)] = value
 
     def text(self, value: Any) -> str | None:
         """A text, or a number as text; None if it is neither."""
@@ -95,7 +103,7 @@ class RecordReader:
             return str(value)
         if value is None:
             if self.at.loading.source.form.is_own:
-                self.at.mend("no-id", 'lacks "id"', "number the questions")
+                self.mend("no-id", 'lacks "id"', "number the questions")
             return str(self.at.number)
         found = "has an empty id" if isinstance(value, str) else f"has {json_kind(value)} as id"
         self.refuse("id", found, "write a text or a whole number")
@@ -121,3 +129,9 @@ class RecordReader:
         if branches:
             fields |= {"branches": branches, "ambiguous": len(branches) > 1}
         return Question(**fields)
+
+
+def _free(kept: Mapping[str, Any], key: str, value: Any) -> str:
+    """The key, with a number if something else is kept under it."""
+    numbered = (key if number == 1 else f"{key} ({number})" for number in count(1))
+    return next(name for name in numbered if name not in kept or kept[name] == value)

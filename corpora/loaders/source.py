@@ -60,6 +60,11 @@ class QuestionSource:
             return f"{HUB}:{self.place}"
         return f"{_CALLED[layout_of(Path(self.place)) or 'json'][1]}:{self.place}"
 
+    def as_form(self, form: QuestionForm) -> str:
+        """The same set as another form."""
+        place = f"{HUB}:{self.place}" if self.is_on_hub else self.place
+        return f"{form.name}:{place}" if form.name else place
+
     @property
     def words(self) -> list[str]:
         """What `--questions` and the options after it say."""

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Collection, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,14 +53,14 @@ def hub_rows(text: str, wanted: Collection[str] | None = None) -> Iterator[DataR
 
 
 def _loaded(wanted: HubName, where: str) -> "Dataset":
+    if find_spec("datasets") is None:
+        what, remedy = "reading it needs datasets", 'pip install "branchwise[datasets]"'
+        raise InputError(what, where=where, remedy=remedy)
     if not Path(wanted.name).exists():
         _go_offline_if_unreachable()
-    try:
-        import datasets
-        from datasets.exceptions import DatasetsError
-    except ImportError:
-        what, remedy = "reading it needs datasets", 'pip install "branchwise[datasets]"'
-        raise InputError(what, where=where, remedy=remedy) from None
+    import datasets
+    from datasets.exceptions import DatasetsError
+
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it tells of each retry
     if not sys.stderr.isatty():
         datasets.disable_progress_bars()

@@ -9,6 +9,7 @@ from branchwise.agents.spec import REPLAY, ModelSpec, is_replay, located
 from branchwise.corpora.errors import nearest
 from branchwise.corpora.graph.open import is_address
 from branchwise.corpora.kinds import FLASHRAG
+from branchwise.corpora.loaders.forms import FORMS
 from branchwise.corpora.loaders.source import HUB
 from branchwise.corpora.open import absolute_name, is_plugin_retriever, needs_corpus
 from branchwise.eval.studies.settings import FIELDS
@@ -88,7 +89,7 @@ def question_source(source: str, folder: Path) -> tuple[str, Path | None]:
     prefix, colon, rest = source.partition(":")
     if kind_of(whole) or not (colon and prefix.isalnum() and len(prefix) > 1):
         return str(whole), whole
-    if prefix == HUB or rest.startswith(f"{HUB}:") or not rest.strip():
+    if prefix not in FORMS or HUB in (prefix, rest.partition(":")[0]) or not rest.strip():
         return source, None
     path, outer = absolute(rest, folder), absolute(rest.rpartition(":")[0], folder)
     is_split = not kind_of(path) and kind_of(outer) == "file"

@@ -203,14 +203,19 @@ def test_the_schema_takes_what_is_read_and_refuses_what_is_refused() -> None:
         assert not validator.is_valid(record), record
 
 
-def _read(question: Question) -> dict[str, list[set[str]]]:
-    """Readings and forms of answers, with white space collapsed."""
-    return {
-        " ".join(branch.name.split()): [
-            {" ".join(form.split()) for form in answer.forms} for answer in branch.answers
-        ]
-        for branch in question.branches
-    }
+def _read(question: Question) -> tuple[bool, list[dict[str, list[set[str]]]]]:
+    """Readings and forms of answers in each gold set, the same one once; white space collapsed."""
+    found: list[dict[str, list[set[str]]]] = []
+    for gold in question.gold_sets:
+        readings = {
+            " ".join(branch.name.split()): [
+                {" ".join(form.split()) for form in answer.forms} for answer in branch.answers
+            ]
+            for branch in gold
+        }
+        if readings not in found:
+            found.append(readings)
+    return question.ambiguous, found
 
 
 def _converted(folder: Path) -> tuple[Question, ...]:

@@ -67,6 +67,74 @@ def test_the_shorthand_means_the_same_as_branches(write):
     assert load_questions(str(short)).questions[0].ambiguous
 
 
+ALTERNATIVES = [{"x": ["1"], "y": ["2"]}, [{"name": "z", "answers": [{"text": "3"}]}]]
+
+
+def gold_texts(read):
+    return [{b.name: [a.text for a in b.answers] for b in gold} for gold in read.gold_sets]
+
+
+def test_alternatives_are_written_as_answers_or_as_branches(write):
+    more = [*ALTERNATIVES, "4", ["5", ["6", "66"]], [{"text": "7"}]]
+    path = write("q.jsonl", question(answers=GOLD, alternatives=more))
+    [read] = load_questions(str(path)).questions
+    only = [{"default": ["4"]}, {"default": ["5", "6"]}, {"default": ["7"]}]
+    assert gold_texts(read) == [GOLD, {"x": ["1"], "y": ["2"]}, {"z": ["3"]}, *only]
+    assert load_questions(str(write("r.jsonl", read.model_dump(mode="json")))).questions == (read,)
+
+
+def test_a_question_is_ambiguous_where_every_gold_set_has_several_branches(write):
+    several = {"x": ["1"], "y": ["2"]}
+    path = write(
+        "q.jsonl",
+        question("q1", answers=several, alternatives=[GOLD]),
+        question("q2", answers=several, alternatives=[several]),
+        question("q3", answers=GOLD, alternatives=[several]),
+        question("q4", answers=several, alternatives=[GOLD], ambiguous=True),
+        question("q5", answers=several, alternatives=[GOLD], ambiguous="no"),
+    )
+    read = load_questions(str(path)).questions
+    assert [one.ambiguous for one in read] == [False, True, False, True, False]
+    written = write("r.jsonl", *(one.model_dump(mode="json") for one in read))
+    assert load_questions(str(written)).questions == read
+
+
+def test_no_alternatives_are_no_field_of_what_is_written(write):
+    plain = load_questions(str(write("a.jsonl", question(answers=GOLD))))
+    empty = load_questions(str(write("b.jsonl", question(answers=GOLD, alternatives=[]))))
+    assert plain.digest == empty.digest
+    assert "alternatives" not in plain.questions[0].model_dump()
+    other = write("c.jsonl", question(answers=GOLD, alternatives=ALTERNATIVES))
+    assert load_questions(str(other)).digest != plain.digest
+
+
+@pytest.mark.parametrize(
+    ("alternatives", "message"),
+    [
+        ({}, r':1: "alternatives" is an object; write a list of gold sets'),
+        ("A", r':1: "alternatives" is a string'),
+        ([GOLD, None], ":1, alternative 2: the answer is null"),
+        ([[]], ":1, alternative 1: branch 'default' has no answers"),
+        ([GOLD, {"x": [" "]}], ":1, alternative 2: the answer of 'x' is empty"),
+        ([{"x": []}], ":1, alternative 1: branch 'x' has no answers"),
+        ([{"x": ["1"], "X": ["2"]}], ":1, alternative 1: the branches 'x' and 'X' differ only"),
+        ([{"default": ["1"], "y": ["2"]}], ":1, alternative 1: 'y' stands beside \"default\""),
+        ([[{"name": "x"}]], ":1, alternative 1: branch 'x' lacks \"answers\""),
+        ([{"name": "x", "answers": ["1"]}], ":1, alternative 1: it looks like one branch; write a"),
+        ([["1", "1"]], ":1, alternative 1: answer 2 repeats '1'"),
+    ],
+)
+def test_a_mistake_in_an_alternative_names_it(write, alternatives, message):
+    path = write("q.jsonl", question(answers=GOLD, alternatives=alternatives))
+    with pytest.raises(InputError, match=message):
+        load_questions(str(path))
+
+
+def test_alternatives_stand_beside_the_first_gold_set(write):
+    with pytest.raises(InputError, match=':1: has "alternatives", and neither "answers" nor'):
+        load_questions(str(write("q.jsonl", question(alternatives=[GOLD]))))
+
+
 @pytest.mark.parametrize(
     ("written", "forms"),
     [
@@ -166,6 +234,14 @@ def test_other_fields_are_kept_and_told_once(write):
     assert two.passages[0].id == "5"
 
 
+def test_answers_of_one_name_keep_what_each_says(write):
+    gold = {"x": [{"text": "Etna", "note": 1}], "y": [{"text": "Etna", "note": 2}]}
+    path = write("q.jsonl", question(answers=gold))
+    with pytest.warns(UserWarning, match="answers.note"):
+        [read] = load_questions(str(path)).questions
+    assert read.meta == {"answers.note": {"Etna": 1, "Etna (2)": 2}}
+
+
 def test_passages_may_be_texts_and_lack_a_title(write):
     path = write("q.jsonl", question(answers=GOLD, passages=["x", {"text": "x"}]))
     one, two = load_questions(str(path)).questions[0].passages
@@ -179,33 +255,31 @@ def test_an_array_of_questions_is_read_like_lines(write):
     assert load_questions(str(one)).questions == load_questions(str(other)).questions
 
 
-RECORDS = st.fixed_dictionaries(
-    {
-        "id": st.text(max_size=2),
-        "question": st.text(max_size=2),
-        "branches": st.lists(
-            st.fixed_dictionaries(
-                {
-                    "name": st.sampled_from(["default", "x", "X", " ", "y"]),
-                    "answers": st.lists(
-                        st.fixed_dictionaries(
-                            {
-                                "text": st.sampled_from(["a", "b", "A", ""]),
-                                "aliases": st.lists(st.sampled_from(["c", " "]), max_size=2),
-                                "qid": st.sampled_from([None, "Q1", "Q2"]),
-                                "support": st.just([]),
-                            }
-                        ),
-                        max_size=3,
-                    ),
-                    "qid": st.none(),
-                    "citations": st.just([]),
-                }
+BRANCHES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "name": st.sampled_from(["default", "x", "X", " ", "y"]),
+            "answers": st.lists(
+                st.fixed_dictionaries(
+                    {
+                        "text": st.sampled_from(["a", "b", "A", ""]),
+                        "aliases": st.lists(st.sampled_from(["c", " "]), max_size=2),
+                        "qid": st.sampled_from([None, "Q1", "Q2"]),
+                        "support": st.just([]),
+                    }
+                ),
+                max_size=3,
             ),
-            max_size=3,
-        ),
-    },
+            "qid": st.none(),
+            "citations": st.just([]),
+        }
+    ),
+    max_size=3,
+)
+RECORDS = st.fixed_dictionaries(
+    {"id": st.text(max_size=2), "question": st.text(max_size=2), "branches": BRANCHES},
     optional={
+        "alternatives": st.lists(BRANCHES, max_size=2),
         "ambiguous": st.sampled_from([True, False, 1, "yes", None]),
         "passages": st.lists(
             st.fixed_dictionaries(

@@ -103,6 +103,19 @@ MISTAKES = [
         "\"ambiguous\" is 'perhaps'; write true or false",
     ),
     (
+        line(answers={"name": "y", "answers": ["1"]}),
+        '"answers" looks like one branch; write a list around it',
+    ),
+    (
+        line(answers=["A"], alternatives={"y": ["1"]}),
+        '"alternatives" is an object; write a list of gold sets, each as "answers" or "branches" '
+        "are",
+    ),
+    (
+        line(alternatives=[["A"]]),
+        'has "alternatives", and neither "answers" nor "branches"; write one of them as these',
+    ),
+    (
         line(answers={"y": ["1"], "z": ["2"]}, ambiguous=False),
         '"ambiguous" is false, and it has several branches; correct one',
     ),

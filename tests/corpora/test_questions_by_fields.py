@@ -92,10 +92,13 @@ def test_nested_fields_are_reached_by_dots_and_numbers(file: Any) -> None:
 
 
 def test_readings_come_in_a_field_of_their_own(file: Any) -> None:
-    path = file("q.jsonl", {"q": "Who?", "readings": {"1986": ["Richards"], "1995": "Mann"}})
-    fields = {"question": "q", "branches": "readings"}
+    readings = {"1986": ["Richards"], "1995": "Mann"}
+    path = file("q.jsonl", {"q": "Who?", "readings": readings, "others": [["Mann"]]})
+    fields = {"question": "q", "branches": "readings", "alternatives": "others"}
     [question] = load_questions(f"jsonl:{path}", fields=fields).questions
     assert gold(question) == {"1986": [("Richards",)], "1995": [("Mann",)]}
+    [[other]] = question.alternatives
+    assert other.answers[0].text == "Mann"
 
 
 def test_parquet_with_nested_columns(tmp_path: Path) -> None:
@@ -224,6 +227,9 @@ def test_a_set_of_a_hub_is_loaded_once_and_then_without_it(tmp_path: Path) -> No
             2,
             f"branchwise: hf:me/films:films: {several}",
         )
+        code, said = check("hotpotqa:hf:me/films:films:test", **there)
+        assert code == 2
+        assert said.endswith("; its fields fit flashrag:hf:me/films:films:test")
     assert check("flashrag:hf:me/films:films:test", **there) == (0, read)
     code, said = check("hf:me/others", **there)
     assert code == 2

@@ -22,7 +22,7 @@ def fields_table() -> str:
         for field in fields:
             star = "*" if field.required else ""
             rows.append(f"| {what} | `{field.name}`{star} | {field.written} | {field.about} |")
-    return "\n".join(rows) + "\n"
+    return _set_apart(rows)
 
 
 def forms_table() -> str:
@@ -34,7 +34,12 @@ def forms_table() -> str:
             kept = ", ".join(f"`{field}`" for field in form.keeps)
             cells = (f"`{form.prefix}`", name, ", ".join(_fields(form)), kept, form.licence)
             rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + "\n"
+    return _set_apart(rows)
+
+
+def _set_apart(rows: list[str]) -> str:
+    """With a blank line on either side."""
+    return "\n".join(["", *rows, "", ""])
 
 
 def corpora_table() -> str:
