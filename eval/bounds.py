@@ -9,5 +9,7 @@ CONCURRENCY, MAX_CONCURRENCY = 8, 1024
 
 JudgePairs = Literal["all", "aligned"]
 """Which pairs of a question's properties are graded: all, or those that token F1 aligns."""
-ScoreVariant = Literal["one-to-one", "published-code"]
-"""How grades become scores: of pairs aligned with the greatest sum, or as published code has it."""
+ScoreVariant = Literal["one-to-one", "published-code", "substring", "subsequence"]
+"""How a task is scored that is scored in several ways. Of graded answers: pairs aligned with the
+greatest sum, or as published code has it; of options and answers to them: by their longest common
+substring or subsequence, or as published code has it."""

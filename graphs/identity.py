@@ -60,7 +60,8 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     """Prompts that answers may depend on."""
     flow = parts.flow
     settings = {"search"} if parts.tools else {"given", "direct"}
-    names = {prompt for one, prompt in flow.prompts.items() if one in settings}
+    asked = [one.prompts for one in flow.stages or (flow,)]
+    names = {prompt for prompts in asked for one, prompt in prompts.items() if one in settings}
     names |= {"repair", *flow.own_prompts}
     if system.at_most is not None and flow.at_most:
         names |= {flow.at_most}
@@ -76,7 +77,7 @@ def _module_prompts(parts: GraphParts) -> set[str]:
     names: set[str] = set()
     if parts.models.expander:
         names |= EXPANDER_PROMPTS if parts.searcher else {"expander"}
-        names |= {parts.flow.readings}
+        names |= {one.readings for one in parts.flow.stages or (parts.flow,)}
     if parts.models.extractor:
         names |= {"extractor"}
         names |= {"extractor_several"} if parts.extracts_by == "search" else set()

@@ -63,9 +63,9 @@ _OF_READINGS = re.compile(
 )
 
 
-def _split_conditions(asked: str) -> tuple[str, tuple[str, ...]]:
-    """What is asked, and the conditions that a numbered list at its end gives."""
-    before, head, tail = asked.rpartition(_CONDITIONS)
+def _split_listed(asked: str, heading: str) -> tuple[str, tuple[str, ...]]:
+    """What is asked, and what a numbered list at its end gives, such as conditions."""
+    before, head, tail = asked.rpartition(heading)
     listed = [found[1] for line in tail.splitlines() if (found := _LISTED.fullmatch(line))]
     return (before, tuple(listed)) if head and listed else (asked, ())
 
@@ -133,7 +133,7 @@ class Seen(NamedTuple):
         return base_name(self.title)
 
 
-_CONDITIONS = "\n\nConditions:\n"
+_CONDITIONS, _ANSWERS = "\n\nConditions:\n", "\n\nIts answers:\n"
 _LISTED = re.compile(r"\d+\. (.+)")
 
 
@@ -152,6 +152,8 @@ class View:
     """A later user message (budget spent, repair) asks for the answer."""
     readings: tuple[str, ...] = ()
     """What the user's message lists as readings or conditions of the question; often nothing."""
+    told: tuple[str, ...] = ()
+    """Answers that the user's message lists, of any reading."""
     wants_texts: bool = False
     """Answers in sentences, without conditions."""
     wants_verdict: bool = False
@@ -171,7 +173,8 @@ class View:
         users = [m.text for m in messages if isinstance(m, HumanMessage)]
         spoken = [m for m in messages if isinstance(m, AIMessage)]
         asked, readings = _split_readings(users[0]) if users else ("", ())
-        asked, conditions = _split_conditions(asked)
+        asked, conditions = _split_listed(asked, _CONDITIONS)
+        asked, told = _split_listed(asked, _ANSWERS)
         question, given = _question(asked), list(_fragments(asked))
         shown = [p for m in messages if isinstance(m, ToolMessage) for p in _results(result_of(m))]
         return cls(
@@ -185,6 +188,7 @@ class View:
             wants_clarification='"clarification_question":' in system,
             must_answer=len(users) > 1,
             readings=readings or conditions,
+            told=told,
             listed=listed_titles(messages, listing, asked_name(question)) if listing else (),
         )
 

@@ -52,7 +52,8 @@ VariantOption = Annotated[
     typer.Option(
         "--variant",
         help="Free text: align graded properties one-to-one, or as CondAmbigQA's published-code "
-        "does.",
+        "does. Options and answers to them: compare by substring, subsequence, or as CAmbigNQ's "
+        "published-code does.",
         rich_help_panel=SCORING,
     ),
 ]

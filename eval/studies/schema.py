@@ -126,11 +126,9 @@ def _check_keys(study: Study) -> None:
 def _check_scoring(study: Study) -> None:
     if study.judge is not None:
         check_model("judge", study.judge, ("judge",))
-    elif not study.judge_entities:
-        for key in ("judge_pairs", "variant"):
-            if getattr(study, key):
-                what = f"{key} has no effect: nothing is graded"
-                raise StudyError(what, (key,), "name a judge")
+    elif not study.judge_entities and study.judge_pairs:
+        what = "judge_pairs has no effect: nothing is graded"
+        raise StudyError(what, ("judge_pairs",), "name a judge")
     kind, colon, spec = study.matcher.strip().partition(":")
     if kind in ("llm", "both"):
         if colon:

@@ -1,11 +1,12 @@
 """What the systems of a study share: questions, one retriever per index, one graph per folder."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from branchwise.agents.restraints import Restraints
-from branchwise.corpora.errors import InputError
+from branchwise.corpora.errors import InputError, SettingError
 from branchwise.corpora.files import read_lines
 from branchwise.corpora.graph.answers import Graph
 from branchwise.corpora.graph.open import is_address, open_graph
@@ -19,7 +20,7 @@ from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.studies.paths import absolute, question_source
 from branchwise.eval.studies.schema import LoadedStudy
 from branchwise.eval.studies.systems import NamedSystem
-from branchwise.eval.tasks import Task, gold_of, is_graded
+from branchwise.eval.tasks import Task, get_task, gold_of, is_graded
 from branchwise.eval.tasks.protocols import flow_of
 from branchwise.graphs.system import System
 from branchwise.tools.batcher import Batcher
@@ -32,7 +33,7 @@ class SharedSources:
     """Retrievers and graphs, each opened once however many systems name it."""
 
     def __init__(self) -> None:
-        self._retrievers: dict[tuple[str | None, str | None, str], Batcher | None] = {}
+        self._retrievers: dict[tuple[str | None, str | None, str | None, str], Batcher | None] = {}
         self._graphs: dict[str, Graph] = {}
 
     def retriever(self, system: System) -> Batcher | None:
@@ -42,7 +43,7 @@ class SharedSources:
         plugged = is_plugin_retriever(system.retriever)
         settings = system.model_dump_json(include={"settings"}) if plugged else ""
         settings += str(sorted(system.keys.items()))
-        key = (_place(system.corpus), system.retriever, settings)
+        key = (_place(system.corpus), system.retriever, _place(system.reranker), settings)
         if key not in self._retrievers:
             found = retriever_of(system)
             self._retrievers[key] = Batcher(found) if found else None
@@ -107,9 +108,10 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
     """
     asked = loaded.study.questions
     source, file = question_source(asked.source, loaded.folder)
+    task = _task(loaded)
     try:
         found = load_questions(
-            source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(None)
+            source, fields=asked.fields, separator=asked.separator, gold_of=gold_of(task)
         )
     except InputError as error:
         if file is not None and error.where and error.where.startswith(str(file)):
@@ -117,7 +119,9 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         of_fields = error.where and error.where.startswith(OPTION)
         where = loaded.where("questions", "fields" if of_fields else "source")
         raise InputError(f"questions: {error.what}", where=where, remedy=error.remedy) from None
+    found = replace(found, task=task or found.task)
     _check_task(loaded, found.task)
+    _check_protocols(loaded, get_task(found.task))
     chosen = Selection(_ids(loaded), asked.limit)
     try:
         return chosen.of(found)
@@ -127,18 +131,48 @@ def questions_of(loaded: LoadedStudy) -> QuestionSet:
         raise InputError(error.what, where=where, remedy=f"correct {key}") from None
 
 
+def _task(loaded: LoadedStudy) -> str | None:
+    """The task that the study names."""
+    named = loaded.study.questions.task
+    try:
+        return None if named is None else get_task(named).name
+    except InputError as error:
+        where = loaded.where("questions", "task")
+        raise InputError(error.what, where=where, remedy=error.remedy) from None
+
+
 def _check_task(loaded: LoadedStudy, task: str) -> None:
     try:
         loaded.scoring.check_task(task)
+    except SettingError as error:
+        remedy = error.remedy if loaded.study.judge or not is_graded(task) else "name a judge"
+        raise InputError(error.what, where=loaded.where(error.setting), remedy=remedy) from None
     except InputError as error:
-        study = loaded.study
         key = "judge_entities" if loaded.scoring.matcher == "lexical" else "matcher"
         remedy = "leave out matcher, judge_entities and judge"
         if is_graded(task):
             key, remedy = "matcher", "leave out matcher"
-        elif graded := [one for one in ("judge_pairs", "variant") if getattr(study, one)]:
-            key, remedy = graded[0], f"leave out {' and '.join(graded)}"
+        elif loaded.study.judge_pairs:
+            key, remedy = "judge_pairs", "leave out judge_pairs"
         raise InputError(error.what, where=loaded.where(key), remedy=remedy) from None
+
+
+def _check_protocols(loaded: LoadedStudy, task: Task) -> None:
+    """Raise InputError where a system asks in a way that the task's questions are not put in."""
+    for named in loaded.systems():
+        try:
+            flow_of(task, named.system)
+        except SettingError as error:
+            place = next(
+                (
+                    part
+                    for part in ("factors", "base")
+                    if error.setting in getattr(loaded.study, part)
+                ),
+                "base",
+            )
+            where = loaded.where(place, error.setting)
+            raise InputError(error.what, where=where, remedy=error.remedy) from None
 
 
 def _ids(loaded: LoadedStudy) -> Sequence[str] | None:

@@ -470,8 +470,17 @@ def test_no_model_matches_answers_in_free_text_and_no_other_answers_are_graded(p
     with pytest.raises(InputError, match=r"study\.yaml:13: the task condambigqa is not matched by"):
         questions_of(load(parts, **asked, matcher="llm:openai:gpt-5-mini"))
     graded = load(parts, judge="openai:gpt-5-mini", variant="published-code")
-    with pytest.raises(InputError, match=r"study\.yaml:1\d: the task branches is not graded"):
+    with pytest.raises(InputError, match=r"study\.yaml:14: the task branches has no variant 'pub"):
         questions_of(graded)
+    grades = load(parts, judge="openai:gpt-5-mini", judge_pairs="aligned")
+    with pytest.raises(InputError, match=r"study\.yaml:1\d: the task branches is not graded"):
+        questions_of(grades)
+    with pytest.raises(InputError, match=r"study\.yaml:\d+: the variant .* graded; name a judge"):
+        questions_of(load(parts, **asked, variant="published-code"))
+    with pytest.raises(
+        InputError, match=r"no variant 'subsequence'; its variants are one-to-one, "
+    ):
+        questions_of(load(parts, **asked, judge="openai:gpt-5-mini", variant="subsequence"))
 
 
 def test_a_study_is_read_from_any_folder(parts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
