@@ -1,29 +1,28 @@
 """Which passages are relevant to which queries: relevance judgements (qrels) and gold support."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.files import json_kind, read_lines
-from branchwise.corpora.questions import Question
+from branchwise.corpora.questions import GoldSet, Question
 
 PassageGrades = Mapping[str, int]
-"""PassageGrades by passage id; above 0 a passage is relevant."""
+"""Grades by passage id; above 0 a passage is relevant."""
 META_KEY = "qrels"
 """In `meta`: a question's grades where its data set judges passages."""
 
 
-def grades_of(question: Question) -> PassageGrades:
+def grades_of(question: Question) -> list[PassageGrades]:
     """The judged passages of a question, or else those that its gold answers are stated in and
-    its gold branches cite.
+    its gold branches cite, of each of its gold sets.
 
     Raises InputError where `meta` has something else than grades.
     """
     judged = question.meta.get(META_KEY)
     if judged is None:
-        cited = (id for branch in question.branches for id in branch.citations)
-        return dict.fromkeys(sorted(question.support.union(cited)), 1)
+        return [dict.fromkeys(sorted({*_named(branches)}), 1) for branches in question.gold_sets]
     where = f"question {question.id!r}"
     if not isinstance(judged, Mapping):
         found = json_kind(judged)
@@ -31,14 +30,22 @@ def grades_of(question: Question) -> PassageGrades:
     for grade in judged.values():
         if not isinstance(grade, int) or isinstance(grade, bool):
             raise InputError(f"{grade!r} is no grade", where=where, remedy=_WRITE)
-    return judged
+    return [judged]
+
+
+def _named(branches: GoldSet) -> Iterator[str]:
+    """Ids of the passages that a gold set names, some more than once."""
+    for branch in branches:
+        yield from branch.citations
+        for answer in branch.answers:
+            yield from answer.support
 
 
 _WRITE = f'write "{META_KEY}": {{"PASSAGE ID": 1}}'
 
 
 def read_judgements(path: Path) -> dict[str, dict[str, int]]:
-    """PassageGrades by query id, of a file in one of two forms.
+    """Grades by query id, of a file in one of two forms.
 
     BEIR's: a header, then query, passage and grade between tabs. TREC's (`trec_eval`): query, an
     unused field, passage and grade between spaces. Raises InputError, with file and line.

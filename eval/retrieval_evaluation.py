@@ -58,11 +58,25 @@ class RankingMeasure:
 
 @dataclass(frozen=True)
 class JudgedQuery:
-    """A query and its judged passages, at least one of them relevant."""
+    """A query and its judged passages, at least one of them relevant.
+
+    `alternatives`: those of further gold sets of its question; a score is the best over all.
+    """
 
     id: str
     text: str
     grades: PassageGrades
+    alternatives: tuple[PassageGrades, ...] = ()
+
+    @property
+    def judgements(self) -> tuple[PassageGrades, ...]:
+        """The grades, then the alternatives."""
+        return (self.grades, *self.alternatives)
+
+    @property
+    def relevant(self) -> Set[str]:
+        """Ids of passages that are relevant by any of its judgements."""
+        return {id for grades in self.judgements for id, grade in grades.items() if grade > 0}
 
 
 @dataclass(frozen=True)
@@ -103,9 +117,10 @@ def judged_queries(
     """
     found = []
     for question in questions:
-        grades = grades_of(question) if judgements is None else judgements.get(question.id, {})
-        if any(grade > 0 for grade in grades.values()):
-            found.append(JudgedQuery(question.id, question.question, grades))
+        grades = grades_of(question) if judgements is None else [judgements.get(question.id, {})]
+        if relevant := [one for one in grades if any(grade > 0 for grade in one.values())]:
+            first, *others = relevant
+            found.append(JudgedQuery(question.id, question.question, first, tuple(others)))
     if not found and judgements is None:
         raise InputError("no question names a passage that supports it", remedy="add --qrels FILE")
     if not found:
@@ -128,7 +143,7 @@ def evaluate_retrievers(
     part of its ranking, as in BEIR. Progress is in searches. Raises InputError where the corpus
     has none of the judged passages, and RetrieverError where a retriever does not answer.
     """
-    judged = {id for query in queries for id, grade in query.grades.items() if grade > 0}
+    judged = {id for query in queries for id in query.relevant}
     missing = len(judged - _present(corpus, judged))
     if missing == len(judged):
         raise InputError(
@@ -170,16 +185,20 @@ def _values(
     rankings: Mapping[str, Mapping[str, float]],
     measures: Sequence[RankingMeasure],
 ) -> dict[RankingMeasure, Sequence[float]]:
-    """By measure, the value of each query."""
+    """By measure, the value of each query: the best over its judgements."""
     import ir_measures
 
     theirs = {getattr(ir_measures, _NAMES[one.kind]) @ one.cutoff: one for one in measures}
-    grades = {query.id: dict(query.grades) for query in queries}
-    found = {
-        (theirs[value.measure], value.query_id): value.value
-        for value in ir_measures.iter_calc([*theirs], grades, rankings)
-    }
-    return {one: [found[one, query.id] for query in queries] for one in measures}
+    grades, judged = {}, {}
+    for query in queries:
+        for number, one in enumerate(query.judgements):
+            key = f"{number} {query.id}"
+            grades[key], judged[key] = dict(one), rankings[query.id]
+    found: dict[RankingMeasure, dict[str, float]] = {one: {} for one in measures}
+    for value in ir_measures.iter_calc([*theirs], grades, judged):
+        best, id = found[theirs[value.measure]], value.query_id.partition(" ")[2]
+        best[id] = max(best.get(id, 0.0), value.value)
+    return {one: [found[one][query.id] for query in queries] for one in measures}
 
 
 def _present(corpus: "Corpus", ids: Set[str]) -> Set[str]:

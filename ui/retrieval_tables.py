@@ -45,6 +45,9 @@ def notes(found: RetrievalEvaluation) -> Iterator[str]:
         "Means over questions with 95% bootstrap intervals. A question whose ranking has none of "
         "its passages counts 0."
     )
+    if several := sum(bool(query.alternatives) for query in found.queries):
+        has = "question has" if several == 1 else "questions have"
+        yield f"{several:,} {has} alternative gold answers: each value is the best over them."
     if found.unjudged:
         are = "question is" if found.unjudged == 1 else "questions are"
         yield f"{found.unjudged:,} {are} left out: no passage is known to be relevant."

@@ -28,6 +28,7 @@ from branchwise.eval.retrieval_evaluation import (
     evaluate_retrievers,
     judged_queries,
 )
+from branchwise.ui.retrieval_tables import notes
 from support.corpora.small import TWELVE, bare_corpus, bm25_corpus
 from support.needs import DATA, needs_data
 
@@ -123,6 +124,31 @@ def test_random_rankings_score_as_plain_definitions_say(tmp_path: Path) -> None:
         assert found["success@3"][number] == float(bool({*ranking[:3]} & {*relevant}))
 
 
+def test_a_value_is_the_best_over_alternative_gold_sets(tmp_path: Path) -> None:
+    corpus = bare_corpus(tmp_path / "C", {id: f"{id}\nx" for id in "abcd"})
+
+    def gold(*ids: str) -> tuple[Any, ...]:
+        return ({"name": "b", "answers": ({"text": "x", "support": ids},)},)
+
+    question = Question(
+        id="q 1",
+        question="d a b",
+        branches=gold("a", "b", "c"),
+        alternatives=(gold(), gold("d", "gone")),
+    )
+    queries = judged_queries([question])
+    assert scored(corpus, queries, "recall@3", "MRR@10", "recall@1") == {
+        "recall@3": [2 / 3],
+        "MRR@10": [1.0],
+        "recall@1": [1 / 2],
+    }
+    found = evaluate_retrievers(Corpus.open(corpus), [Scripted()], queries, MEASURES)
+    assert (found.judged, found.missing) == (5, 1)
+    assert "1 question has alternative gold answers: each value is the best over them." in [
+        *notes(found)
+    ]
+
+
 def test_passages_that_the_corpus_lacks_are_counted_and_not_found(tmp_path: Path) -> None:
     corpus = Corpus.open(bare_corpus(tmp_path / "C", {"a": "A\nx"}))
     queries = [JudgedQuery("q", "a", {"a": 1, "gone": 1, "judged": 0})]
@@ -142,8 +168,8 @@ def test_questions_are_judged_by_their_support_or_their_grades() -> None:
     )
     judged = Question(id="2", question="?", meta={"qrels": {"p3": 2, "p4": 0}})
     neither = Question(id="3", question="?")
-    assert grades_of(gold) == {"p1": 1, "p2": 1, "p9": 1}
-    assert grades_of(judged) == {"p3": 2, "p4": 0}
+    assert grades_of(gold) == [{"p1": 1, "p2": 1, "p9": 1}]
+    assert grades_of(judged) == [{"p3": 2, "p4": 0}]
     assert [query.id for query in judged_queries([gold, judged, neither])] == ["1", "2"]
     assert [query.id for query in judged_queries([gold, neither], {"3": {"p": 1}})] == ["3"]
     with pytest.raises(InputError, match=r"no question names a passage.*--qrels"):
@@ -258,7 +284,7 @@ def test_a_folder_of_beir_is_evaluated(beir: Path, tmp_path: Path) -> None:
 
 def test_another_split_is_named_by_its_file(beir: Path) -> None:
     questions = load_questions(f"beir:{beir / 'qrels/dev.tsv'}", require_gold=False).questions
-    assert [(one.id, grades_of(one)) for one in questions] == [("q3", {"moon": 1})]
+    assert [(one.id, grades_of(one)) for one in questions] == [("q3", [{"moon": 1}])]
 
 
 @pytest.mark.parametrize(

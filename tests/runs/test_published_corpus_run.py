@@ -9,7 +9,7 @@ from branchwise.corpora.build import build_corpus
 from branchwise.corpora.indexing import build_index
 from support.needs import DATA, needs_data
 
-QUESTIONS = 20
+QUESTIONS = 200
 
 
 @needs_data
