@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from branchwise.commands.pace_options import MaxCost, Patience, restraints_of
+from branchwise.commands.scoring_options import PriceFile, load_prices
 from branchwise.commands.system_options import with_system_options
 
 if TYPE_CHECKING:
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
 
     from branchwise.graphs.agent import Agent, Outcome
     from branchwise.graphs.choices import Person
-    from branchwise.graphs.flows import Flow
     from branchwise.graphs.system import System
     from branchwise.trace.artifacts import ShownPassage
     from branchwise.trace.events import Event
@@ -38,48 +39,59 @@ def ask(
             "or with --json, the options are printed, and the exit code is 3.",
         ),
     ] = None,
+    patience: Patience = None,
+    max_cost: MaxCost = None,
+    prices: PriceFile = None,
     json_output: Annotated[
         bool, typer.Option("--json", help="Print only the answer, as JSON.")
     ] = False,
 ) -> None:
     """Ask one question and watch the agent work: steps on standard error, then the answer.
 
+    Exits with 1 where there is no answer: the model failed, said what cannot be read, or answered
+    with nothing.
+
     Example: branchwise ask "Who directed King Kong?" --corpus C --clarify
     """
     from branchwise.agents.caller import ModelError
+    from branchwise.agents.outages import PassEndedError
     from branchwise.commands.ask_back import ask_back
     from branchwise.corpora.errors import InputError
-    from branchwise.eval.store.recordings import open_recordings
-    from branchwise.graphs.agent import Agent
+    from branchwise.corpora.text import printable
+    from branchwise.eval.asking import agent_to_ask, check_question
+    from branchwise.eval.costs.spending import check_bounded
     from branchwise.ui.console import error_console
+    from branchwise.ui.outage_lines import OutagePrinter
 
-    if not question.strip():
-        raise InputError("the question is empty", remedy="put it in quotes after `branchwise ask`")
+    check_question(question)
     if choose is not None and not clarify:
         raise InputError("has no effect", where="--choose", remedy="add --clarify")
-    agent = Agent(system, _flow(system, clarify=clarify), recordings=open_recordings)
-    agent.check_settings()
-    show = None if json_output else error_console()
+    priced = load_prices(prices)
+    if max_cost is not None:
+        check_bounded(system, priced)
+    restraints = restraints_of(patience, max_cost, priced)
+    agent = agent_to_ask(system, restraints, clarify=clarify)
+
+    def say(line: str) -> None:
+        error_console().print(printable(line), markup=False, soft_wrap=True)
+
     try:
-        if clarify:
-            outcome = ask_back(agent, question, show, choose)
-        else:
-            outcome = _ask(agent, question, show)
+        show = None if json_output else error_console()
+        with OutagePrinter(restraints.outages, say):
+            if clarify:
+                outcome = ask_back(agent, question, show, choose)
+            else:
+                outcome = _ask(agent, question, show)
     except ModelError as error:
-        error_console().print(f"branchwise: {error.kind}: {error}", markup=False, soft_wrap=True)
+        say(f"branchwise: {error.kind}: {error}")
         sys.exit(1)
-    sys.exit(1 if outcome.how == "failed" else 0)
-
-
-def _flow(system: "System", *, clarify: bool) -> "Flow":
-    from branchwise.eval.tasks import DEFAULT, get_task
-    from branchwise.eval.tasks.protocols import flow_of
-    from branchwise.graphs.flows.clarify import CLARIFY, LIVE
-
-    if not clarify:
-        return flow_of(DEFAULT, system)
-    flow_of(get_task(CLARIFY.name), system)
-    return LIVE.by(system.protocol)
+    except PassEndedError as error:
+        say(f"branchwise: {error}")
+        sys.exit(1)
+    # A verdict and a question back are no answer.
+    has_other = bool(outcome.prediction.task_output) and not clarify
+    is_answer = any(map(any, outcome.prediction.answers.values())) or has_other
+    sys.exit(0 if outcome.how != "failed" and is_answer else 1)
 
 
 def _ask(agent: "Agent", question: str, steps: "Console | None") -> "Outcome":
@@ -107,8 +119,7 @@ async def watch(
     back, in a flow that asks. Raises ModelError where the model cannot be had.
     """
     from branchwise.agents.journal import MemoryJournal
-    from branchwise.corpora.questions import Question
-    from branchwise.eval.tasks import DEFAULT
+    from branchwise.eval.asking import ask_agent
     from branchwise.trace.events import AnswerRead, Event
     from branchwise.ui.console import print_line
     from branchwise.ui.steps.describe import describe
@@ -125,14 +136,7 @@ async def watch(
                 for line in describe(step):
                     print_line(screen, f"{margin}{line}")
 
-    # A shell may pass bytes that are not text; no model server accepts them.
-    text = question.encode(errors="surrogateescape").decode(errors="replace")
-    asked = Question(id="ask", question=text)
-    brief = DEFAULT.brief(asked, has_tools=bool(agent.tools))
-    try:
-        return await agent.answer(brief, Printing(), person=person), told
-    finally:
-        await agent.aclose()
+    return await ask_agent(agent, question, Printing(), person), told
 
 
 def print_answer(
