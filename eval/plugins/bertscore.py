@@ -50,7 +50,7 @@ def load_bertscore(spec: str) -> tuple[MetricPlugin, PluginSource]:
         return score(compared(said), compared(gold.text)) if said.strip() else 0.0
 
     plugin = MetricPlugin(
-        name="bertscore",
+        name=BERTSCORE.removesuffix(":"),
         function=bertscore,
         heading="BERTScore",
         description=f"F1 by layer {layer} of {folder.resolve().name}, not rescaled, without idf",

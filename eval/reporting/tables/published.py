@@ -106,7 +106,7 @@ def _notes(report: StudyReport, found: Published, table: PublishedTable) -> Iter
         places.setdefault(setting.place, []).append(name)
     where = "; ".join(f"{', '.join(names)}: its {place}" for place, names in places.items())
     yield f"Published: the numbers of {found.paper} ({where}); none was measured here."
-    columns = columns_of(table.task)
+    columns = {**columns_of(table.task), **{one.key: one for one in report.columns}}
     base = report.systems[0]
     ours = (next(_nearest(found.metrics[name], base), None) for name in table.metrics)
     if titles := [columns[key].title for key in ours if key]:
