@@ -21,7 +21,7 @@ from branchwise.corpora.progress import silent
 from branchwise.eval.analysis import Analysis, analyse
 from branchwise.eval.blocking import run_blocking
 from branchwise.eval.ceilings.reach import Reach, find_reach, reach_key
-from branchwise.eval.ceilings.sources import run_sources
+from branchwise.eval.ceilings.sources import evidence_words, run_sources
 from branchwise.eval.costs.kept_prices import prices_of
 from branchwise.eval.costs.prices import Prices
 from branchwise.eval.costs.spending import Spending, check_bounded_scoring
@@ -87,7 +87,8 @@ class ScoredRun:
     `lexical`: the scores by names alone, where both matchers were asked for. `analysis` is None
     for tasks whose answers are sentences. `modules`: what query expansion, evidence extraction and
     plug-ins' nodes did, for every task. `left_out`: what requests lacked since a server refuses it.
-    `protocol`: how its questions were put.
+    `protocol`: how its questions were put. `evidence`: what was searched, in words, for tasks whose
+    questions bring no passages; None for others, and where it is not known.
     """
 
     path: Path
@@ -99,10 +100,11 @@ class ScoredRun:
     modules: ModuleWork = field(default_factory=ModuleWork)
     left_out: tuple[OmittedField, ...] = ()
     protocol: QuestionProtocol = DEFAULT_PROTOCOL
+    evidence: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON-serialisable: the scores' own keys, and `costs`, `models`, `modules`, `left_out`,
-        `analysis`, `lexical`."""
+        `analysis`, `lexical`, and `evidence` if that is told."""
         return {
             **self.scores.to_json(),
             "costs": self.costs.to_json(),
@@ -111,6 +113,7 @@ class ScoredRun:
             "left_out": [one.to_json() for one in self.left_out],
             "analysis": self.analysis.to_json() if self.analysis else None,
             "lexical": self.lexical.to_json() if self.lexical else None,
+            **({} if self.evidence is None else {"evidence": self.evidence}),
         }
 
 
@@ -193,6 +196,8 @@ def _scored(reader: RunReader, settings: ScoringSettings) -> tuple[ScoredRun, _L
     run = ScoredRun(
         reader.path, scores, costs, settled, lexical, analysis, modules, left_out, protocol
     )
+    if task.names_evidence:
+        run = replace(run, evidence=evidence_words(reader.meta))
     return run, looked_up
 
 

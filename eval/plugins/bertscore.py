@@ -1,4 +1,4 @@
-"""BERTScore of clarification questions as a metric: `bertscore:FOLDER`, or `bertscore:FOLDER@LAYER`.
+"""BERTScore of clarification questions, a metric: `bertscore:FOLDER` or `bertscore:FOLDER@LAYER`.
 
 Zhang et al. 2020, "BERTScore: Evaluating Text Generation with BERT", by its authors' package: F1 of
 the question that was asked back against the gold one, neither rescaled nor weighted by idf, by a

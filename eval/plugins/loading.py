@@ -8,8 +8,8 @@ from typing import Any
 from branchwise.corpora.errors import InputError
 from branchwise.corpora.plugins.kinds import made
 from branchwise.corpora.plugins.loading import find_plugin
-from branchwise.corpora.plugins.specs import BERTSCORE
 from branchwise.corpora.plugins.sources import PluginSource, source_of_module
+from branchwise.corpora.plugins.specs import BERTSCORE
 from branchwise.eval.plugins.metric import MetricPlugin
 from branchwise.eval.tasks import TASKS, Column
 

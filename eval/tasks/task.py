@@ -44,6 +44,7 @@ class Task(Protocol):
     and models may align and judge them. Such a task has a column with the role `recall`: the share
     of the gold answers that are right under their branch. `is_graded`: a judge grades free text.
     `gold`: what a question must say to be scored.
+    `names_evidence`: its questions bring no passages, so reports say what was searched.
     `subset_words`: what reports call the subsets all, ambiguous and unambiguous.
     `tells_deviation`: standard deviations over questions stand beside its headline metrics.
     """
@@ -57,6 +58,7 @@ class Task(Protocol):
     is_graded: bool = False
     gold: Gold = "answers"
     tells_deviation: bool = False
+    names_evidence: bool = False
     subset_words: Mapping[str, str] = _SUBSET_WORDS
 
     def score(self, item: AnsweredItem) -> Metrics:

@@ -1,4 +1,4 @@
-"""A question back in plain asyncio: ask, let a person choose, answer. Over the films of the examples.
+"""A question back in plain asyncio: ask, let a person choose, answer. Over the films example.
 
     LANGGRAPH_STRICT_MSGPACK=true python examples/graph/ask_back.py "Who directed King Kong?"
 

@@ -148,18 +148,12 @@ DIALOGUE = "zero-shot 8.0 64.5 14.3 50.8  four-shot 11.3 64.0 19.2 49.9"
 
 def in_percent(found: Published, table: PublishedTable) -> list[str]:
     """Each row as printed: its name, then its numbers, shares in percent."""
-    return [
-        cell
-        for name, row in table.rows.items()
-        for cell in (
-            name,
-            *(
-                f"{row[setting]['all'][key] * (100 if found.metrics[key].unit == 'share' else 1):.1f}"
-                for setting in table.settings
-                for key in table.metrics
-            ),
-        )
-    ]
+    times = {key: 100 if found.metrics[key].unit == "share" else 1 for key in table.metrics}
+    cells = []
+    for name, row in table.rows.items():
+        scores = [(key, row[one]["all"][key]) for one in table.settings for key in times]
+        cells += [name, *(f"{value * times[key]:.1f}" for key, value in scores)]
+    return cells
 
 
 def test_cambignq_is_as_printed() -> None:

@@ -358,6 +358,21 @@ def test_reports_show_its_answers_and_its_detection(made_by: Any) -> None:
     assert "answers to the options" in render_html(report)
 
 
+def test_the_report_names_the_evidence(
+    made_by: Any, type_in: Any, tmp_path: Path, corpus: Path
+) -> None:
+    searched = made_by("clarify", "conditions")
+    system = System(**{**searched.open().system, "corpus": None, "k": None, "tools": ()})
+    bare = run(str(tmp_path / "asked.jsonl"), system, out=tmp_path / "bare", task="clarify")
+    for made, words in ((searched, f"corpus {corpus.name}"), (bare, "none")):
+        _, out, _ = type_in("report", made.path)
+        (said,) = (line for line in out.splitlines() if "evidence: " in line)
+        assert said.strip().startswith(f"evidence: {words}")
+        assert json.loads(type_in("score", made.path, "--json")[1])["evidence"] == words
+    _, out, _ = type_in("report", searched.path, bare.path)
+    assert "evidence of bare: none" in out
+
+
 def test_no_fork_enters_it(made_by: Any) -> None:
     made = made_by("clarify", "conditions")
     with pytest.raises(InputError, match="clarify has its own graph, which a fork cannot enter"):
