@@ -444,7 +444,9 @@ def test_a_run_keeps_the_way_in_which_it_is_scored(
 def test_a_variant_of_another_task_is_refused(made_by: Any, type_in: Any, tmp_path: Path) -> None:
     made = made_by("clarify", "conditions")
     code, _, error = type_in("score", made.path, "--variant", "one-to-one")
-    assert code == 0
+    assert code == 2
+    ways = "its variants are substring, subsequence, published-code"
+    assert f"the task clarify has no variant 'one-to-one'; {ways}" in " ".join(error.split())
     questions = write_questions(tmp_path)
     for task in ("branches", "ambiguity"):
         options = ("--questions", questions, "--task", task, "--out", tmp_path / "S")
