@@ -27,7 +27,7 @@ from branchwise.eval.store import RunReader, RunSpec, RunStore, create_run, open
 from branchwise.eval.store.damage import reading
 from branchwise.eval.store.recordings import open_recordings
 from branchwise.eval.tasks import get_task, gold_of
-from branchwise.eval.tasks.protocols import check_conditions, flow_of
+from branchwise.eval.tasks.protocols import check_questions, flow_of
 from branchwise.graphs.system import MODULES, SETTINGS, System
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def run(
     path = Path(out) if out else _default_folder()
     agent = make_agent(system, task or chosen.task, restraints)
     agent.check_settings()
-    check_conditions(agent.flow, chosen.questions, has_tools=bool(agent.tools))
+    check_questions(get_task(task or chosen.task), system, chosen, has_tools=bool(agent.tools))
     create_run(path, run_spec(chosen, agent, task, epochs, scoring), chosen.questions)
     return _continue(path, agent, concurrency, observer, retry_failed=False)
 

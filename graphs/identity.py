@@ -61,9 +61,8 @@ def _used_prompts(system: System, parts: GraphParts) -> set[str]:
     flow = parts.flow
     settings = {"search"} if parts.tools else {"given", "direct"}
     names = {prompt for one, prompt in flow.prompts.items() if one in settings}
-    names |= {"repair", *flow.own_prompts}
-    if system.at_most is not None and flow.at_most:
-        names |= {flow.at_most}
+    names |= {flow.format.repair, *flow.own_prompts}
+    names |= {name for section in flow.sections(system) for name in section.names}
     if parts.tools:
         tools = [tool.name for tool in parts.tools]
         names |= {"text_protocol", "budget_spent", *sections(tools, system.prompt_set)}

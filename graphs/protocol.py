@@ -1,4 +1,5 @@
-"""Protocols: how a question is put where there are several ways (CondAmbigQA, CAmbigNQ)."""
+"""Protocols and hints: how a question is put where there are several ways (CondAmbigQA, CAmbigNQ,
+MDCR)."""
 
 from typing import Literal
 
@@ -9,3 +10,13 @@ asked for, and several of them mean that the question is ambiguous. Of clarifica
 the gold answers are told."""
 DEFAULT_PROTOCOL: QuestionProtocol = "conditions"
 """What each task has: its own way to put its questions."""
+QuestionHints = Literal["none", "documents", "values", "relations", "all"]
+"""Of conditional answers, what of the gold is told: nothing / of each document only the sentences
+that state conditions / the value of each condition that the scenario mentions / how conditions of
+different documents are related / all three."""
+DEFAULT_HINTS: QuestionHints = "none"
+
+
+def tells(hints: QuestionHints, hint: QuestionHints) -> bool:
+    """Whether `hints` has one of the three."""
+    return hints in (hint, "all")

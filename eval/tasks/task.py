@@ -7,14 +7,16 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from branchwise.agents.prediction import Prediction
+from branchwise.corpora.errors import InputError
 from branchwise.corpora.questions import DEFAULT_BRANCH, Gold, Question
 from branchwise.corpora.text import one_line
 from branchwise.eval.items import AnsweredItem
 from branchwise.eval.tasks.column import Column, Metrics, Role
 from branchwise.graphs.flows import Brief, Flow, FlowSetting
-from branchwise.graphs.protocol import DEFAULT_PROTOCOL, QuestionProtocol
+from branchwise.graphs.system import System
 
 _SHOWN = 3
+_AS_IT_IS = System()
 _SUBSET_WORDS = MappingProxyType({name: name for name in ("all", "ambiguous", "unambiguous")})
 
 
@@ -65,10 +67,10 @@ class Task(Protocol):
         question: Question,
         *,
         has_tools: bool,
-        protocol: QuestionProtocol = DEFAULT_PROTOCOL,
+        system: System = _AS_IT_IS,
     ) -> Brief:
-        """What an agent with or without tools is told."""
-        flow = self.flow.by(protocol)
+        """What an agent of the system, with or without tools, is told."""
+        flow = self.flow.by(system.protocol)
         setting = flow.setting(has_tools=has_tools, has_passages=bool(question.passages))
         given = question.passages if setting == "given" else ()
         line, message = one_line(question.question), ask(question, setting)
@@ -77,6 +79,20 @@ class Task(Protocol):
         if flow.tells_answers:
             message = f"{message}\n\n{listed_answers(question)}"
         return Brief(flow.prompts[setting], message, line, given)
+
+    def check(self, question: Question, system: System, *, has_tools: bool) -> None:
+        """Raise InputError for a question that cannot be put to a system as its settings want:
+        guided by no condition, or neither with passages nor with tools where there is no prompt
+        for that. The error leaves out where the question is."""
+        if not self.flow.by(system.protocol).tells_conditions:
+            return
+        guided = f"the protocol {system.protocol}:"
+        if all(branch.name == DEFAULT_BRANCH for branch in question.branches):
+            what = f"{guided} it has no conditions to be guided by"
+            raise InputError(what, remedy="ask it by another protocol")
+        if not question.passages and not has_tools:
+            what = f"{guided} it brings no passages"
+            raise InputError(what, remedy="give the agent a corpus to search")
 
     def read_output(self, data: Any) -> Any:
         """What is scored of a prediction's `task_output` that came from a file.
