@@ -205,9 +205,8 @@ class _Reading:
             self._refuse(place, "the id is already used", "give each document its own id")
         self._check_sentences(place, record)
         self._check_conditions(place, record)
-        conditions = [
-            StatedCondition(record.id, name, at) for name, at in record.conditions.items()
-        ]
+        stated = record.conditions.items()
+        conditions = tuple(StatedCondition(record.id, name, at) for name, at in stated)
         try:
             expression = parse_expression(record.expression)
         except ExpressionError as error:

@@ -117,6 +117,13 @@ def standing(problem: ConditionsProblem) -> Standing:
     return Standing(MappingProxyType(values), MappingProxyType(reach))
 
 
+def are_feasible(problem: ConditionsProblem, documents: Sequence[ConditionsDocument]) -> bool:
+    """Whether these documents of the problem can be had together. Raises as `solve` does."""
+    situation = _Situation(problem)
+    with situation.search() as search:
+        return search.is_feasible([problem.documents.index(one) for one in documents])
+
+
 def relations_decide(problem: ConditionsProblem, answer: ConditionsAnswer) -> bool:
     """Whether the answer would be another one without the relations."""
     try:

@@ -1,0 +1,181 @@
+"""Why an answer is what it is: the expressions, values and relations behind each of its groups."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from branchwise.corpora.conditions.documents import (
+    ConditionRelation,
+    ConditionsDocument,
+    ConditionsProblem,
+)
+from branchwise.corpora.conditions.expressions import names
+from branchwise.corpora.conditions.solver import Derivation, Solution, are_feasible, standing
+
+MAX_ORIGINS = 3
+"""Of one group; there may be thousands where conditions stand for each other."""
+
+
+class Cause(NamedTuple):
+    """Why a condition has a value: it follows from a value by relations, one after the other;
+    without any, the value is the condition's own."""
+
+    condition: str
+    value: bool
+    source: str
+    source_value: bool
+    relations: tuple[ConditionRelation, ...]
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A document of which the answer speaks.
+
+    `expression`: as the document says it. `given`: why those of its conditions that the scenario
+    decides are true or false. `needed`: which others make it true, in this group.
+    """
+
+    document: str
+    expression: str
+    given: tuple[Cause, ...]
+    needed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """One way in which a group comes about. `left_out`: why conditions that are needed are not in
+    the group, each because another one is that stands for it."""
+
+    requirements: tuple[Requirement, ...]
+    left_out: tuple[Cause, ...]
+
+
+@dataclass(frozen=True)
+class GroupExplanation:
+    """A group (empty: nothing more is needed) with its origins, of which there are `count`."""
+
+    group: tuple[str, ...]
+    origins: tuple[Origin, ...]
+    count: int
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A smallest part of a problem that already keeps documents from being had together: without
+    any of its documents, values or relations, the rest would not."""
+
+    documents: tuple[tuple[str, str], ...]
+    values: Mapping[str, bool]
+    relations: tuple[ConditionRelation, ...]
+
+
+def explained(problem: ConditionsProblem, solution: Solution) -> tuple[GroupExplanation, ...]:
+    """The groups of the answer in their order."""
+    reader = _Reader(problem)
+    return tuple(
+        GroupExplanation(
+            group, tuple(map(reader.origin, derivations[:MAX_ORIGINS])), len(derivations)
+        )
+        for group, derivations in solution.derivations.items()
+    )
+
+
+def obstacles(problem: ConditionsProblem, solution: Solution) -> tuple[Obstacle, ...]:
+    """Why the answer is "no" or 0: of each document for itself, or (q2) of all together."""
+    if solution.sets:
+        return ()
+    if problem.kind == "q2":
+        return (_obstacle(problem, problem.documents),)
+    return tuple(_obstacle(problem, (one,)) for one in problem.documents)
+
+
+class _Reader:
+    def __init__(self, problem: ConditionsProblem) -> None:
+        self._problem = problem
+        self._documents = {document.id: document for document in problem.documents}
+        self._values = standing(problem).values
+        self._given = _Causes(problem.relations, problem.values)
+
+    def origin(self, derivation: Derivation) -> Origin:
+        needed = derivation.conditions
+        kept = _Causes(self._problem.relations, dict.fromkeys(derivation.kept, True))
+        return Origin(
+            tuple(self._requirement(id, needed) for id in derivation.documents),
+            tuple(kept.of(id, True) for id in needed if id not in derivation.kept),
+        )
+
+    def _requirement(self, id: str, needed: Iterable[str]) -> Requirement:
+        document = self._documents[id]
+        own = [f"{id}-{name}" for name in dict.fromkeys(names(document.expression))]
+        values = {one: self._values[one] for one in own}
+        return Requirement(
+            id,
+            str(document.expression),
+            tuple(self._given.of(one, value) for one, value in values.items() if value is not None),
+            tuple(one for one in needed if one in values),
+        )
+
+
+_Literal = tuple[str, bool]
+_Step = tuple[_Literal, ConditionRelation]
+
+
+class _Causes:
+    """The shortest ways from some values to all that follow from them."""
+
+    def __init__(self, relations: Sequence[ConditionRelation], values: Mapping[str, bool]) -> None:
+        steps: dict[_Literal, list[_Step]] = {}
+        for relation in relations:
+            for start, end in _steps(relation):
+                steps.setdefault(start, []).append((end, relation))
+        self._from: dict[_Literal, tuple[_Literal, ConditionRelation] | None] = dict.fromkeys(
+            values.items()
+        )
+        waiting = deque(self._from)
+        while waiting:
+            at = waiting.popleft()
+            for end, relation in steps.get(at, ()):
+                if end not in self._from:
+                    self._from[end] = (at, relation)
+                    waiting.append(end)
+
+    def of(self, condition: str, value: bool) -> Cause:
+        at: _Literal = (condition, value)
+        way: list[ConditionRelation] = []
+        while (step := self._from[at]) is not None:
+            at, relation = step
+            way.append(relation)
+        return Cause(condition, value, *at, tuple(way[::-1]))
+
+
+def _steps(relation: ConditionRelation) -> Iterator[tuple[_Literal, _Literal]]:
+    """What follows from what by a relation."""
+    first, second = relation.first, relation.second
+    if relation.kind == "conflicting":
+        yield (first, True), (second, False)
+        yield (second, True), (first, False)
+        return
+    yield (first, True), (second, True)
+    yield (second, False), (first, False)
+    if relation.kind == "equivalent":
+        yield (second, True), (first, True)
+        yield (first, False), (second, False)
+
+
+def _obstacle(problem: ConditionsProblem, documents: tuple[ConditionsDocument, ...]) -> Obstacle:
+    """Leave out documents, values and relations, the last first, while it stays infeasible."""
+    for document in documents[::-1]:
+        fewer = tuple(one for one in documents if one is not document)
+        if fewer and not are_feasible(problem, fewer):
+            documents = fewer
+    for id in list(problem.values)[::-1]:
+        values = {other: value for other, value in problem.values.items() if other != id}
+        if not are_feasible(less := replace(problem, values=values), documents):
+            problem = less
+    for relation in problem.relations[::-1]:
+        others = tuple(one for one in problem.relations if one != relation)
+        if not are_feasible(less := replace(problem, relations=others), documents):
+            problem = less
+    wanted = tuple((one.id, str(one.expression)) for one in documents)
+    return Obstacle(wanted, dict(problem.values), problem.relations)
